@@ -1,0 +1,1 @@
+"""The server: sockets, dispatch, handlers, topics, groups."""

@@ -1,0 +1,58 @@
+"""Which function answers which API: the one register, from which ApiVersions answers.
+
+A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else has to know it.
+What is advertised is therefore what is handled.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from protocol.api_keys import ApiKey
+
+Handler = Callable[..., Any]
+"""`handler(context, request, cluster)` returns a response message, a `Parked`, or None (no answer).
+
+A raw handler takes `(context, frame, body_start, body_end, cluster)` instead, `frame` being a
+bytes-like buffer, and returns an encoded response body, a `Parked`, None or a `Close`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One API: its handler, the versions it serves and the versions ApiVersions tells."""
+
+    api_key: ApiKey
+    handler: Handler
+    version_min: int
+    version_max: int
+    advertised_min: int
+    is_raw: bool
+
+
+ROUTES: dict[int, Route] = {}
+
+
+def handles(
+    api_key: ApiKey,
+    versions: tuple[int, int],
+    *,
+    advertised_min: int | None = None,
+    is_raw: bool = False,
+) -> Callable[[Handler], Handler]:
+    """Register the decorated function for an API; versions are inclusive on both sides."""
+    version_min, version_max = versions
+
+    def register(handler: Handler) -> Handler:
+        assert api_key not in ROUTES, f"{api_key.name} has two handlers"
+        ROUTES[api_key] = Route(
+            api_key=api_key,
+            handler=handler,
+            version_min=version_min,
+            version_max=version_max,
+            advertised_min=version_min if advertised_min is None else advertised_min,
+            is_raw=is_raw,
+        )
+        return handler
+
+    return register

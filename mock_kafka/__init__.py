@@ -1,0 +1,1 @@
+"""The door users enter by."""

@@ -1,0 +1,1 @@
+"""What each idempotent producer last wrote, per partition."""

@@ -1,0 +1,1 @@
+"""Bytes and messages: frames, schemas, error codes, record batches. No broker, no time, no I/O."""

@@ -1,0 +1,147 @@
+"""The messages of the Kafka protocol: kafka-python's schema classes, found by API key.
+
+This is the door to kafka-python: the rest of the project says `messages.CreateTopicsResponse` or
+asks `request_class(ApiKey.FETCH)`, and never imports `kafka`.
+
+A message is built with `MetadataResponse(version=9, brokers=[...])`; its nested structs are class
+attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version lacks keep the
+schema's default, so a handler fills in what it knows and the version decides what is sent.
+"""
+
+from typing import Any
+
+from kafka.protocol.admin import (
+    AlterConfigsRequest,
+    AlterConfigsResponse,
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    DescribeLogDirsRequest,
+    DescribeLogDirsResponse,
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    DescribeTopicPartitionsRequest,
+    DescribeTopicPartitionsResponse,
+    ElectLeadersRequest,
+    ElectLeadersResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+    ListGroupsRequest,
+    ListGroupsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+from kafka.protocol.consumer import (
+    FetchRequest,
+    FetchResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+from kafka.protocol.metadata import (
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+    MetadataRequest,
+    MetadataResponse,
+)
+from kafka.protocol.producer import (
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+from protocol.api_keys import ApiKey
+
+_CLASSES: tuple[tuple[Any, Any], ...] = (
+    (AlterConfigsRequest, AlterConfigsResponse),
+    (AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse),
+    (ApiVersionsRequest, ApiVersionsResponse),
+    (CreatePartitionsRequest, CreatePartitionsResponse),
+    (CreateTopicsRequest, CreateTopicsResponse),
+    (DeleteGroupsRequest, DeleteGroupsResponse),
+    (DeleteRecordsRequest, DeleteRecordsResponse),
+    (DeleteTopicsRequest, DeleteTopicsResponse),
+    (DescribeClusterRequest, DescribeClusterResponse),
+    (DescribeConfigsRequest, DescribeConfigsResponse),
+    (DescribeGroupsRequest, DescribeGroupsResponse),
+    (DescribeLogDirsRequest, DescribeLogDirsResponse),
+    (DescribeProducersRequest, DescribeProducersResponse),
+    (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
+    (ElectLeadersRequest, ElectLeadersResponse),
+    (FetchRequest, FetchResponse),
+    (FindCoordinatorRequest, FindCoordinatorResponse),
+    (HeartbeatRequest, HeartbeatResponse),
+    (IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse),
+    (InitProducerIdRequest, InitProducerIdResponse),
+    (JoinGroupRequest, JoinGroupResponse),
+    (LeaveGroupRequest, LeaveGroupResponse),
+    (ListConfigResourcesRequest, ListConfigResourcesResponse),
+    (ListGroupsRequest, ListGroupsResponse),
+    (ListOffsetsRequest, ListOffsetsResponse),
+    (ListPartitionReassignmentsRequest, ListPartitionReassignmentsResponse),
+    (MetadataRequest, MetadataResponse),
+    (OffsetCommitRequest, OffsetCommitResponse),
+    (OffsetDeleteRequest, OffsetDeleteResponse),
+    (OffsetFetchRequest, OffsetFetchResponse),
+    (OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse),
+    (ProduceRequest, ProduceResponse),
+    (SyncGroupRequest, SyncGroupResponse),
+)
+
+_BY_KEY: dict[ApiKey, tuple[Any, Any]] = {ApiKey(pair[0].API_KEY): pair for pair in _CLASSES}
+
+
+def request_class(api_key: ApiKey) -> Any:
+    """The request message of an API key; KeyError for one that no handler could serve."""
+    return _BY_KEY[api_key][0]
+
+
+def response_class(api_key: ApiKey) -> Any:
+    """The response message of an API key; KeyError for one that no handler could serve."""
+    return _BY_KEY[api_key][1]
+
+
+def schema_versions(api_key: ApiKey) -> tuple[int, int]:
+    """Lowest and highest version, inclusive, that Kafka's own schema of the request defines."""
+    low, high = request_class(api_key).valid_versions
+    return int(low), int(high)
+
+
+def is_flexible(api_key: ApiKey, api_version: int) -> bool:
+    """Whether this version of the request uses compact types and tagged fields (KIP-482)."""
+    return bool(request_class(api_key).flexible_version_q(api_version))

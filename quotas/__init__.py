@@ -1,0 +1,1 @@
+"""How much each client may do."""

@@ -1,0 +1,65 @@
+"""Timers fire in order, once, and not after they were cancelled."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.timers import Timers
+
+
+def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
+    timers, fired = Timers(), []
+    for name in "abc":
+        timers.schedule(5, lambda _now_ms, name=name: fired.append(name))
+
+    assert timers.run_due(4) == 0
+    assert timers.run_due(5) == 3
+    assert fired == ["a", "b", "c"]
+
+
+def test_a_timer_scheduled_by_a_timer_fires_in_the_same_call_when_it_is_due() -> None:
+    timers, fired = Timers(), []
+    timers.schedule(
+        1, lambda now_ms: timers.schedule(now_ms, lambda now_ms: fired.append(now_ms)) and None
+    )
+
+    timers.run_due(10)
+
+    assert fired == [10]
+
+
+def test_the_alarm_rings_only_for_a_timer_before_all_others() -> None:
+    timers, alarms = Timers(), []
+    timers.on_earlier = alarms.append
+    for due_ms in (10, 20, 5):
+        timers.schedule(due_ms, lambda _now_ms: None)
+
+    assert alarms == [10, 5]
+
+
+def test_ten_thousand_cancelled_timers_leave_no_heap_behind() -> None:
+    timers = Timers()
+    for due_ms in range(10_000):
+        timers.cancel(timers.schedule(due_ms, lambda _now_ms: None))
+
+    assert len(timers) == 0
+    assert len(timers._heap) < 200
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.booleans())), st.integers(0, 60))
+def test_exactly_the_due_and_uncancelled_fire_earliest_first(
+    plan: list[tuple[int, bool]], now_ms: int
+) -> None:
+    timers, fired = Timers(), []
+    for number, (due_ms, is_cancelled) in enumerate(plan):
+        timer = timers.schedule(due_ms, lambda _n, entry=(due_ms, number): fired.append(entry))
+        if is_cancelled:
+            timers.cancel(timer)
+
+    timers.run_due(now_ms)
+
+    expected = [
+        (due, n) for n, (due, is_cancelled) in enumerate(plan) if due <= now_ms and not is_cancelled
+    ]
+    assert fired == sorted(expected)
+    left = [due for due, is_cancelled in plan if due > now_ms and not is_cancelled]
+    assert timers.next_due_ms() == min(left, default=None)
