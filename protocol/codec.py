@@ -1,0 +1,142 @@
+"""Request headers and bodies from bytes, response frames to bytes.
+
+Bodies go through kafka-python's compiled codecs. The headers are cut by hand, because a response
+frame is little more than two integers and because ApiVersions breaks the rule: its response header
+stays at version 0 even where its body is flexible (KIP-511).
+"""
+
+from struct import Struct
+from typing import Any, NamedTuple
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+_HEADER = Struct(">hhih")
+_FRAME_HEADER = Struct(">ii")
+
+SCHEMA_BODY_BYTES_MAX = 16 * 1024 * 1024
+"""Largest body that is decoded field by field.
+
+Every field becomes a Python object many times its size on the wire. Only Produce carries bulk, and
+it has a decoder of its own; for all others this bounds what one hostile request can cost.
+"""
+
+
+class DecodeError(Exception):
+    """The bytes are not the message they claim to be; the message says how."""
+
+
+class RequestHeader(NamedTuple):
+    """The start of every request, and where the rest of the frame begins."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    end: int
+
+
+def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHeader:
+    """Read a request header (versions 1 and 2) up to and without its tagged fields.
+
+    Whether tagged fields follow depends on the API and version; `skip_tagged_fields` passes them.
+
+    Raises:
+        DecodeError: the frame is too short, or the client id is not UTF-8.
+    """
+    if end - start < 10:
+        raise DecodeError(f"frame of {end - start} bytes is too short for a request header")
+    api_key, api_version, correlation_id, client_id_size = _HEADER.unpack_from(frame, start)
+    position = start + 10
+    if client_id_size < 0:
+        return RequestHeader(api_key, api_version, correlation_id, None, position)
+    header_end = position + client_id_size
+    if header_end > end:
+        raise DecodeError(f"client id of {client_id_size} bytes does not fit into its frame")
+    try:
+        client_id = frame[position:header_end].decode()
+    except UnicodeDecodeError as error:
+        raise DecodeError("client id is not UTF-8") from error
+    return RequestHeader(api_key, api_version, correlation_id, client_id, header_end)
+
+
+def read_unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, int]:
+    """An unsigned varint of at most five bytes, and the position behind it.
+
+    Raises:
+        DecodeError: it runs on for longer than a 32-bit number can.
+        IndexError: the buffer ends within it.
+    """
+    value = frame[position]
+    position += 1
+    if value < 0x80:
+        return value, position
+    value &= 0x7F
+    for shift in (7, 14, 21, 28):
+        byte = frame[position]
+        position += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position
+    raise DecodeError("unsigned varint is longer than five bytes")
+
+
+def skip_tagged_fields(frame: bytes | bytearray, position: int, end: int) -> int:
+    """The position behind a section of tagged fields, none of which we need.
+
+    Raises:
+        DecodeError: the section does not fit into the frame.
+    """
+    try:
+        count, position = read_unsigned_varint(frame, position)
+        for _ in range(count):
+            _tag, position = read_unsigned_varint(frame, position)
+            size, position = read_unsigned_varint(frame, position)
+            position += size
+            if position > end:
+                break
+    except IndexError as error:
+        raise DecodeError("tagged fields run past the end of the frame") from error
+    if position > end:
+        raise DecodeError("tagged fields run past the end of the frame")
+    return position
+
+
+def decode_request(
+    api_key: ApiKey, api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> Any:
+    """The body of a request, which must fill `frame[start:end]` exactly.
+
+    Raises:
+        DecodeError: it does not.
+    """
+    if end - start > SCHEMA_BODY_BYTES_MAX:
+        raise DecodeError(f"body of {end - start} bytes is larger than {SCHEMA_BODY_BYTES_MAX}")
+    request_class = messages.request_class(api_key)
+    flexible = messages.is_flexible(api_key, api_version)
+    decode = request_class._struct.compiled_decode_from(
+        api_version, compact=flexible, tagged=flexible, data_class=request_class
+    )
+    try:
+        request, decoded_end = decode(memoryview(frame)[start:end], 0)
+    except Exception as error:  # generated decoders raise whatever their slicing raises
+        raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
+    if decoded_end != end - start:
+        raise DecodeError(f"body ends after {decoded_end} of {end - start} bytes")
+    return request
+
+
+def frame_response(
+    api_key: ApiKey, api_version: int, correlation_id: int, body: bytes | bytearray
+) -> bytes:
+    """A response frame around an encoded body."""
+    if api_key != ApiKey.API_VERSIONS and messages.is_flexible(api_key, api_version):
+        return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))
+    return b"".join((_FRAME_HEADER.pack(len(body) + 4, correlation_id), body))
+
+
+def encode_response(api_key: ApiKey, api_version: int, correlation_id: int, response: Any) -> bytes:
+    """A response frame around a message of kafka-python, encoded at `api_version`."""
+    return frame_response(
+        api_key, api_version, correlation_id, response.encode(version=api_version)
+    )

@@ -1,0 +1,72 @@
+"""Cuts a byte stream into Kafka frames: a four-byte big-endian size, then that many bytes.
+
+A frame is handed out as `(buffer, start, end)` into the bytes that came in, so that a read full of
+small requests is never copied, and one large request is copied once, however many reads it took.
+"""
+
+from struct import Struct
+
+Frame = tuple[bytes | bytearray, int, int]
+"""A buffer and the half-open range of the frame in it, without the size prefix."""
+
+_SIZE = Struct(">i")
+
+
+class FrameError(Exception):
+    """The stream cannot be cut any further; the message says why."""
+
+
+class FrameReader:
+    """Collects bytes and gives complete frames, oldest first."""
+
+    __slots__ = ("_buffer", "_frame_bytes_max", "_position")
+
+    def __init__(self, frame_bytes_max: int) -> None:
+        """`frame_bytes_max` is Kafka's `socket.request.max.bytes`, inclusive."""
+        self._buffer: bytes | bytearray = b""
+        self._position = 0
+        self._frame_bytes_max = frame_bytes_max
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How many bytes wait: a frame that is not complete yet, or frames not taken yet."""
+        return len(self._buffer) - self._position
+
+    def feed(self, data: bytes) -> None:
+        """Add bytes from the socket, in the order they came."""
+        buffer, position = self._buffer, self._position
+        if position == len(buffer):
+            self._buffer = data
+            self._position = 0
+        elif position == 0 and type(buffer) is bytearray:
+            # No frame of this buffer was handed out yet, so nobody looks into it: grow in place.
+            buffer += data
+        else:
+            grown = bytearray(memoryview(buffer)[position:])
+            grown += data
+            self._buffer = grown
+            self._position = 0
+
+    def next_frame(self) -> Frame | None:
+        """The next complete frame, or None.
+
+        Raises:
+            FrameError: the size is negative or above the limit; the stream is lost.
+        """
+        buffer, position = self._buffer, self._position
+        available = len(buffer) - position
+        if available < 4:
+            return None
+        (size,) = _SIZE.unpack_from(buffer, position)
+        if size < 0:
+            raise FrameError(f"frame of negative size {size}")
+        if size > self._frame_bytes_max:
+            raise FrameError(
+                f"frame of {size} bytes is larger than socket.request.max.bytes "
+                f"({self._frame_bytes_max})"
+            )
+        end = position + 4 + size
+        if available < 4 + size:
+            return None
+        self._position = end
+        return buffer, position + 4, end

@@ -1,0 +1,300 @@
+"""Produce, versions 3 to 13, from bytes and to bytes: the one message with a codec of its own.
+
+Produce is the request a broker serves most, and the general codec costs several times what the
+whole rest of the path does. What is decoded here are positions: the record batches stay where they
+are in the frame until the log copies them once. Kafka's schema: `ProduceRequest.json`.
+"""
+
+from collections.abc import Sequence
+from struct import Struct
+from struct import error as StructError
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from protocol import messages
+from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
+
+FLEXIBLE_VERSION_MIN = 9
+TOPIC_ID_VERSION_MIN = 13
+
+_INT16 = Struct(">h")
+_INT32 = Struct(">i")
+_ACKS_TIMEOUT = Struct(">hi")
+_INDEX_SIZE = Struct(">ii")
+_RESULT = Struct(">ihqqq")
+_RESULT_V3 = Struct(">ihqq")
+_NO_TOPIC_ID = UUID(int=0)
+
+
+class PartitionData(NamedTuple):
+    """One partition of a request: its records are `frame[start:end]`, `start` -1 when null."""
+
+    partition_index: int
+    start: int
+    end: int
+
+
+class TopicData(NamedTuple):
+    """One topic of a request, named by `name` or, from version 13, by `topic_id` (else None)."""
+
+    name: str
+    topic_id: UUID | None
+    partitions: list[PartitionData]
+
+
+class ProduceRequest(NamedTuple):
+    """A decoded request; `acks` is not checked here."""
+
+    transactional_id: str | None
+    acks: int
+    timeout_ms: int
+    topics: list[TopicData]
+
+
+class RecordError(NamedTuple):
+    """Which record of a batch was refused, and why."""
+
+    batch_index: int
+    message: str | None
+
+
+class PartitionResult(NamedTuple):
+    """What is answered for one partition; -1 where there is no such offset, time or leader."""
+
+    partition_index: int
+    error_code: int
+    base_offset: int = -1
+    log_append_time_ms: int = -1
+    log_start_offset: int = -1
+    error_message: str | None = None
+    record_errors: tuple[RecordError, ...] = ()
+    current_leader: tuple[int, int] | None = None
+    """Leader id and leader epoch (version 10 and later, KIP-951)."""
+
+
+class TopicResult(NamedTuple):
+    """The results of one topic, named as the request named it."""
+
+    name: str
+    topic_id: UUID | None
+    partitions: list[PartitionResult]
+
+
+class NodeEndpoint(NamedTuple):
+    """Where a current leader listens (version 10 and later, KIP-951)."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+
+
+def decode_request(
+    api_version: int, frame: bytes | bytearray, start: int, end: int
+) -> ProduceRequest:
+    """Read a request body, which must fill `frame[start:end]` exactly.
+
+    Raises:
+        DecodeError: it does not.
+    """
+    try:
+        if api_version >= FLEXIBLE_VERSION_MIN:
+            request, position = _decode_flexible(api_version, frame, start, end)
+        else:
+            request, position = _decode_classic(frame, start)
+    except (IndexError, StructError, UnicodeDecodeError, ValueError) as error:
+        raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
+    if position != end:
+        raise DecodeError(f"body ends after {position - start} of {end - start} bytes")
+    return request
+
+
+def _decode_flexible(
+    api_version: int, frame: bytes | bytearray, position: int, end: int
+) -> tuple[ProduceRequest, int]:
+    size, position = read_unsigned_varint(frame, position)
+    transactional_id = None
+    if size:
+        transactional_id = frame[position : position + size - 1].decode()
+        position += size - 1
+    acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
+    topic_count, position = read_unsigned_varint(frame, position + 6)
+    topics = []
+    for _ in range(topic_count - 1):
+        name, topic_id = "", None
+        if api_version >= TOPIC_ID_VERSION_MIN:
+            topic_id = UUID(bytes=bytes(frame[position : position + 16]))
+            position += 16
+        else:
+            size, position = read_unsigned_varint(frame, position)
+            name = frame[position : position + size - 1].decode()
+            position += size - 1
+        partition_count, position = read_unsigned_varint(frame, position)
+        partitions = []
+        for _ in range(partition_count - 1):
+            (index,) = _INT32.unpack_from(frame, position)
+            size, records_start = read_unsigned_varint(frame, position + 4)
+            if size:
+                position = records_start + size - 1
+                partitions.append(PartitionData(index, records_start, position))
+            else:
+                position = records_start
+                partitions.append(PartitionData(index, -1, -1))
+            # Nearly always one zero byte: no tagged fields.
+            if position < end and frame[position] == 0:
+                position += 1
+            else:
+                position = skip_tagged_fields(frame, position, end)
+        position = skip_tagged_fields(frame, position, end)
+        topics.append(TopicData(name, topic_id, partitions))
+    position = skip_tagged_fields(frame, position, end)
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
+
+
+def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, int]:
+    (size,) = _INT16.unpack_from(frame, position)
+    position += 2
+    if size < 0:
+        return None, position
+    return frame[position : position + size].decode(), position + size
+
+
+def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceRequest, int]:
+    transactional_id, position = _read_string(frame, position)
+    acks, timeout_ms = _ACKS_TIMEOUT.unpack_from(frame, position)
+    (topic_count,) = _INT32.unpack_from(frame, position + 6)
+    position += 10
+    topics = []
+    for _ in range(topic_count):
+        name, position = _read_string(frame, position)
+        (partition_count,) = _INT32.unpack_from(frame, position)
+        position += 4
+        partitions = []
+        for _ in range(partition_count):
+            index, size = _INDEX_SIZE.unpack_from(frame, position)
+            position += 8
+            if size < 0:
+                partitions.append(PartitionData(index, -1, -1))
+            else:
+                partitions.append(PartitionData(index, position, position + size))
+                position += size
+        topics.append(TopicData(name or "", None, partitions))
+    return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
+
+
+def encode_response(
+    api_version: int,
+    topics: Sequence[TopicResult],
+    throttle_time_ms: int = 0,
+    node_endpoints: Sequence[NodeEndpoint] = (),
+) -> bytes | bytearray:
+    """The body of a response."""
+    if node_endpoints or any(
+        result.error_message is not None or result.record_errors or result.current_leader
+        for topic in topics
+        for result in topic.partitions
+    ):
+        return _encode_with_details(api_version, topics, throttle_time_ms, node_endpoints)
+    if api_version >= FLEXIBLE_VERSION_MIN:
+        return _encode_flexible(api_version, topics, throttle_time_ms)
+    return _encode_classic(api_version, topics, throttle_time_ms)
+
+
+def _unsigned_varint(value: int) -> bytes:
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _encode_flexible(
+    api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
+) -> bytes:
+    parts = [_unsigned_varint(len(topics) + 1)]
+    for name, topic_id, results in topics:
+        if api_version >= TOPIC_ID_VERSION_MIN:
+            parts.append((topic_id or _NO_TOPIC_ID).bytes)
+        else:
+            encoded_name = name.encode()
+            parts.append(_unsigned_varint(len(encoded_name) + 1))
+            parts.append(encoded_name)
+        parts.append(_unsigned_varint(len(results) + 1))
+        # No record errors (1), a null message (0), no tagged fields (0).
+        parts += [_RESULT.pack(*result[:5]) + b"\x01\x00\x00" for result in results]
+        parts.append(b"\x00")
+    parts.append(_INT32.pack(throttle_time_ms) + b"\x00")
+    return b"".join(parts)
+
+
+def _encode_classic(
+    api_version: int, topics: Sequence[TopicResult], throttle_time_ms: int
+) -> bytes:
+    parts = [_INT32.pack(len(topics))]
+    for name, _topic_id, results in topics:
+        encoded_name = name.encode()
+        parts.append(_INT16.pack(len(encoded_name)) + encoded_name + _INT32.pack(len(results)))
+        for result in results:
+            if api_version >= 8:
+                parts.append(_RESULT.pack(*result[:5]) + b"\x00\x00\x00\x00\xff\xff")
+            elif api_version >= 5:
+                parts.append(_RESULT.pack(*result[:5]))
+            else:
+                parts.append(_RESULT_V3.pack(*result[:4]))
+    parts.append(_INT32.pack(throttle_time_ms))
+    return b"".join(parts)
+
+
+def _encode_with_details(
+    api_version: int,
+    topics: Sequence[TopicResult],
+    throttle_time_ms: int,
+    node_endpoints: Sequence[NodeEndpoint],
+) -> bytes | bytearray:
+    topic_class = messages.ProduceResponse.TopicProduceResponse
+    partition_class = topic_class.PartitionProduceResponse
+    responses = []
+    for topic in topics:
+        partition_responses = []
+        for result in topic.partitions:
+            fields: dict[str, Any] = {
+                "index": result.partition_index,
+                "error_code": result.error_code,
+                "base_offset": result.base_offset,
+                "log_append_time_ms": result.log_append_time_ms,
+                "log_start_offset": result.log_start_offset,
+                "record_errors": [
+                    partition_class.BatchIndexAndErrorMessage(
+                        version=api_version,
+                        batch_index=record_error.batch_index,
+                        batch_index_error_message=record_error.message,
+                    )
+                    for record_error in result.record_errors
+                ],
+                "error_message": result.error_message,
+            }
+            if result.current_leader is not None:
+                leader_id, leader_epoch = result.current_leader
+                fields["current_leader"] = partition_class.LeaderIdAndEpoch(
+                    version=api_version, leader_id=leader_id, leader_epoch=leader_epoch
+                )
+            partition_responses.append(partition_class(version=api_version, **fields))
+        responses.append(
+            topic_class(
+                version=api_version,
+                name=topic.name,
+                topic_id=topic.topic_id or _NO_TOPIC_ID,
+                partition_responses=partition_responses,
+            )
+        )
+    response: Any = messages.ProduceResponse(
+        version=api_version, responses=responses, throttle_time_ms=throttle_time_ms
+    )
+    if node_endpoints:
+        response.node_endpoints = [
+            messages.ProduceResponse.NodeEndpoint(version=api_version, **endpoint._asdict())
+            for endpoint in node_endpoints
+        ]
+    encoded: bytes | bytearray = response.encode(version=api_version)
+    return encoded

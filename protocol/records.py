@@ -1,0 +1,123 @@
+"""Record batches (message format v2) as bytes: read the header, check, stamp, look inside.
+
+A batch is kept as the bytes it came in. Its header tells almost everything a broker must know;
+`read_records` decompresses and decodes, for the few rules and lookups that need single records.
+Layout: Kafka's `DefaultRecordBatch`.
+"""
+
+from collections.abc import Iterator
+from struct import Struct
+from typing import Any, NamedTuple
+
+from crc32c import crc32c
+from kafka.record.default_records import DefaultRecordBatch
+
+MAGIC = 2
+HEADER_BYTES = 61
+LOG_OVERHEAD_BYTES = 12
+"""Base offset and batch length: what stands before the bytes that `batch_length` counts."""
+
+COMPRESSION_MASK = 0x07
+ZSTD = 4
+LOG_APPEND_TIME_FLAG = 0x08
+TRANSACTIONAL_FLAG = 0x10
+CONTROL_FLAG = 0x20
+COMPRESSION_NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+
+_HEADER = Struct(">qiibIhiqqqhii")
+_BASE_OFFSET = Struct(">q")
+_LEADER_EPOCH = Struct(">i")
+_CRC = Struct(">I")
+_ATTRIBUTES = Struct(">h")
+_MAX_TIMESTAMP = Struct(">q")
+_CRC_POSITION = 17
+_CRC_START = 21
+_MAX_TIMESTAMP_POSITION = 35
+
+
+class BatchHeader(NamedTuple):
+    """The fixed part of a batch, in the order of the bytes."""
+
+    base_offset: int
+    batch_length: int
+    partition_leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    records_count: int
+
+
+class Record(NamedTuple):
+    """One record of a batch; `timestamp` in ms since the epoch."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
+    """The header of the batch at `start`; the buffer must hold `HEADER_BYTES` from there."""
+    return BatchHeader._make(_HEADER.unpack_from(buffer, start))
+
+
+def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:
+    """Whether the CRC-32C over everything behind the CRC field is `crc`."""
+    return bool(crc32c(memoryview(buffer)[start + _CRC_START : end]) == crc)
+
+
+def stamp(
+    buffer: bytes | bytearray, start: int, end: int, base_offset: int, leader_epoch: int
+) -> bytes:
+    """A copy of the batch with the broker's base offset and leader epoch (not under the CRC)."""
+    view = memoryview(buffer)
+    return b"".join(
+        (
+            _BASE_OFFSET.pack(base_offset),
+            view[start + 8 : start + 12],
+            _LEADER_EPOCH.pack(leader_epoch),
+            view[start + 16 : end],
+        )
+    )
+
+
+def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
+    """A copy of a stored batch with the broker's time as its only timestamp, and a new CRC."""
+    stamped = bytearray(batch)
+    (attributes,) = _ATTRIBUTES.unpack_from(stamped, _CRC_START)
+    _ATTRIBUTES.pack_into(stamped, _CRC_START, attributes | LOG_APPEND_TIME_FLAG)
+    _MAX_TIMESTAMP.pack_into(stamped, _MAX_TIMESTAMP_POSITION, now_ms)
+    _CRC.pack_into(stamped, _CRC_POSITION, crc32c(memoryview(stamped)[_CRC_START:]))
+    return bytes(stamped)
+
+
+def batch_base_offset(batch: bytes) -> int:
+    """The base offset of a stored batch."""
+    return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
+
+
+def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
+    """Decompress and decode a whole batch, record by record.
+
+    Raises:
+        ValueError: the payload is not what the header says, whatever is wrong with it.
+    """
+    decoder: Any = DefaultRecordBatch(bytes(batch))
+    try:
+        for record in decoder:
+            yield Record(
+                record.offset,
+                record.timestamp,
+                record.key,
+                record.value,
+                tuple(record.headers),
+            )
+    except Exception as error:  # each codec raises errors of its own
+        raise ValueError(f"undecodable record batch: {error}") from error

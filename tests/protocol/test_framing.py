@@ -1,0 +1,70 @@
+"""However a stream is cut into reads, the same frames come out."""
+
+from struct import pack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.framing import FrameError, FrameReader
+
+
+def drain(reader: FrameReader) -> list[bytes]:
+    frames = []
+    while (frame := reader.next_frame()) is not None:
+        buffer, start, end = frame
+        frames.append(bytes(buffer[start:end]))
+    return frames
+
+
+@given(
+    st.lists(st.binary(max_size=40), max_size=12),
+    st.lists(st.integers(1, 60), max_size=30),
+    st.lists(st.booleans(), max_size=30),
+)
+def test_any_chunking_gives_the_same_frames(
+    payloads: list[bytes], cuts: list[int], takes: list[bool]
+) -> None:
+    stream = b"".join(pack(">i", len(payload)) + payload for payload in payloads)
+    reader, seen, held, position = FrameReader(100), [], [], 0
+    for number, cut in enumerate([*cuts, len(stream)]):
+        reader.feed(stream[position : position + cut])
+        position += cut
+        # A muted connection feeds without taking; a view into a taken frame must survive both.
+        if number >= len(takes) or takes[number]:
+            while (frame := reader.next_frame()) is not None:
+                buffer, start, end = frame
+                held.append(memoryview(buffer)[start:end])
+                seen.append(bytes(buffer[start:end]))
+    seen += drain(reader)
+
+    assert seen == payloads
+    assert [bytes(view) for view in held] == payloads[: len(held)]
+    assert reader.buffered_bytes == 0
+
+
+def test_a_frame_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> None:
+    reader = FrameReader(8)
+    reader.feed(pack(">i", 8) + b"12345678")
+    assert drain(reader) == [b"12345678"]
+
+    reader.feed(pack(">i", 9))
+    with pytest.raises(FrameError, match=r"socket\.request\.max\.bytes"):
+        reader.next_frame()
+
+
+def test_a_negative_size_ends_the_stream() -> None:
+    reader = FrameReader(8)
+    reader.feed(pack(">i", -1))
+    with pytest.raises(FrameError, match="negative"):
+        reader.next_frame()
+
+
+def test_a_large_frame_in_small_reads_grows_one_buffer_in_place() -> None:
+    reader = FrameReader(1 << 20)
+    reader.feed(pack(">i", 1 << 20))
+    reader.feed(b"x")
+    buffer = reader._buffer
+    for _ in range(1000):
+        reader.feed(b"y" * 1000)
+    assert reader._buffer is buffer
