@@ -1,0 +1,207 @@
+"""The broker's configuration: one immutable mapping from key to parsed value.
+
+Four layers, the strongest first, as in Kafka's `DynamicBrokerConfig`: what was changed at run time
+for one broker, what was changed at run time for all brokers, what the broker was started with, and
+the defaults. `config[key]` is the view without the first layer; `config.for_broker(id)` has it.
+"""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from broker.config import accepted_keys, broker_keys
+from broker.config.broker_keys import HOUR_MS
+from broker.config.keys import ConfigError, ConfigKey, ConfigSource, by_name
+from broker.config.values import format_value, parse_value
+
+BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
+    by_name(
+        broker_keys.CLUSTER_KEYS,
+        broker_keys.TOPIC_DEFAULT_KEYS,
+        broker_keys.LOG_KEYS,
+        broker_keys.CONNECTION_KEYS,
+        broker_keys.GROUP_KEYS,
+        broker_keys.PRODUCER_KEYS,
+        accepted_keys.QUOTA_KEYS,
+        accepted_keys.TRANSACTION_KEYS,
+        accepted_keys.INTERNAL_TOPIC_KEYS,
+        accepted_keys.LOG_DETAIL_KEYS,
+        accepted_keys.PROCESS_KEYS,
+    )
+)
+"""Every key a broker knows, sorted by name."""
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+_DEFAULTS = {key.name: key.default for key in BROKER_KEYS.values()}
+
+SYNONYMS: tuple[tuple[str, ...], ...] = (
+    ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
+    ("log.roll.ms", "log.roll.hours"),
+    ("log.roll.jitter.ms", "log.roll.jitter.hours"),
+    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
+)
+"""Keys that say the same thing in different units; the first one that is set counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Synonym:
+    """One place that gives, or could give, a key its value. `text` is None for a secret."""
+
+    name: str
+    text: str | None
+    source: ConfigSource
+
+
+class BrokerConfig(Mapping[str, Any]):
+    """Parsed values by key; never changes, every `with_...` returns a new one.
+
+    `overrides` is what the broker was started with, `dynamic_default` and `dynamic_by_broker` what
+    was changed since then through AlterConfigs, for all brokers and for one.
+    """
+
+    __slots__ = ("_values", "_views", "dynamic_by_broker", "dynamic_default", "overrides")
+
+    def __init__(
+        self,
+        overrides: Mapping[str, str] = _NOTHING,
+        dynamic_default: Mapping[str, str] = _NOTHING,
+        dynamic_by_broker: Mapping[int, Mapping[str, str]] | None = None,
+    ) -> None:
+        """Raises ConfigError for an unknown key, a value that won't parse, or a contradiction."""
+        layers = {
+            broker_id: MappingProxyType(dict(layer))
+            for broker_id, layer in (dynamic_by_broker or {}).items()
+            if layer
+        }
+        self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
+        self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
+        self.dynamic_by_broker: Mapping[int, Mapping[str, str]] = MappingProxyType(layers)
+        self._values: dict[str, Any] = _checked(
+            _DEFAULTS | parse_overrides(overrides) | parse_overrides(dynamic_default)
+        )
+        self._views: dict[int, dict[str, Any]] = {
+            broker_id: _checked(self._values | parse_overrides(layer))
+            for broker_id, layer in layers.items()
+        }
+
+    @classmethod
+    def from_overrides(cls, overrides: Mapping[str, str]) -> "BrokerConfig":
+        """What a broker started with these keys has; ConfigError says what is wrong with them."""
+        return cls(overrides)
+
+    def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
+        """The same with further keys set as if the broker had been started with them."""
+        return BrokerConfig(
+            {**self.overrides, **overrides}, self.dynamic_default, self.dynamic_by_broker
+        )
+
+    def with_dynamic(self, broker_id: int | None, layer: Mapping[str, str]) -> "BrokerConfig":
+        """The same with one dynamic layer replaced: a broker's, or for None that of all brokers."""
+        if broker_id is None:
+            return BrokerConfig(self.overrides, layer, self.dynamic_by_broker)
+        by_broker = {**self.dynamic_by_broker, broker_id: layer}
+        return BrokerConfig(self.overrides, self.dynamic_default, by_broker)
+
+    def dynamic_layer(self, broker_id: int | None) -> Mapping[str, str]:
+        """What was changed at run time for one broker, or for None for all of them."""
+        if broker_id is None:
+            return self.dynamic_default
+        return self.dynamic_by_broker.get(broker_id, _NOTHING)
+
+    def for_broker(self, broker_id: int) -> Mapping[str, Any]:
+        """The values one broker goes by: as this mapping, with that broker's own layer on top."""
+        return self._views.get(broker_id, self._values)
+
+    def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
+        """Every place that gives the key a value, the one that counts first.
+
+        Keys of other units come along, as in Kafka: `log.retention.hours` behind
+        `log.retention.ms`. Where the default is "not set", there is no default among them.
+        """
+        names = next((group for group in SYNONYMS if name in group), (name,))
+        own = _NOTHING if broker_id is None else self.dynamic_layer(broker_id)
+        found = [
+            _synonym(each, layer[each], source)
+            for layer, source in (
+                (own, ConfigSource.DYNAMIC_BROKER),
+                (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
+                (self.overrides, ConfigSource.STATIC_BROKER),
+            )
+            for each in names
+            if each in layer
+        ]
+        defaults = ((each, format_value(BROKER_KEYS[each].default)) for each in names)
+        return found + [
+            _synonym(each, text, ConfigSource.DEFAULT)
+            for each, text in defaults
+            if text is not None
+        ]
+
+    @property
+    def node_id(self) -> int:
+        """Id of the first broker: `node.id`, or `broker.id` where only that is set."""
+        if "node.id" not in self.overrides and self["broker.id"] >= 0:
+            return int(self["broker.id"])
+        return int(self["node.id"])
+
+    @property
+    def log_retention_ms(self) -> int:
+        """How long a record is kept, from whichever unit is set; -1 is for ever."""
+        return retention_ms(self)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"BrokerConfig({len(self.overrides)} set, {len(self.dynamic_default)} dynamic)"
+
+
+def find_key(name: str) -> ConfigKey:
+    """The definition of a broker's key; ConfigError names the nearest known one."""
+    key = BROKER_KEYS.get(name)
+    if key is None:
+        raise ConfigError(unknown_key_message(name, BROKER_KEYS))
+    return key
+
+
+def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
+    """One line for a key nobody knows, with the nearest one that somebody does."""
+    nearest = difflib.get_close_matches(name, known, n=1)
+    hint = f"; did you mean {nearest[0]}?" if nearest else ""
+    return f"Unknown configuration {name}{hint}"
+
+
+def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
+    """Values of a broker's keys given as text; ConfigError for the first bad one."""
+    return {name: parse_value(find_key(name), text) for name, text in overrides.items()}
+
+
+def retention_ms(values: Mapping[str, Any]) -> int:
+    """`log.retention.*` in milliseconds; any negative value is -1, for ever."""
+    if values["log.retention.ms"] is not None:
+        kept_ms = values["log.retention.ms"]
+    elif values["log.retention.minutes"] is not None:
+        kept_ms = values["log.retention.minutes"] * 60_000
+    else:
+        kept_ms = values["log.retention.hours"] * HOUR_MS
+    return max(int(kept_ms), -1)
+
+
+def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
+    return Synonym(name, None if BROKER_KEYS[name].is_sensitive else text, source)
+
+
+def _checked(values: dict[str, Any]) -> dict[str, Any]:
+    """The same values, if none contradicts another."""
+    low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
+    if values[low] > values[high]:
+        raise ConfigError(f"{low} ({values[low]}) must not be more than {high} ({values[high]})")
+    return values

@@ -1,0 +1,348 @@
+"""Broker keys this broker acts on: cluster, topics, logs, connections, groups, producers."""
+
+from broker.config.keys import ConfigKey, ConfigType
+from broker.config.values import (
+    at_least,
+    between,
+    each_of,
+    one_of,
+    one_of_numbers,
+    unlimited_or_positive,
+)
+
+_BOOLEAN, _STRING, _INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
+_LONG, _LIST = ConfigType.LONG, ConfigType.LIST
+
+LONG_MAX = (1 << 63) - 1
+INT_MAX = (1 << 31) - 1
+DAY_MS = 24 * 60 * 60 * 1000
+HOUR_MS = 60 * 60 * 1000
+COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
+
+CLUSTER_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "node.id", _INT, 1, "Id of the first broker; the brokers after it count up.", at_least(0)
+    ),
+    ConfigKey(
+        "broker.id",
+        _INT,
+        -1,
+        "Older name of node.id, which is read when node.id is not set.",
+        at_least(-1),
+    ),
+    ConfigKey(
+        "cluster.id",
+        _STRING,
+        None,
+        "The id by which clients know this cluster; without it the broker chooses one.",
+        is_mock_only=True,
+    ),
+    ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
+    ConfigKey(
+        "listeners",
+        _LIST,
+        ("PLAINTEXT://:9092",),
+        "Where to listen: name, host and port of every listener.",
+        is_dynamic=True,
+        is_per_broker=True,
+    ),
+    ConfigKey(
+        "advertised.listeners",
+        _LIST,
+        None,
+        "The addresses clients are told to connect to, when they differ from listeners.",
+    ),
+    ConfigKey(
+        "listener.security.protocol.map",
+        _LIST,
+        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
+        "Which security protocol each listener speaks.",
+    ),
+)
+
+TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "num.partitions",
+        _INT,
+        1,
+        "Partitions of a topic that is created without a number of its own.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "default.replication.factor",
+        _INT,
+        1,
+        "Replicas of each partition of a topic that is created without a number of its own.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "auto.create.topics.enable",
+        _BOOLEAN,
+        True,
+        "Whether asking for the metadata of a topic that is not there creates it.",
+    ),
+    ConfigKey("delete.topic.enable", _BOOLEAN, True, "Whether topics may be deleted."),
+    ConfigKey(
+        "min.insync.replicas",
+        _INT,
+        1,
+        "In-sync replicas without which a write with acks=all is refused.",
+        at_least(1),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "unclean.leader.election.enable",
+        _BOOLEAN,
+        False,
+        "Whether a replica that is not in sync may become leader, losing records.",
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "message.max.bytes",
+        _INT,
+        1_048_588,
+        "Largest record batch, as sent, that is accepted.",
+        at_least(0),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "compression.type",
+        _STRING,
+        "producer",
+        "How batches are stored; only producer, which keeps them as they were sent, has an effect.",
+        one_of(*COMPRESSION_TYPES),
+        is_dynamic=True,
+        is_enforced=False,
+    ),
+    ConfigKey(
+        "log.message.timestamp.type",
+        _STRING,
+        "CreateTime",
+        "Whether a record keeps its producer's timestamp or gets the time of its append.",
+        one_of("CreateTime", "LogAppendTime"),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.message.timestamp.before.max.ms",
+        _LONG,
+        LONG_MAX,
+        "How far a record's timestamp may lie before the broker's time.",
+        at_least(0),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.message.timestamp.after.max.ms",
+        _LONG,
+        HOUR_MS,
+        "How far a record's timestamp may lie after the broker's time.",
+        at_least(0),
+        is_dynamic=True,
+    ),
+)
+
+LOG_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "log.retention.bytes",
+        _LONG,
+        -1,
+        "Bytes a partition keeps before its oldest records go; -1 is without limit.",
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.retention.ms",
+        _LONG,
+        None,
+        "Time a record is kept; -1 is for ever. Without it log.retention.minutes counts.",
+        unlimited_or_positive,
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.retention.minutes",
+        _INT,
+        None,
+        "Minutes a record is kept. Without it log.retention.hours counts.",
+        unlimited_or_positive,
+    ),
+    ConfigKey(
+        "log.retention.hours",
+        _INT,
+        168,
+        "Hours a record is kept, when neither milliseconds nor minutes are set.",
+        unlimited_or_positive,
+    ),
+    ConfigKey(
+        "log.retention.check.interval.ms",
+        _LONG,
+        300_000,
+        "How often records past their retention are looked for.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "log.memory.max.bytes",
+        _LONG,
+        2_147_483_648,
+        "Bytes that all partitions together may hold; beyond it the oldest batches of the largest"
+        " partition go. -1 is without limit.",
+        unlimited_or_positive,
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "log.segment.bytes",
+        _INT,
+        1_073_741_824,
+        "Size at which a partition starts a new segment; retention removes whole segments.",
+        at_least(1024 * 1024),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.roll.ms",
+        _LONG,
+        None,
+        "Age at which a partition starts a new segment. Without it log.roll.hours counts.",
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "log.roll.hours",
+        _INT,
+        168,
+        "Hours after which a partition starts a new segment, when log.roll.ms is not set.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "log.cleanup.policy",
+        _LIST,
+        ("delete",),
+        "What happens to old records: delete removes them, compact keeps the last of each key.",
+        each_of("compact", "delete"),
+        is_dynamic=True,
+    ),
+)
+
+CONNECTION_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "socket.request.max.bytes",
+        _INT,
+        104_857_600,
+        "Largest request; a client that announces a larger one is disconnected.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "connections.max.idle.ms",
+        _LONG,
+        600_000,
+        "Time after which a connection without requests is closed; -1 is never.",
+    ),
+    ConfigKey(
+        "max.connections",
+        _INT,
+        INT_MAX,
+        "Connections a broker holds at once.",
+        at_least(0),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "max.connections.per.ip",
+        _INT,
+        INT_MAX,
+        "Connections a broker holds at once from one address.",
+        at_least(0),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "fetch.max.bytes",
+        _INT,
+        57_671_680,
+        "Most bytes of records one Fetch returns, whatever the client asks for.",
+        at_least(1024),
+    ),
+    ConfigKey(
+        "max.incremental.fetch.session.cache.slots",
+        _INT,
+        1000,
+        "Incremental fetch sessions a broker remembers.",
+        at_least(0),
+    ),
+)
+
+GROUP_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "group.initial.rebalance.delay.ms",
+        _INT,
+        0,
+        "How long the first rebalance of an empty group waits for more members. Kafka's default is"
+        " 3000; here it is 0, so that tests don't wait.",
+        at_least(0),
+    ),
+    ConfigKey(
+        "group.min.session.timeout.ms",
+        _INT,
+        6000,
+        "Shortest session timeout a member may ask for.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "group.max.session.timeout.ms",
+        _INT,
+        1_800_000,
+        "Longest session timeout a member may ask for.",
+        at_least(1),
+    ),
+    ConfigKey("group.max.size", _INT, INT_MAX, "Members one group may have.", at_least(1)),
+    ConfigKey(
+        "offset.metadata.max.bytes",
+        _INT,
+        4096,
+        "Longest text that may be committed beside an offset.",
+        at_least(0),
+    ),
+    ConfigKey(
+        "offsets.retention.minutes",
+        _INT,
+        10_080,
+        "Minutes that committed offsets outlive the last member of their group.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "offsets.retention.check.interval.ms",
+        _LONG,
+        600_000,
+        "How often committed offsets past their retention are looked for.",
+        at_least(1),
+    ),
+)
+
+PRODUCER_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "producer.id.expiration.ms",
+        _INT,
+        DAY_MS,
+        "Time after its last write that a partition forgets an idempotent producer.",
+        at_least(1),
+        is_dynamic=True,
+    ),
+    ConfigKey(
+        "producer.id.expiration.check.interval.ms",
+        _INT,
+        600_000,
+        "How often idempotent producers past their expiration are looked for.",
+        at_least(1),
+    ),
+    ConfigKey(
+        "producer.state.batches",
+        _INT,
+        1,
+        "Batches of an idempotent producer that a partition remembers: 1 follows KIP-758, 5 is what"
+        " Kafka does today.",
+        one_of_numbers(1, 5),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "max.in.flight.sequence.number.per.connection",
+        _INT,
+        10_000_000,
+        "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
+        between(1, 1 << 30),
+        is_mock_only=True,
+    ),
+)
