@@ -112,7 +112,7 @@ class BrokerConfig(Mapping[str, Any]):
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
         """The values one broker goes by: as this mapping, with that broker's own layer on top."""
-        return self._views.get(broker_id, self._values)
+        return self._views[broker_id] if broker_id in self._views else self._values
 
     def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
         """Every place that gives the key a value, the one that counts first.

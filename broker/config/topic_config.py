@@ -1,0 +1,114 @@
+"""One topic's configuration: what was set on the topic, else what its broker says, else a default.
+
+Sources: Kafka's `LogConfig`, `ServerTopicConfigSynonyms` and `ControllerConfigurationValidator`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from broker.config.broker_config import retention_ms, unknown_key_message
+from broker.config.broker_keys import HOUR_MS
+from broker.config.keys import ConfigError
+from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.values import parse_value
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+class TopicConfig(Mapping[str, Any]):
+    """Parsed values by key; never changes. `overrides` is what was set on the topic itself.
+
+    `broker_values` is a BrokerConfig, or the view `BrokerConfig.for_broker(id)` of one broker.
+    """
+
+    __slots__ = ("_values", "overrides")
+
+    def __init__(
+        self, broker_values: Mapping[str, Any], overrides: Mapping[str, str] = _NOTHING
+    ) -> None:
+        """Raises ConfigError where `validate_topic_overrides` would have returned a message."""
+        self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
+        self._values: dict[str, Any] = _broker_defaults(broker_values) | _parse(overrides)
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __repr__(self) -> str:
+        return f"TopicConfig({dict(self.overrides)!r})"
+
+
+def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
+    """What is wrong with the keys of a new or altered topic (INVALID_CONFIG), or None.
+
+    The message names the key, and the value where the value is at fault.
+    """
+    nulls = [name for name, text in overrides.items() if text is None]
+    if nulls:
+        return f"Null value not supported for topic configs: {', '.join(nulls)}"
+    try:
+        values = _parse({name: text for name, text in overrides.items() if text is not None})
+    except ConfigError as error:
+        return str(error)
+    return _contradiction(values)
+
+
+def _parse(overrides: Mapping[str, str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, text in overrides.items():
+        key = TOPIC_KEYS.get(name)
+        if key is None:
+            raise ConfigError(unknown_key_message(name, TOPIC_KEYS))
+        values[name] = parse_value(key, text)
+    return values
+
+
+def _contradiction(values: Mapping[str, Any]) -> str | None:
+    if values.get("remote.storage.enable"):
+        return "Invalid value true for configuration remote.storage.enable: no tiered storage here"
+    low = values.get("min.compaction.lag.ms", 0)
+    high = values.get("max.compaction.lag.ms", low)
+    if low > high:
+        return (
+            f"Invalid value {high} for configuration max.compaction.lag.ms:"
+            f" must not be less than min.compaction.lag.ms ({low})"
+        )
+    return None
+
+
+# Keys for which the broker has several units, or another key to fall back to.
+_DERIVED: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
+    "retention.ms": retention_ms,
+    "segment.ms": lambda values: _first_set(values, "log.roll.ms", "log.roll.hours"),
+    "segment.jitter.ms": lambda values: _first_set(
+        values, "log.roll.jitter.ms", "log.roll.jitter.hours"
+    ),
+    "flush.ms": lambda values: _first_set(
+        values, "log.flush.interval.ms", "log.flush.scheduler.interval.ms", unit_ms=1
+    ),
+}
+
+
+def _first_set(values: Mapping[str, Any], name: str, other: str, unit_ms: int = HOUR_MS) -> int:
+    if values[name] is not None:
+        return int(values[name])
+    return int(values[other]) * unit_ms
+
+
+def _broker_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
+    defaults: dict[str, Any] = {}
+    for key in TOPIC_KEYS.values():
+        derive = _DERIVED.get(key.name)
+        if derive is not None:
+            defaults[key.name] = derive(broker_values)
+        elif key.broker_synonym is not None:
+            defaults[key.name] = broker_values[key.broker_synonym]
+        else:
+            defaults[key.name] = key.default
+    return defaults
