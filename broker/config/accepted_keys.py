@@ -216,6 +216,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         _LONG,
         None,
         "Random time taken off log.roll.ms. Without it log.roll.jitter.hours counts.",
+        at_least(0),
         is_dynamic=True,
     ),
     _accepted(
@@ -250,6 +251,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         _LONG,
         None,
         "Time after which a partition is written to disk.",
+        at_least(0),
         is_dynamic=True,
     ),
     _accepted(
@@ -257,6 +259,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         _LONG,
         LONG_MAX,
         "How often partitions to be written to disk are looked for.",
+        at_least(0),
     ),
     _accepted(
         "log.segment.delete.delay.ms",
@@ -351,6 +354,10 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
 )
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
+    _accepted(
+        "node.id", _INT, -1, "Kafka's id of a broker; here brokers count from 1.", at_least(-1)
+    ),
+    _accepted("broker.id", _INT, -1, "Older name of node.id.", at_least(-1)),
     _accepted("process.roles", _LIST, (), "Whether a Kafka process is broker, controller or both."),
     _accepted("controller.quorum.voters", _LIST, (), "The controllers of a Kafka cluster."),
     _accepted(

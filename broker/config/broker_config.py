@@ -9,11 +9,11 @@ import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from broker.config import accepted_keys, broker_keys
 from broker.config.broker_keys import HOUR_MS
-from broker.config.keys import ConfigError, ConfigKey, ConfigSource, by_name
+from broker.config.keys import ConfigError, ConfigKey, ConfigSource, ResourceType, by_name
 from broker.config.values import format_value, parse_value
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
@@ -33,8 +33,11 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
 )
 """Every key a broker knows, sorted by name."""
 
+_Name = TypeVar("_Name")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _DEFAULTS = {key.name: key.default for key in BROKER_KEYS.values()}
+
+ResourceName = tuple[ResourceType, str]
 
 SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
@@ -57,33 +60,38 @@ class Synonym:
 class BrokerConfig(Mapping[str, Any]):
     """Parsed values by key; never changes, every `with_...` returns a new one.
 
-    `overrides` is what the broker was started with, `dynamic_default` and `dynamic_by_broker` what
-    was changed since then through AlterConfigs, for all brokers and for one.
+    `overrides` is what the broker was started with; `dynamic_default` and `dynamic_by_broker` what
+    was changed since then through AlterConfigs, for all brokers and for one. `resources` carries
+    what AlterConfigs set on groups and client metrics, which have no other owner.
     """
 
-    __slots__ = ("_values", "_views", "dynamic_by_broker", "dynamic_default", "overrides")
+    __slots__ = (
+        "_values",
+        "_views",
+        "dynamic_by_broker",
+        "dynamic_default",
+        "overrides",
+        "resources",
+    )
 
     def __init__(
         self,
         overrides: Mapping[str, str] = _NOTHING,
         dynamic_default: Mapping[str, str] = _NOTHING,
         dynamic_by_broker: Mapping[int, Mapping[str, str]] | None = None,
+        resources: Mapping[ResourceName, Mapping[str, str]] | None = None,
     ) -> None:
         """Raises ConfigError for an unknown key, a value that won't parse, or a contradiction."""
-        layers = {
-            broker_id: MappingProxyType(dict(layer))
-            for broker_id, layer in (dynamic_by_broker or {}).items()
-            if layer
-        }
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
-        self.dynamic_by_broker: Mapping[int, Mapping[str, str]] = MappingProxyType(layers)
+        self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
+        self.resources = _without_empty(resources or {})
         self._values: dict[str, Any] = _checked(
             _DEFAULTS | parse_overrides(overrides) | parse_overrides(dynamic_default)
         )
-        self._views: dict[int, dict[str, Any]] = {
+        self._views: dict[int, Mapping[str, Any]] = {
             broker_id: _checked(self._values | parse_overrides(layer))
-            for broker_id, layer in layers.items()
+            for broker_id, layer in self.dynamic_by_broker.items()
         }
 
     @classmethod
@@ -93,16 +101,20 @@ class BrokerConfig(Mapping[str, Any]):
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
         """The same with further keys set as if the broker had been started with them."""
-        return BrokerConfig(
-            {**self.overrides, **overrides}, self.dynamic_default, self.dynamic_by_broker
-        )
+        merged = {**self.overrides, **overrides}
+        return BrokerConfig(merged, self.dynamic_default, self.dynamic_by_broker, self.resources)
 
     def with_dynamic(self, broker_id: int | None, layer: Mapping[str, str]) -> "BrokerConfig":
         """The same with one dynamic layer replaced: a broker's, or for None that of all brokers."""
         if broker_id is None:
-            return BrokerConfig(self.overrides, layer, self.dynamic_by_broker)
+            return BrokerConfig(self.overrides, layer, self.dynamic_by_broker, self.resources)
         by_broker = {**self.dynamic_by_broker, broker_id: layer}
-        return BrokerConfig(self.overrides, self.dynamic_default, by_broker)
+        return BrokerConfig(self.overrides, self.dynamic_default, by_broker, self.resources)
+
+    def with_resource(self, name: ResourceName, layer: Mapping[str, str]) -> "BrokerConfig":
+        """The same with the keys of a group or of client metrics replaced; they are not checked."""
+        resources = {**self.resources, name: layer}
+        return BrokerConfig(self.overrides, self.dynamic_default, self.dynamic_by_broker, resources)
 
     def dynamic_layer(self, broker_id: int | None) -> Mapping[str, str]:
         """What was changed at run time for one broker, or for None for all of them."""
@@ -112,7 +124,7 @@ class BrokerConfig(Mapping[str, Any]):
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
         """The values one broker goes by: as this mapping, with that broker's own layer on top."""
-        return self._views[broker_id] if broker_id in self._views else self._values
+        return self._views.get(broker_id, self._values)
 
     def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
         """Every place that gives the key a value, the one that counts first.
@@ -140,13 +152,6 @@ class BrokerConfig(Mapping[str, Any]):
         ]
 
     @property
-    def node_id(self) -> int:
-        """Id of the first broker: `node.id`, or `broker.id` where only that is set."""
-        if "node.id" not in self.overrides and self["broker.id"] >= 0:
-            return int(self["broker.id"])
-        return int(self["node.id"])
-
-    @property
     def log_retention_ms(self) -> int:
         """How long a record is kept, from whichever unit is set; -1 is for ever."""
         return retention_ms(self)
@@ -162,6 +167,11 @@ class BrokerConfig(Mapping[str, Any]):
 
     def __repr__(self) -> str:
         return f"BrokerConfig({len(self.overrides)} set, {len(self.dynamic_default)} dynamic)"
+
+
+def _without_empty(layers: Mapping[_Name, Mapping[str, str]]) -> Mapping[_Name, Mapping[str, str]]:
+    kept = {name: MappingProxyType(dict(layer)) for name, layer in layers.items() if layer}
+    return MappingProxyType(kept)
 
 
 def find_key(name: str) -> ConfigKey:

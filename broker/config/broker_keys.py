@@ -21,16 +21,6 @@ COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"
 
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
-        "node.id", _INT, 1, "Id of the first broker; the brokers after it count up.", at_least(0)
-    ),
-    ConfigKey(
-        "broker.id",
-        _INT,
-        -1,
-        "Older name of node.id, which is read when node.id is not set.",
-        at_least(-1),
-    ),
-    ConfigKey(
         "cluster.id",
         _STRING,
         None,
@@ -43,8 +33,6 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         _LIST,
         ("PLAINTEXT://:9092",),
         "Where to listen: name, host and port of every listener.",
-        is_dynamic=True,
-        is_per_broker=True,
     ),
     ConfigKey(
         "advertised.listeners",
@@ -182,8 +170,8 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
         _LONG,
         2_147_483_648,
         "Bytes that all partitions together may hold; beyond it the oldest batches of the largest"
-        " partition go. -1 is without limit.",
-        unlimited_or_positive,
+        " partition go.",
+        at_least(1),
         is_dynamic=True,
         is_mock_only=True,
     ),
@@ -200,6 +188,7 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
         _LONG,
         None,
         "Age at which a partition starts a new segment. Without it log.roll.hours counts.",
+        at_least(1),
         is_dynamic=True,
     ),
     ConfigKey(

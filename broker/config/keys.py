@@ -27,6 +27,16 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
+class ResourceType(IntEnum):
+    """What can be configured, numbered as in Kafka's `ConfigResource.Type`."""
+
+    TOPIC = 2
+    BROKER = 4
+    BROKER_LOGGER = 8
+    CLIENT_METRICS = 16
+    GROUP = 32
+
+
 class ConfigSource(IntEnum):
     """Where a value comes from, numbered as in DescribeConfigs' `config_source`."""
 
@@ -49,7 +59,6 @@ class ConfigKey:
     """One key. `default` is a parsed value: None is "not set", a list is a tuple of strings.
 
     `is_dynamic`: can be changed at run time through AlterConfigs.
-    `is_per_broker`: at run time only for one broker, not as the cluster's default.
     `is_enforced`: the broker acts on it; otherwise it is accepted and described, and changes
     nothing.
     `is_mock_only`: Kafka has no such key.
@@ -62,7 +71,6 @@ class ConfigKey:
     doc: str
     check: Check | None = None
     is_dynamic: bool = False
-    is_per_broker: bool = False
     is_enforced: bool = True
     is_mock_only: bool = False
     broker_synonym: str | None = None

@@ -1,0 +1,126 @@
+"""DescribeConfigs: v1-4.
+
+Behaviour:
+    Topics, brokers, broker loggers, client metrics and groups; each resource is answered by itself.
+    Keys come sorted by name; a null or empty list of keys asks for all of them, unknown names are
+    left out. A broker resource without a name gives what was changed at run time for all brokers;
+    with a name it must name the broker that was asked, else INVALID_REQUEST.
+    Synonyms name every place that gives a key its value, the one that counts first. The value of a
+    sensitive key is null. Type and documentation are told from v3 on.
+    A topic that is not there gets UNKNOWN_TOPIC_OR_PARTITION, a name that no topic can have
+    INVALID_TOPIC_EXCEPTION. Groups and client metrics needn't exist.
+
+Gaps:
+    A resource type that Kafka doesn't know fails alone; Kafka fails the whole request.
+    A broker logger is described with an empty list: there are no loggers to set from outside.
+    Keys that this broker doesn't know, and its documentation sentences, differ from Kafka's.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.config.alteration import Refusal, check_broker_name
+from broker.config.description import (
+    ConfigEntry,
+    describe_broker,
+    describe_broker_defaults,
+    describe_resource,
+    describe_topic,
+)
+from broker.config.keys import ResourceType
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topics import topic_name_problem
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Result = messages.DescribeConfigsResponse.DescribeConfigsResult
+_Entry = _Result.DescribeConfigsResourceResult
+_Synonym = _Entry.DescribeConfigsSynonym
+
+
+@handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
+def handle_describe_configs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
+    return messages.DescribeConfigsResponse(
+        version=context.api_version,
+        throttle_time_ms=0,
+        results=[_result(cluster, context.broker_id, each, request) for each in request.resources],
+    )
+
+
+def _result(cluster: "Cluster", broker_id: int, resource: Any, request: Any) -> Any:
+    described = _describe(cluster, broker_id, resource.resource_type, resource.resource_name)
+    result = _Result(
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[],
+    )
+    if isinstance(described, Refusal):
+        result.error_code = described.error_code
+        result.error_message = described.message
+        return result
+    wanted = set(resource.configuration_keys or ())
+    for entry in described:
+        if not wanted or entry.key.name in wanted:
+            result.configs.append(_to_wire(entry, request))
+    return result
+
+
+def _describe(
+    cluster: "Cluster", broker_id: int, resource_type: int, name: str
+) -> list[ConfigEntry] | Refusal:
+    match resource_type:
+        case ResourceType.TOPIC:
+            return _describe_topic(cluster, broker_id, name)
+        case ResourceType.BROKER if not name:
+            return describe_broker_defaults(cluster.config)
+        case ResourceType.BROKER:
+            refusal = check_broker_name(name, broker_id, allowed=" or empty string")
+            return refusal or describe_broker(cluster.config, broker_id)
+        case ResourceType.BROKER_LOGGER if not name:
+            return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
+        case ResourceType.BROKER_LOGGER:
+            return check_broker_name(name, broker_id) or []
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            kind = ResourceType(resource_type)
+            if not name:
+                message = f"A {kind.name} resource must have a name."
+                return Refusal(ErrorCode.INVALID_REQUEST, message)
+            return describe_resource(cluster.config, kind, name)
+        case _:
+            message = f"Unexpected resource type {resource_type} for resource {name}"
+            return Refusal(ErrorCode.INVALID_REQUEST, message)
+
+
+def _describe_topic(cluster: "Cluster", broker_id: int, name: str) -> list[ConfigEntry] | Refusal:
+    problem = topic_name_problem(name)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    topic = cluster.topics.get(name)
+    if topic is None:
+        # Without words of its own, as in Kafka: clients print the code's standard text.
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+    return describe_topic(cluster.config, broker_id, topic.config.overrides)
+
+
+def _to_wire(entry: ConfigEntry, request: Any) -> Any:
+    synonyms = entry.synonyms if request.include_synonyms else ()
+    return _Entry(
+        name=entry.key.name,
+        value=entry.text,
+        read_only=entry.is_read_only,
+        config_source=entry.source,
+        is_sensitive=entry.key.is_sensitive,
+        synonyms=[
+            _Synonym(name=synonym.name, value=synonym.text, source=synonym.source)
+            for synonym in synonyms
+        ],
+        config_type=entry.key.config_type,
+        documentation=entry.key.doc if request.include_documentation else None,
+    )

@@ -1,0 +1,52 @@
+"""ListConfigResources: v0-1.
+
+Behaviour:
+    Names what can be configured: every topic, every broker of the cluster and its loggers, and the
+    groups and client metrics on which something was set (KIP-1142). No types, or an empty list of
+    them, asks for all. v0 knows client metrics only (KIP-714).
+    A type that is none of these gets UNSUPPORTED_VERSION.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.config.keys import ResourceType
+from broker.context import RequestContext
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Resource = messages.ListConfigResourcesResponse.ConfigResource
+_KNOWN_TYPES = frozenset(ResourceType)
+
+
+@handles(ApiKey.LIST_CONFIG_RESOURCES, versions=(0, 1))
+def handle_list_config_resources(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleListConfigResources`."""
+    asked: list[int] = [ResourceType.CLIENT_METRICS]
+    if context.api_version >= 1:
+        asked = list(request.resource_types or ResourceType)
+    is_known = _KNOWN_TYPES.issuperset(asked)
+    return messages.ListConfigResourcesResponse(
+        version=context.api_version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE if is_known else ErrorCode.UNSUPPORTED_VERSION,
+        config_resources=[
+            _Resource(resource_name=name, resource_type=resource_type)
+            for resource_type in dict.fromkeys(asked if is_known else ())
+            for name in _names(cluster, ResourceType(resource_type))
+        ],
+    )
+
+
+def _names(cluster: "Cluster", resource_type: ResourceType) -> list[str]:
+    match resource_type:
+        case ResourceType.TOPIC:
+            return [topic.name for topic in cluster.topics.all()]
+        case ResourceType.BROKER | ResourceType.BROKER_LOGGER:
+            return [str(node_id) for node_id in cluster.alive_broker_ids()]
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            return sorted(name for kind, name in cluster.config.resources if kind is resource_type)
