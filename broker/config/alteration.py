@@ -65,6 +65,11 @@ class Refusal:
     error_code: ErrorCode
     message: str | None
 
+    @property
+    def error_message(self) -> str | None:
+        """The message, cut to what fits into a response of any version."""
+        return None if self.message is None else self.message[:1000]
+
 
 def alter_configs(
     cluster: "Cluster", broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool

@@ -13,7 +13,14 @@ from typing import Any, TypeVar
 
 from broker.config import accepted_keys, broker_keys
 from broker.config.broker_keys import HOUR_MS
-from broker.config.keys import ConfigError, ConfigKey, ConfigSource, ResourceType, by_name
+from broker.config.keys import (
+    ConfigError,
+    ConfigKey,
+    ConfigSource,
+    ResourceType,
+    by_name,
+    shortened,
+)
 from broker.config.values import format_value, parse_value
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
@@ -186,7 +193,7 @@ def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
     """One line for a key nobody knows, with the nearest one that somebody does."""
     nearest = difflib.get_close_matches(name, known, n=1)
     hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"Unknown configuration {name}{hint}"
+    return f"Unknown configuration {shortened(name)}{hint}"
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:

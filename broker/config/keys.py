@@ -54,6 +54,12 @@ class ConfigError(ValueError):
     """One line that names the key (or the line of a file) and what is wrong with it."""
 
 
+def shortened(text: str) -> str:
+    """The beginning of a text in one line: for messages, which have bounded room on the wire."""
+    line = " ".join(text[:1000].split())
+    return line if len(line) <= 200 else f"{line[:200]}..."
+
+
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
     """One key. `default` is a parsed value: None is "not set", a list is a tuple of strings.

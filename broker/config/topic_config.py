@@ -9,7 +9,7 @@ from typing import Any
 
 from broker.config.broker_config import retention_ms, unknown_key_message
 from broker.config.broker_keys import HOUR_MS
-from broker.config.keys import ConfigError
+from broker.config.keys import ConfigError, shortened
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value
 
@@ -51,7 +51,7 @@ def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
     """
     nulls = [name for name, text in overrides.items() if text is None]
     if nulls:
-        return f"Null value not supported for topic configs: {', '.join(nulls)}"
+        return f"Null value not supported for topic configs: {shortened(', '.join(nulls))}"
     try:
         values = _parse({name: text for name, text in overrides.items() if text is not None})
     except ConfigError as error:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType
+from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, shortened
 
 _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
@@ -41,7 +41,7 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def _invalid(key: ConfigKey, text: str, reason: str) -> ConfigError:
-    shown = "[hidden]" if key.is_sensitive else text
+    shown = "[hidden]" if key.is_sensitive else shortened(text)
     return ConfigError(f"Invalid value {shown} for configuration {key.name}: {reason}")
 
 
@@ -71,7 +71,7 @@ def _parse_integer(key: ConfigKey, text: str) -> int:
     limit = 1 << (_INTEGER_BITS[key.config_type] - 1)
     # The length is looked at first: Python refuses to convert some thousands of digits.
     if len(text) > 64 or not _INTEGER.fullmatch(text) or not -limit <= int(text) < limit:
-        raise _invalid(key, text[:64], f"not a number of type {key.config_type.name}")
+        raise _invalid(key, text, f"not a number of type {key.config_type.name}")
     return int(text)
 
 

@@ -63,7 +63,7 @@ def _result(cluster: "Cluster", broker_id: int, resource: Any, request: Any) -> 
     )
     if isinstance(described, Refusal):
         result.error_code = described.error_code
-        result.error_message = described.message
+        result.error_message = described.error_message
         return result
     wanted = set(resource.configuration_keys or ())
     for entry in described:

@@ -58,7 +58,7 @@ def handle_incremental_alter_configs(
         responses=[
             _Result(
                 error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
-                error_message=None if refusal is None else refusal.message,
+                error_message=None if refusal is None else refusal.error_message,
                 resource_type=resource.resource_type,
                 resource_name=resource.resource_name,
             )

@@ -1,0 +1,232 @@
+import pytest
+
+from broker.config.broker_config import (
+    BROKER_KEYS,
+    BrokerConfig,
+    Synonym,
+    find_key,
+    parse_overrides,
+    retention_ms,
+    unknown_key_message,
+)
+from broker.config.keys import ConfigError, ConfigSource, ResourceType
+from broker.config.properties import parse_properties
+
+DEFAULT = ConfigSource.DEFAULT
+STATIC = ConfigSource.STATIC_BROKER
+DYNAMIC = ConfigSource.DYNAMIC_BROKER
+DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER
+
+STOCK_PROPERTIES = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+def test_without_overrides_every_key_has_its_default() -> None:
+    config = BrokerConfig.from_overrides({})
+
+    assert dict(config) == {key.name: key.default for key in BROKER_KEYS.values()}
+    assert len(config) == len(BROKER_KEYS)
+
+
+def test_an_override_is_parsed_and_kept_as_text() -> None:
+    config = BrokerConfig.from_overrides({"num.partitions": " 3", "log.cleanup.policy": "compact"})
+
+    assert config["num.partitions"] == 3
+    assert config["log.cleanup.policy"] == ("compact",)
+    assert config.overrides == {"num.partitions": " 3", "log.cleanup.policy": "compact"}
+
+
+def test_the_settings_that_kafka_is_shipped_with_are_accepted() -> None:
+    config = BrokerConfig.from_overrides(parse_properties(STOCK_PROPERTIES))
+
+    assert config["offsets.topic.replication.factor"] == 1
+
+
+def test_an_unknown_key_is_refused_with_the_nearest_known_one() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        BrokerConfig.from_overrides({"num.partition": "3"})
+
+    assert str(refusal.value) == (
+        "Unknown configuration num.partition; did you mean num.partitions?"
+    )
+
+
+def test_an_unknown_key_that_is_like_no_other_is_refused_without_a_guess() -> None:
+    assert unknown_key_message("zzzz", BROKER_KEYS) == "Unknown configuration zzzz"
+    with pytest.raises(ConfigError, match=r"^Unknown configuration zzzz$"):
+        find_key("zzzz")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("num.partitions", "0"),
+        ("log.retention.ms", "0"),
+        ("log.memory.max.bytes", "0"),
+        ("log.segment.bytes", "14"),
+        ("fetch.max.bytes", "1023"),
+        ("producer.state.batches", "2"),
+        ("max.in.flight.sequence.number.per.connection", "0"),
+        ("max.in.flight.sequence.number.per.connection", "1073741825"),
+        ("producer.id.quota.cache.layer.count", "9"),
+        ("producer.id.quota.cache.false.positive.rate", "0"),
+        ("producer.id.quota.error.code", "NONE"),
+        ("compression.type", "brotli"),
+        ("auto.create.topics.enable", "1"),
+    ],
+)
+def test_a_value_out_of_bounds_is_refused_by_name_and_value(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=rf"^Invalid value {text} for configuration {name}: "):
+        BrokerConfig.from_overrides({name: text})
+
+
+def test_the_shortest_session_timeout_may_not_be_above_the_longest() -> None:
+    with pytest.raises(ConfigError, match=r"group\.min\.session\.timeout\.ms"):
+        BrokerConfig.from_overrides({"group.min.session.timeout.ms": "1800001"})
+
+
+def test_further_overrides_leave_the_first_configuration_as_it_was() -> None:
+    first = BrokerConfig.from_overrides({"num.partitions": "3"})
+
+    second = first.with_overrides({"group.max.size": "2"})
+
+    assert (second["num.partitions"], second["group.max.size"]) == (3, 2)
+    assert first["group.max.size"] == BROKER_KEYS["group.max.size"].default
+
+
+def test_configurations_with_the_same_values_are_equal() -> None:
+    assert BrokerConfig() == BrokerConfig.from_overrides({"num.partitions": "1"})
+    assert BrokerConfig() != BrokerConfig.from_overrides({"num.partitions": "2"})
+
+
+def test_nothing_of_a_configuration_can_be_assigned_to() -> None:
+    config = BrokerConfig.from_overrides({"num.partitions": "3"})
+
+    for mapping in (config, config.overrides, config.dynamic_default, config.dynamic_by_broker):
+        with pytest.raises(TypeError):
+            mapping["num.partitions"] = "4"  # type: ignore[index]
+
+
+def test_a_broker_layer_beats_the_dynamic_default_beats_the_start_beats_the_default() -> None:
+    name = "message.max.bytes"
+    config = BrokerConfig.from_overrides({name: "2"})
+    assert (config[name], config.for_broker(1)[name]) == (2, 2)
+
+    config = config.with_dynamic(None, {name: "3"})
+    assert (config[name], config.for_broker(1)[name]) == (3, 3)
+
+    config = config.with_dynamic(1, {name: "4"})
+    assert (config[name], config.for_broker(1)[name], config.for_broker(2)[name]) == (3, 4, 3)
+
+    config = config.with_dynamic(None, {}).with_dynamic(1, {})
+    assert (config[name], config.for_broker(1)[name]) == (2, 2)
+    assert not config.dynamic_by_broker
+
+
+def test_overrides_and_dynamic_layers_do_not_disturb_each_other() -> None:
+    config = (
+        BrokerConfig()
+        .with_dynamic(1, {"group.max.size": "2"})
+        .with_dynamic(None, {"message.max.bytes": "5"})
+        .with_resource((ResourceType.GROUP, "g"), {"consumer.session.timeout.ms": "46000"})
+        .with_overrides({"num.partitions": "3"})
+    )
+
+    assert config.for_broker(1)["group.max.size"] == 2
+    assert config["message.max.bytes"] == 5
+    assert config["num.partitions"] == 3
+    assert list(config.resources) == [(ResourceType.GROUP, "g")]
+    assert not config.with_resource((ResourceType.GROUP, "g"), {}).resources
+
+
+@pytest.mark.parametrize("target", [None, 1])
+def test_a_dynamic_layer_is_checked_like_an_override(target: int | None) -> None:
+    with pytest.raises(ConfigError):
+        BrokerConfig().with_dynamic(target, {"message.max.bytes": "-1"})
+    with pytest.raises(ConfigError):
+        BrokerConfig().with_dynamic(target, {"group.min.session.timeout.ms": "1800001"})
+
+
+def test_synonyms_come_in_the_order_in_which_they_count() -> None:
+    name = "message.max.bytes"
+    config = (
+        BrokerConfig.from_overrides({name: "2"})
+        .with_dynamic(None, {name: "3"})
+        .with_dynamic(1, {name: "4"})
+    )
+    behind = [
+        Synonym(name, "3", DYNAMIC_DEFAULT),
+        Synonym(name, "2", STATIC),
+        Synonym(name, "1048588", DEFAULT),
+    ]
+
+    assert config.synonyms(name, 1) == [Synonym(name, "4", DYNAMIC), *behind]
+    assert config.synonyms(name, 2) == behind
+    assert config.synonyms(name) == behind
+
+
+def test_keys_of_other_units_are_synonyms() -> None:
+    config = BrokerConfig.from_overrides({"log.retention.minutes": "5"})
+
+    assert config.synonyms("log.retention.ms") == [
+        Synonym("log.retention.minutes", "5", STATIC),
+        Synonym("log.retention.hours", "168", DEFAULT),
+    ]
+
+
+def test_a_key_that_is_not_set_and_has_no_default_has_no_synonyms() -> None:
+    assert BrokerConfig().synonyms("broker.rack") == []
+
+
+@pytest.mark.parametrize(
+    ("overrides", "kept_ms"),
+    [
+        ({}, 604_800_000),
+        ({"log.retention.hours": "2"}, 7_200_000),
+        ({"log.retention.hours": "-1"}, -1),
+        ({"log.retention.hours": "2", "log.retention.minutes": "3"}, 180_000),
+        ({"log.retention.minutes": "3", "log.retention.ms": "4"}, 4),
+        ({"log.retention.ms": "-1", "log.retention.hours": "2"}, -1),
+    ],
+)
+def test_the_finest_unit_that_is_set_says_how_long_records_are_kept(
+    overrides: dict[str, str], kept_ms: int
+) -> None:
+    config = BrokerConfig.from_overrides(overrides)
+
+    assert config.log_retention_ms == kept_ms
+    assert retention_ms(config) == kept_ms
+
+
+def test_overrides_are_parsed_by_key() -> None:
+    assert parse_overrides({"num.partitions": "2"}) == {"num.partitions": 2}
+
+
+def test_a_configuration_shows_how_much_of_it_was_set() -> None:
+    assert repr(BrokerConfig.from_overrides({"num.partitions": "2"})) == (
+        "BrokerConfig(1 set, 0 dynamic)"
+    )

@@ -1,0 +1,100 @@
+from collections.abc import Mapping
+
+import pytest
+
+from broker.config.broker_config import BROKER_KEYS
+from broker.config.keys import ConfigKey, ConfigType, by_name
+from broker.config.resource_keys import RESOURCE_KEYS
+from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.values import format_value, parse_value
+
+EVERY_KEY = [
+    *BROKER_KEYS.values(),
+    *TOPIC_KEYS.values(),
+    *(key for keys in RESOURCE_KEYS.values() for key in keys.values()),
+]
+
+
+@pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
+def test_a_default_is_a_value_that_the_key_itself_accepts(key: ConfigKey) -> None:
+    text = format_value(key.default)
+    if text is not None:
+        assert parse_value(key, text) == key.default
+
+
+@pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
+def test_a_key_is_documented_in_a_sentence(key: ConfigKey) -> None:
+    assert key.doc.endswith(".")
+    assert key.doc[0].isupper()
+
+
+@pytest.mark.parametrize("keys", [BROKER_KEYS, TOPIC_KEYS, *RESOURCE_KEYS.values()])
+def test_keys_are_sorted_by_name(keys: Mapping[str, ConfigKey]) -> None:
+    assert list(keys) == sorted(keys)
+
+
+def test_a_name_defined_twice_is_a_bug() -> None:
+    key = ConfigKey("a", ConfigType.INT, 1, "A key.")
+
+    with pytest.raises(AssertionError):
+        by_name((key,), (key,))
+
+
+@pytest.mark.parametrize("key", TOPIC_KEYS.values(), ids=lambda key: key.name)
+def test_a_topic_key_falls_back_to_a_broker_key_of_its_own_type(key: ConfigKey) -> None:
+    if key.broker_synonym is None:
+        return
+    synonym = BROKER_KEYS[key.broker_synonym]
+    assert synonym.config_type is key.config_type
+    assert synonym.is_dynamic, "or a topic's default could not be changed at run time"
+    assert synonym.is_enforced == key.is_enforced
+
+
+@pytest.mark.parametrize(
+    ("name", "default"),
+    [
+        ("auto.create.topics.enable", True),
+        ("connections.max.idle.ms", 600_000),
+        ("controller.quota.window.num", 11),
+        ("controller.quota.window.size.seconds", 1),
+        ("fetch.max.bytes", 57_671_680),
+        ("group.max.session.timeout.ms", 1_800_000),
+        ("group.min.session.timeout.ms", 6000),
+        ("log.retention.bytes", -1),
+        ("log.segment.bytes", 1_073_741_824),
+        ("max.in.flight.sequence.number.per.connection", 10_000_000),
+        ("max.incremental.fetch.session.cache.slots", 1000),
+        ("message.max.bytes", 1_048_588),
+        ("num.partitions", 1),
+        ("offset.metadata.max.bytes", 4096),
+        ("offsets.retention.minutes", 10_080),
+        ("producer.id.expiration.ms", 86_400_000),
+        ("producer.id.quota.cache.cleanup.scheduler.interval.ms", 10),
+        ("producer.id.quota.window.num", 11),
+        ("producer.id.quota.window.size.seconds", 3600),
+        ("quota.window.num", 11),
+        ("quota.window.size.seconds", 1),
+        ("socket.request.max.bytes", 104_857_600),
+        ("transaction.max.timeout.ms", 900_000),
+        ("transactional.id.expiration.ms", 604_800_000),
+    ],
+)
+def test_a_broker_default_is_kafkas(name: str, default: object) -> None:
+    assert BROKER_KEYS[name].default == default
+
+
+def test_the_one_default_that_is_not_kafkas_says_so() -> None:
+    key = BROKER_KEYS["group.initial.rebalance.delay.ms"]
+
+    assert key.default == 0
+    assert "Kafka's default is 3000" in key.doc
+
+
+def test_what_has_no_effect_yet_is_marked() -> None:
+    unenforced = {key.name for key in BROKER_KEYS.values() if not key.is_enforced}
+
+    for name in BROKER_KEYS:
+        if name.startswith(("quota.", "controller.quota.", "producer.id.quota.", "transaction")):
+            assert name in unenforced
+    assert "compression.type" in unenforced
+    assert "num.partitions" not in unenforced
