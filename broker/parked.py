@@ -13,9 +13,15 @@ from typing import Any
 class Parked:
     """One pending answer; the first `complete` counts, all later ones are ignored."""
 
-    __slots__ = ("_deliver", "_on_abandon", "_response", "is_done")
+    __slots__ = ("_deliver", "_on_abandon", "_on_hurry", "_response", "is_done")
 
-    def __init__(self, on_abandon: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        on_abandon: Callable[[], None] | None = None,
+        on_hurry: Callable[[int], None] | None = None,
+    ) -> None:
+        """`on_hurry(now_ms)` should complete it with what there is; without it nothing can."""
+        self._on_hurry = on_hurry
         self._deliver: Callable[[Any], None] | None = None
         self._on_abandon = on_abandon
         self._response: Any = None
@@ -39,6 +45,11 @@ class Parked:
         self.is_done = True
         if self._on_abandon is not None:
             self._on_abandon()
+
+    def hurry(self, now_ms: int) -> None:
+        """Ask for an answer at once, because the broker stops."""
+        if not self.is_done and self._on_hurry is not None:
+            self._on_hurry(now_ms)
 
     def attach(self, deliver: Callable[[Any], None]) -> None:
         """For the connection: where to send the answer. Not to be called on a done one."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from protocol.api_keys import ApiKey
+from protocol.messages import is_flexible
 
 Handler = Callable[..., Any]
 """`handler(context, request, cluster)` returns a response message, a `Parked`, or None (no answer).
@@ -28,6 +29,8 @@ class Route:
     version_max: int
     advertised_min: int
     is_raw: bool
+    flexible_min: int
+    """First version whose header and body have tagged fields; above `version_max` if none has."""
 
 
 ROUTES: dict[int, Route] = {}
@@ -52,6 +55,9 @@ def handles(
             version_max=version_max,
             advertised_min=version_min if advertised_min is None else advertised_min,
             is_raw=is_raw,
+            flexible_min=next(
+                (v for v in range(version_max + 1) if is_flexible(api_key, v)), version_max + 1
+            ),
         )
         return handler
 

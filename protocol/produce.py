@@ -15,6 +15,7 @@ from protocol import messages
 from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
 
 FLEXIBLE_VERSION_MIN = 9
+CURRENT_LEADER_VERSION_MIN = 10
 TOPIC_ID_VERSION_MIN = 13
 
 _INT16 = Struct(">h")
@@ -266,7 +267,6 @@ def _encode_with_details(
                 "log_start_offset": result.log_start_offset,
                 "record_errors": [
                     partition_class.BatchIndexAndErrorMessage(
-                        version=api_version,
                         batch_index=record_error.batch_index,
                         batch_index_error_message=record_error.message,
                     )
@@ -277,7 +277,7 @@ def _encode_with_details(
             if result.current_leader is not None:
                 leader_id, leader_epoch = result.current_leader
                 fields["current_leader"] = partition_class.LeaderIdAndEpoch(
-                    version=api_version, leader_id=leader_id, leader_epoch=leader_epoch
+                    leader_id=leader_id, leader_epoch=leader_epoch
                 )
             partition_responses.append(partition_class(version=api_version, **fields))
         responses.append(
@@ -291,9 +291,9 @@ def _encode_with_details(
     response: Any = messages.ProduceResponse(
         version=api_version, responses=responses, throttle_time_ms=throttle_time_ms
     )
-    if node_endpoints:
+    if node_endpoints and api_version >= CURRENT_LEADER_VERSION_MIN:
         response.node_endpoints = [
-            messages.ProduceResponse.NodeEndpoint(version=api_version, **endpoint._asdict())
+            messages.ProduceResponse.NodeEndpoint(**endpoint._asdict())
             for endpoint in node_endpoints
         ]
     encoded: bytes | bytearray = response.encode(version=api_version)

@@ -121,3 +121,8 @@ def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
             )
     except Exception as error:  # each codec raises errors of its own
         raise ValueError(f"undecodable record batch: {error}") from error
+
+
+def is_zstd(batch: bytes) -> bool:
+    """Whether a stored batch is compressed with zstd."""
+    return batch[_CRC_START + 1] & COMPRESSION_MASK == ZSTD

@@ -1,0 +1,56 @@
+"""One batch onto one partition: check, ask the producer's state, stamp, store, remember."""
+
+from typing import TYPE_CHECKING
+
+from broker.batch_check import Refusal, check_batch
+from protocol import records
+from protocol.errors import ErrorCode
+from protocol.produce import PartitionResult
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.context import RequestContext
+    from broker.topics import Partition, Topic
+
+
+def append_batch(
+    context: "RequestContext",
+    cluster: "Cluster",
+    topic: "Topic",
+    partition: "Partition",
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+) -> PartitionResult:
+    """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
+
+    Kafka's `UnifiedLog.append`.
+    """
+    now_ms = context.now_ms
+    log = partition.log
+    header = check_batch(frame, start, end, context.api_version, topic, now_ms)
+    if type(header) is Refusal:
+        return PartitionResult(
+            partition.partition_index,
+            header.error_code,
+            error_message=header.error_message,
+            record_errors=header.record_errors,
+        )
+    base_offset = log.log_end_offset
+    max_timestamp = header.max_timestamp
+    if header.producer_id >= 0:
+        raise NotImplementedError
+    batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
+    log_append_time_ms = -1
+    if topic.is_log_append_time:
+        log_append_time_ms = max_timestamp = now_ms
+        batch = records.stamp_log_append_time(batch, now_ms)
+    log.append(batch, header.records_count, max_timestamp, partition.leader_epoch)
+    cluster.appended(topic, partition, len(batch), now_ms)
+    return PartitionResult(
+        partition.partition_index,
+        ErrorCode.NONE,
+        base_offset,
+        log_append_time_ms,
+        log.log_start_offset,
+    )

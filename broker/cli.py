@@ -1,0 +1,170 @@
+"""The command line: arguments and files to a configuration, then serve."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+from broker.config.properties import parse_properties
+from broker.serve import ServeOptions, StartError, serve
+
+DESCRIPTION = """\
+A Kafka cluster in one process that real Kafka clients believe.
+"""
+
+EXAMPLES = """\
+examples:
+  mock-kafka serve
+      one broker on 127.0.0.1:9092
+  mock-kafka serve --port 0 --brokers 3
+      three brokers on free ports; the first line printed says which
+  mock-kafka serve -o num.partitions=6 -o auto.create.topics.enable=false
+      Kafka's own broker keys, one by one
+  mock-kafka serve --config server.properties
+      or from a properties file
+"""
+
+SERVE_DESCRIPTION = """\
+Start a cluster and serve until SIGTERM or SIGINT.
+
+As soon as connections are accepted, the first line on standard output is
+  bootstrap.servers=HOST:PORT[,HOST:PORT...]
+Logs go to standard error. Exit status: 0 after a signal, 1 when the start
+fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
+"""
+
+SERVE_EPILOG = """\
+Clients are told to come back to --host and the broker's port. For clients in
+containers or on other hosts, listen on all addresses and advertise a name that
+they can reach:
+  mock-kafka serve --host 0.0.0.0 -o advertised.listeners=PLAINTEXT://myhost:9092
+With several brokers the next ones advertise the following ports; port 0 means
+the port that the broker listens on.
+"""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The parser of every subcommand."""
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(
+        prog="mock-kafka", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
+    )
+    parser.add_argument("--version", action="version", version=version("mock-kafka"))
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    command = commands.add_parser(
+        "serve",
+        help="start a cluster and serve until a signal",
+        description=SERVE_DESCRIPTION,
+        epilog=SERVE_EPILOG,
+        formatter_class=raw,
+    )
+    command.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+    )
+    command.add_argument(
+        "--port",
+        type=_port,
+        default=9092,
+        help="port of the first broker, 0 for free ports; with --brokers the next brokers take the"
+        " following ports (default: %(default)s)",
+    )
+    command.add_argument(
+        "--brokers",
+        type=_broker_count,
+        default=1,
+        metavar="N",
+        help="how many brokers, with node ids 1 to N (default: %(default)s)",
+    )
+    command.add_argument(
+        "--config", type=Path, metavar="FILE", help="properties file with Kafka's broker keys"
+    )
+    command.add_argument(
+        "-o",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="one broker key; may be given often, and wins over --config",
+    )
+    command.add_argument(
+        "--log-level",
+        choices=("debug", "info", "warning", "error"),
+        default="info",
+        help="least important log lines to show (default: %(default)s)",
+    )
+    command.add_argument(
+        "--log-format",
+        choices=("console", "json"),
+        default="console",
+        help="log lines for people or for machines (default: %(default)s)",
+    )
+    return parser
+
+
+def _port(text: str) -> int:
+    port = int(text)
+    if not 0 <= port <= 65535:
+        raise argparse.ArgumentTypeError(f"{port} is not a port")
+    return port
+
+
+def _broker_count(text: str) -> int:
+    count = int(text)
+    if not 1 <= count <= 100:
+        raise argparse.ArgumentTypeError("from 1 to 100 brokers")
+    return count
+
+
+def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
+    """The configuration of a properties file and `KEY=VALUE` words, the latter winning.
+
+    Raises:
+        ConfigError: a file that can't be read, an unknown key or a bad value.
+    """
+    values: dict[str, str] = {}
+    if path is not None:
+        try:
+            values = parse_properties(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {path}: {error}") from error
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from error
+    for word in overrides:
+        key, separator, value = word.partition("=")
+        if not separator:
+            raise ConfigError(f"-o {word}: expected KEY=VALUE")
+        values[key.strip()] = value.strip()
+    return BrokerConfig.from_overrides(values)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    parsed = build_parser().parse_args(arguments)
+    try:
+        options = ServeOptions(
+            host=parsed.host,
+            port=parsed.port,
+            broker_count=parsed.brokers,
+            config=read_config(parsed.config, parsed.overrides),
+            log_level=parsed.log_level,
+            log_format=parsed.log_format,
+        )
+        _run(options)
+    except (ConfigError, StartError) as error:
+        print(f"mock-kafka: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _run(options: ServeOptions) -> None:
+    try:
+        import uvloop  # noqa: PLC0415 - not to be had on Windows
+    except ImportError:
+        asyncio.run(serve(options))
+    else:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(serve(options))

@@ -1,0 +1,227 @@
+"""The one owner of all state: brokers, topics, groups, ids, timers, configuration.
+
+One cluster of several brokers lives in one process and on one thread. Handlers get it as their last
+argument, look things up and call its verbs; nothing else in the project keeps state that a request
+can change.
+"""
+
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.config.broker_config import BrokerConfig
+from broker.config.topic_config import TopicConfig
+from broker.groups.coordinator import GroupCoordinator
+from broker.timers import Timers
+from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from producer_state.allocator import ProducerIdAllocator
+from producer_state.partition_producers import PartitionProducers
+
+
+@dataclass(slots=True, eq=False)
+class Broker:
+    """One broker of the cluster: the address it advertises, and whether it is up."""
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None = None
+    is_alive: bool = True
+
+
+class Cluster:
+    """State and the verbs that change it; knows no sockets, no clock and no messages."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        broker_count: int,
+        *,
+        cluster_id: str,
+        new_uuid: Callable[[], UUID],
+    ) -> None:
+        """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
+        self.config = config
+        self.cluster_id = cluster_id
+        self.new_uuid = new_uuid
+        self.timers = Timers()
+        self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
+        self.controller_id = 1
+        self.topics = TopicTable()
+        self.producer_ids = ProducerIdAllocator()
+        self.groups = GroupCoordinator(
+            config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
+        )
+        self.log_bytes = 0
+        """Bytes of all stored batches of all partitions."""
+        self._log_bytes_max: int = config["log.memory.max.bytes"]
+        # Where the next topic's first partition goes, so that leaders spread over the brokers.
+        self._next_placement = 0
+
+    def start(self, now_ms: int) -> None:
+        """Begin the regular work: retention and the expiry of producers."""
+        self._schedule_retention(now_ms)
+        self._schedule_producer_expiry(now_ms)
+
+    # Brokers -------------------------------------------------------------------------------
+
+    def alive_broker_ids(self) -> list[int]:
+        """Node ids of the brokers that are up, ascending."""
+        return [broker.node_id for broker in self.brokers.values() if broker.is_alive]
+
+    def coordinator_id(self, key: str) -> int | None:
+        """The broker that coordinates a group or transactional id; None when none is up.
+
+        Kafka hashes the id to a partition of an internal topic; what matters to a client is that
+        coordinators are spread and that every broker names the same one.
+        """
+        alive = self.alive_broker_ids()
+        return alive[zlib.crc32(key.encode()) % len(alive)] if alive else None
+
+    # Topics --------------------------------------------------------------------------------
+
+    def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
+        """Replicas for the partitions of a new topic, on brokers that are up."""
+        broker_ids = self.alive_broker_ids()
+        return place_replicas(
+            broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
+        )
+
+    def create_topic(
+        self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]
+    ) -> Topic:
+        """Create a topic whose name, assignments and configuration were checked before."""
+        topic_id = self.new_uuid()
+        topic = Topic(name, topic_id, [], TopicConfig(self.config, overrides))
+        self.topics.add(topic)
+        self.add_partitions(topic, assignments)
+        self._next_placement += len(assignments)
+        return topic
+
+    def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
+        """Grow a topic by one partition per assignment, also checked before."""
+        for replicas in assignments:
+            alive = tuple(node_id for node_id in replicas if self.brokers[node_id].is_alive)
+            topic.partitions.append(
+                Partition(
+                    topic_name=topic.name,
+                    partition_index=len(topic.partitions),
+                    replicas=tuple(replicas),
+                    isr=alive,
+                    leader_id=alive[0] if alive else NO_LEADER,
+                    producers=self._new_producers(),
+                )
+            )
+
+    def delete_topic(self, topic: Topic, now_ms: int) -> None:
+        """Delete a topic with its records, its producers' state and its committed offsets."""
+        self.topics.remove(topic)
+        self.groups.forget_topic(topic.name)
+        for partition in topic.partitions:
+            self.log_bytes -= partition.log.size_bytes
+            partition.leader_id = NO_LEADER
+            partition.log.wake(now_ms)
+
+    def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
+        """Replace a topic's own configuration, checked before; counts from the next request."""
+        topic.config = TopicConfig(self.config, overrides)
+        topic.refresh_settings()
+
+    def set_config(self, config: BrokerConfig) -> None:
+        """Replace the configuration of the brokers; topics see new defaults at once."""
+        self.config = config
+        self.groups.config = config
+        self._log_bytes_max = config["log.memory.max.bytes"]
+        for topic in self.topics.all():
+            self.alter_topic_config(topic, topic.config.overrides)
+
+    def _new_producers(self) -> PartitionProducers:
+        return PartitionProducers(
+            batches=self.config["producer.state.batches"],
+            window=self.config["max.in.flight.sequence.number.per.connection"],
+        )
+
+    # Leaders -------------------------------------------------------------------------------
+
+    def set_leader(self, partition: Partition, leader_id: int, now_ms: int) -> None:
+        """Move the leadership (or take it away with NO_LEADER) and begin a new leader epoch."""
+        if partition.leader_id == leader_id:
+            return
+        partition.leader_id = leader_id
+        partition.leader_epoch += 1
+        partition.log.wake(now_ms)
+
+    def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
+        """Finish a reassignment: new replicas, all of them in sync, the leader among them.
+
+        Followers share the log, so a reassignment has nothing to copy and ends where it begins.
+        """
+        partition.replicas = tuple(replicas)
+        partition.adding_replicas = partition.removing_replicas = ()
+        partition.isr = tuple(n for n in partition.replicas if self.brokers[n].is_alive)
+        if partition.leader_id not in partition.isr:
+            leader_id = partition.isr[0] if partition.isr else NO_LEADER
+            self.set_leader(partition, leader_id, now_ms)
+        else:
+            partition.leader_epoch += 1
+
+    # Records -------------------------------------------------------------------------------
+
+    def appended(self, topic: Topic, partition: Partition, byte_count: int, now_ms: int) -> None:
+        """Account for a batch just appended: memory bounds first, then wake who waits for it."""
+        self.log_bytes += byte_count
+        log = partition.log
+        if 0 <= topic.retention_bytes < log.size_bytes:
+            self.log_bytes -= log.drop_beyond_size(topic.retention_bytes)
+        if self.log_bytes > self._log_bytes_max:
+            self._shrink_logs()
+        if log.waiters:
+            log.wake(now_ms)
+
+    def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
+        """Move a partition's log start offset up; `offset` lies within the log."""
+        before_bytes = partition.log.size_bytes
+        partition.log.advance_start(offset)
+        self.log_bytes -= before_bytes - partition.log.size_bytes
+        partition.log.wake(now_ms)
+
+    def _shrink_logs(self) -> None:
+        """Drop oldest batches of the largest partitions until an eighth of the bound is free.
+
+        Freeing more than is needed keeps the search for the largest out of the next appends.
+        """
+        target_bytes = self._log_bytes_max - self._log_bytes_max // 8
+        logs = [part.log for topic in self.topics.all() for part in topic.partitions]
+        logs.sort(key=lambda log: log.size_bytes, reverse=True)
+        for log in logs:
+            if self.log_bytes <= target_bytes:
+                return
+            keep_bytes = max(0, log.size_bytes - (self.log_bytes - target_bytes))
+            self.log_bytes -= log.drop_beyond_size(keep_bytes)
+
+    def apply_retention(self, now_ms: int) -> None:
+        """Drop what `retention.ms` no longer keeps, in every partition whose policy deletes."""
+        for topic in self.topics.all():
+            retention_ms = topic.config["retention.ms"]
+            if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
+                continue
+            for partition in topic.partitions:
+                self.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+
+    def _schedule_retention(self, now_ms: int) -> None:
+        def run(now_ms: int) -> None:
+            self.apply_retention(now_ms)
+            self._schedule_retention(now_ms)
+
+        self.timers.schedule(now_ms + self.config["log.retention.check.interval.ms"], run)
+
+    def _schedule_producer_expiry(self, now_ms: int) -> None:
+        def run(now_ms: int) -> None:
+            expiration_ms = self.config["producer.id.expiration.ms"]
+            for topic in self.topics.all():
+                for partition in topic.partitions:
+                    partition.producers.expire(now_ms, expiration_ms)
+            self._schedule_producer_expiry(now_ms)
+
+        self.timers.schedule(now_ms + self.config["producer.id.expiration.check.interval.ms"], run)

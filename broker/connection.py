@@ -1,0 +1,130 @@
+"""One client's connection without I/O: bytes and a time in, effects out.
+
+A connection handles one request at a time and answers in the order of the requests: while an
+answer is parked, further frames wait in the buffer. The shell (`broker/server.py`) reads, writes
+and closes; it learns of an answer that came later through `on_ready`, and then calls `resume`.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from broker.effects import NOTHING, Close, Effects
+from broker.parked import Parked
+from protocol.framing import FrameError, FrameReader
+
+if TYPE_CHECKING:
+    from broker.dispatch import Answer, Dispatcher
+
+
+class Connection:
+    """The state machine of one connection."""
+
+    __slots__ = (
+        "_close_reason",
+        "_dispatcher",
+        "_on_ready",
+        "_parked",
+        "_ready_answer",
+        "_reader",
+        "broker_id",
+        "client_host",
+        "connection_id",
+    )
+
+    def __init__(
+        self,
+        dispatcher: "Dispatcher",
+        *,
+        broker_id: int,
+        connection_id: int,
+        client_host: str,
+        frame_bytes_max: int,
+        on_ready: Callable[[], None],
+    ) -> None:
+        """`on_ready` is called when a parked answer has come and `resume` should be."""
+        self.broker_id = broker_id
+        self.connection_id = connection_id
+        self.client_host = client_host
+        self._dispatcher = dispatcher
+        self._reader = FrameReader(frame_bytes_max)
+        self._on_ready = on_ready
+        self._parked: Parked | None = None
+        self._ready_answer: bytes | None = None
+        self._close_reason: str | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a request is being handled whose answer has not come yet."""
+        return self._parked is not None
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How much was received and not handled yet."""
+        return self._reader.buffered_bytes
+
+    def receive(self, data: bytes, now_ms: int) -> Effects:
+        """Take bytes from the client; everything that can be answered now is."""
+        if self._close_reason is not None:
+            return NOTHING
+        self._reader.feed(data)
+        return self._advance([], now_ms)
+
+    def resume(self, now_ms: int) -> Effects:
+        """Go on after `on_ready`: the parked answer first, then whatever waited behind it."""
+        if self._close_reason is not None or self._parked is None or not self._parked.is_done:
+            return NOTHING
+        self._parked = None
+        answer, self._ready_answer = self._ready_answer, None
+        return self._advance([answer] if answer is not None else [], now_ms)
+
+    def hurry(self, now_ms: int) -> None:
+        """Have a parked answer given at once, if it can be: the broker stops."""
+        if self._parked is not None:
+            self._parked.hurry(now_ms)
+
+    def lose(self) -> None:
+        """The client is gone: whoever was to answer it need not."""
+        if self._close_reason is None:
+            self._close_reason = "client disconnected"
+        if self._parked is not None:
+            self._parked.abandon()
+
+    def _advance(self, out: list[bytes], now_ms: int) -> Effects:
+        reader = self._reader
+        answer_frame = self._dispatcher.answer
+        try:
+            while self._parked is None and (frame := reader.next_frame()) is not None:
+                answer: Answer = answer_frame(frame, self, now_ms)
+                if type(answer) is bytes:
+                    out.append(answer)
+                elif answer is not None:
+                    self._take_other(answer, out)
+                    if self._close_reason is not None:
+                        break
+        except FrameError as error:
+            self._close_reason = str(error)
+        return Effects(b"".join(out), self._close_reason)
+
+    def _take_other(self, answer: "Answer", out: list[bytes]) -> None:
+        if isinstance(answer, Close):
+            self._close_reason = answer.reason
+            return
+        parked, encode = answer  # type: ignore[misc]  # what is left of Answer is a Waiting
+        if parked.is_done:
+            self._finish(encode(parked.response), out)
+            return
+        self._parked = parked
+
+        def deliver(response: Any) -> None:
+            ready: list[bytes] = []
+            self._finish(encode(response), ready)
+            self._ready_answer = ready[0] if ready else None
+            self._on_ready()
+
+        parked.attach(deliver)
+
+    def _finish(self, answer: bytes | Close | None, out: list[bytes]) -> None:
+        if isinstance(answer, Close):
+            self._close_reason = answer.reason
+        elif answer is not None:
+            out.append(answer)

@@ -1,0 +1,122 @@
+"""One request's whole path: header, route, body, handler, response frame.
+
+What a client did wrong never raises out of here: the answer is then a `Close` with its reason.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.context import RequestContext
+from broker.effects import Close
+from broker.handlers.k18_api_versions import unsupported_version_response
+from broker.parked import Parked
+from broker.registry import ROUTES, Route
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.framing import Frame
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.connection import Connection
+
+BugReporter = Callable[[BaseException, RequestContext], None]
+
+
+class Waiting(NamedTuple):
+    """An answer that is parked, and how to make a frame of it when it comes."""
+
+    parked: Parked
+    encode: Callable[[Any], bytes | Close | None]
+
+
+Answer = bytes | Waiting | Close | None
+"""What becomes of a request: a response frame now, later, the end, or nothing (acks=0)."""
+
+
+class Dispatcher:
+    """Answers frames from the register of handlers, on behalf of one cluster."""
+
+    def __init__(self, cluster: "Cluster", report_bug: BugReporter) -> None:
+        """`report_bug` is told when a handler raised; the connection is closed in any case."""
+        self._cluster = cluster
+        self._report_bug = report_bug
+
+    def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
+        """Answer one frame of a connection."""
+        buffer, start, end = frame
+        try:
+            api_key, api_version, correlation_id, client_id, position = codec.decode_header(
+                buffer, start, end
+            )
+        except codec.DecodeError as error:
+            return Close(f"undecodable request header: {error}")
+        route = ROUTES.get(api_key)
+        if route is None:
+            return Close(f"unknown API key {api_key}")
+        if not route.version_min <= api_version <= route.version_max:
+            if api_key == ApiKey.API_VERSIONS:
+                return unsupported_version_response(correlation_id)
+            return Close(f"unsupported version {api_version} of {route.api_key.name}")
+        context = RequestContext(
+            api_key,
+            api_version,
+            correlation_id,
+            client_id,
+            now_ms,
+            end - start,
+            connection.broker_id,
+            connection.connection_id,
+            connection.client_host,
+        )
+        try:
+            return self._handle(route, context, buffer, position, end)
+        except codec.DecodeError as error:
+            return Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
+        except Exception as error:  # a bug of ours must not hurt the other clients
+            self._report_bug(error, context)
+            return Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+
+    def _handle(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        position: int,
+        end: int,
+    ) -> Answer:
+        if context.api_version >= route.flexible_min:
+            if position < end and buffer[position] == 0:
+                position += 1
+            else:
+                position = codec.skip_tagged_fields(buffer, position, end)
+        if route.is_raw:
+            response = route.handler(context, buffer, position, end, self._cluster)
+        else:
+            request = codec.decode_request(
+                route.api_key, context.api_version, buffer, position, end
+            )
+            response = route.handler(context, request, self._cluster)
+        if type(response) is Parked:
+            return Waiting(response, lambda late: self._encode_late(route, context, late))
+        return _encode(route, context, response)
+
+    def _encode_late(
+        self, route: Route, context: RequestContext, response: Any
+    ) -> bytes | Close | None:
+        try:
+            return _encode(route, context, response)
+        except Exception as error:  # as in `answer`
+            self._report_bug(error, context)
+            return Close(f"internal error in {route.api_key.name}: {error!r}")
+
+
+def _encode(route: Route, context: RequestContext, response: Any) -> bytes | Close | None:
+    if response is None or isinstance(response, Close):
+        return response
+    if isinstance(response, bytes | bytearray):
+        return codec.frame_response(
+            route.api_key, context.api_version, context.correlation_id, response
+        )
+    return codec.encode_response(
+        route.api_key, context.api_version, context.correlation_id, response
+    )

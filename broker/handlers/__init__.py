@@ -1,0 +1,10 @@
+"""One module per API; importing this package registers them all.
+
+Adding an API is a module `kNN_name.py`: its docstring is its spec and goes into docs/coverage.md.
+"""
+
+from importlib import import_module
+from pkgutil import iter_modules
+
+for _module in iter_modules(__path__):
+    import_module(f"{__name__}.{_module.name}")

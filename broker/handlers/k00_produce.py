@@ -1,0 +1,144 @@
+"""Produce: v3-13.
+
+Behaviour:
+    One record batch per partition, kept as the bytes it came in. Every check of `batch_check`, then
+    the producer's sequence, then the append; partitions are judged one by one, in request order.
+    acks=-1 asks for min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS, nothing appended);
+    replicas share the log, so there is nothing to wait for. acks=1 needs the leader alone.
+    acks=0 is never answered; an error closes the connection, the only way to tell such a client.
+    Any other acks gets INVALID_REQUIRED_ACKS. The wrong broker says NOT_LEADER_OR_FOLLOWER and, from
+    v10 on, who the leader is and where. v13 names topics by id.
+    Advertised from version 0: older librdkafka switches compression off otherwise (KAFKA-18659);
+    versions 0 to 2 close the connection, as with Kafka 4.
+
+Gaps:
+    Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions yet.
+    A compressed payload is only looked into when a rule needs its records.
+"""
+
+from typing import TYPE_CHECKING
+
+from broker.append import append_batch
+from broker.context import RequestContext
+from broker.effects import Close
+from broker.registry import handles
+from broker.topics import INTERNAL_TOPICS, Partition, Topic
+from protocol import produce
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+ACKS_ALL = -1
+_LEGAL_ACKS = frozenset({-1, 0, 1})
+
+
+@handles(ApiKey.PRODUCE, versions=(3, 13), advertised_min=0, is_raw=True)
+def handle_produce(
+    context: RequestContext,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    cluster: "Cluster",
+) -> bytes | bytearray | Close | None:
+    """Kafka's `KafkaApis.handleProduceRequest` and `ReplicaManager.appendRecords`."""
+    version = context.api_version
+    request = produce.decode_request(version, frame, start, end)
+    acks = request.acks
+    topic_results = []
+    has_error = False
+    for topic_data in request.topics:
+        topic = _find_topic(topic_data, cluster)
+        results = []
+        for part in topic_data.partitions:
+            error_code = _request_error(request, topic_data, topic)
+            if error_code is None and topic is not None:
+                result = _produce_partition(context, topic, part, frame, acks, cluster)
+            else:
+                result = PartitionResult(part.partition_index, error_code or ErrorCode.NONE)
+            has_error = has_error or result.error_code != 0
+            results.append(result)
+        topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
+    if acks == 0:
+        return Close(_acks_0_reason(topic_results)) if has_error else None
+    endpoints = _leader_endpoints(topic_results, cluster) if has_error else ()
+    return produce.encode_response(version, topic_results, 0, endpoints)
+
+
+def _find_topic(topic_data: TopicData, cluster: "Cluster") -> Topic | None:
+    if topic_data.topic_id is not None:
+        return cluster.topics.get_by_id(topic_data.topic_id)
+    return cluster.topics.get(topic_data.name)
+
+
+def _request_error(
+    request: produce.ProduceRequest, topic_data: TopicData, topic: Topic | None
+) -> ErrorCode | None:
+    if request.acks not in _LEGAL_ACKS:
+        return ErrorCode.INVALID_REQUIRED_ACKS
+    if topic is None:
+        if topic_data.topic_id is not None:
+            return ErrorCode.UNKNOWN_TOPIC_ID
+        if topic_data.name in INTERNAL_TOPICS:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if request.transactional_id is not None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    return None
+
+
+def _produce_partition(
+    context: RequestContext,
+    topic: Topic,
+    part: PartitionData,
+    frame: bytes | bytearray,
+    acks: int,
+    cluster: "Cluster",
+) -> PartitionResult:
+    index = part.partition_index
+    partition = topic.partition(index)
+    if partition is None:
+        return PartitionResult(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    if partition.leader_id != context.broker_id:
+        return _not_leader(partition)
+    if acks == ACKS_ALL and len(partition.isr) < topic.min_insync_replicas:
+        return PartitionResult(index, ErrorCode.NOT_ENOUGH_REPLICAS)
+    return append_batch(context, cluster, topic, partition, frame, part.start, part.end)
+
+
+def _not_leader(partition: Partition) -> PartitionResult:
+    return PartitionResult(
+        partition.partition_index,
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        current_leader=(partition.leader_id, partition.leader_epoch),
+    )
+
+
+def _leader_endpoints(
+    topic_results: list[TopicResult], cluster: "Cluster"
+) -> tuple[NodeEndpoint, ...]:
+    leader_ids = {
+        result.current_leader[0]
+        for topic in topic_results
+        for result in topic.partitions
+        if result.current_leader is not None
+    }
+    return tuple(
+        NodeEndpoint(broker.node_id, broker.host, broker.port, broker.rack)
+        for broker in cluster.brokers.values()
+        if broker.node_id in leader_ids
+    )
+
+
+def _acks_0_reason(topic_results: list[TopicResult]) -> str:
+    codes = sorted(
+        {
+            ErrorCode(result.error_code).name
+            for topic in topic_results
+            for result in topic.partitions
+            if result.error_code
+        }
+    )
+    return f"Produce with acks=0 failed: {', '.join(codes)}"

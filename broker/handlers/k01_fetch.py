@@ -1,0 +1,244 @@
+"""Fetch: v4-18.
+
+Behaviour:
+    Whole batches from the one that holds the fetch offset; at least one batch is returned however
+    large it is (KIP-74). An answer waits until min_bytes are there or max_wait_ms is over, without
+    polling; any partition error answers at once. Offsets outside the log get OFFSET_OUT_OF_RANGE;
+    a wrong leader epoch FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH; the wrong broker
+    NOT_LEADER_OR_FOLLOWER, from v16 on with the leader's address. v13 and later name topics by id.
+    Topics with zstd batches need v10. READ_COMMITTED reads up to the last stable offset, which is
+    the high watermark as long as there are no transactions. fetch.max.bytes caps a response.
+
+Gaps:
+    Fetch sessions: every request is answered in full with session id 0, which clients accept; a
+    request inside a session gets FETCH_SESSION_ID_NOT_FOUND. Followers don't fetch: replicas share
+    one log, and a request with a replica id is served like a consumer's.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.leadership import leader_epoch_error
+from broker.parked import Parked
+from broker.registry import handles
+from broker.topics import Partition, Topic
+from protocol import messages, records
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+TOPIC_ID_VERSION_MIN = 13
+ZSTD_VERSION_MIN = 10
+LEADER_ENDPOINTS_VERSION_MIN = 16
+FINAL_SESSION_EPOCH = -1
+READ_COMMITTED = 1
+
+_Response = messages.FetchResponse
+_TopicResponse = _Response.FetchableTopicResponse
+_PartitionData = _TopicResponse.PartitionData
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One partition of a request, looked up; `error_code` says why it can't be read."""
+
+    topic_name: str
+    topic_id: Any
+    topic: Topic | None
+    partition: Partition | None
+    request: Any
+    error_code: ErrorCode
+
+
+@handles(ApiKey.FETCH, versions=(4, 18))
+def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleFetchRequest` and `DelayedFetch`."""
+    is_in_session = context.api_version >= 7 and request.session_id != 0
+    if is_in_session and request.session_epoch != FINAL_SESSION_EPOCH:
+        return _Response(
+            version=context.api_version,
+            error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+            responses=[],
+        )
+    wanted = [
+        _look_up(context, topic_request, part_request, cluster)
+        for topic_request in request.topics
+        for part_request in topic_request.partitions
+    ]
+    if not wanted or request.max_wait_ms <= 0 or _is_satisfied(context, request, wanted):
+        return _answer(context, request, wanted, cluster)
+    return _wait(context, request, wanted, cluster)
+
+
+def _wait(
+    context: RequestContext, request: Any, wanted: list[Wanted], cluster: "Cluster"
+) -> Parked:
+    """Park the answer at the partitions' logs and at the clock; whichever comes first."""
+    timers = cluster.timers
+    logs = [item.partition.log for item in wanted if item.partition is not None]
+    parts = [(topic, part) for topic in request.topics for part in topic.partitions]
+    is_due = False
+
+    def forget() -> None:
+        timers.cancel(deadline)
+        for log in logs:
+            log.waiters.discard(look_again)
+
+    def finish(_now_ms: int) -> None:
+        forget()
+        # Partitions may have moved or gone meanwhile: judge them by now.
+        current = [_look_up(context, topic, part, cluster) for topic, part in parts]
+        parked.complete(_answer(context, request, current, cluster))
+
+    def look_again(now_ms: int) -> None:
+        nonlocal is_due
+        if is_due:
+            return
+        current = [_look_up(context, topic, part, cluster) for topic, part in parts]
+        if _is_satisfied(context, request, current):
+            # Answer when the request that woke us is done, and with all that it brought.
+            is_due = True
+            timers.schedule(now_ms, finish)
+
+    parked = Parked(on_abandon=forget, on_hurry=finish)
+    deadline = timers.schedule(context.now_ms + request.max_wait_ms, finish)
+    for log in logs:
+        log.waiters.add(look_again)
+    return parked
+
+
+def _look_up(
+    context: RequestContext, topic_request: Any, part_request: Any, cluster: "Cluster"
+) -> Wanted:
+    if context.api_version >= TOPIC_ID_VERSION_MIN:
+        topic = cluster.topics.get_by_id(topic_request.topic_id)
+        name, missing = "", ErrorCode.UNKNOWN_TOPIC_ID
+    else:
+        topic = cluster.topics.get(topic_request.topic)
+        name, missing = topic_request.topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    partition = None
+    error_code = missing
+    if topic is not None:
+        partition = topic.partition(part_request.partition)
+        if partition is None:
+            error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        else:
+            error_code = _check(context, partition, part_request)
+    topic_id = topic_request.topic_id if context.api_version >= TOPIC_ID_VERSION_MIN else None
+    return Wanted(name, topic_id, topic, partition, part_request, error_code)
+
+
+def _check(context: RequestContext, partition: Partition, part_request: Any) -> ErrorCode:
+    # Before v9 a request has no leader epoch, and the schema's default says "any".
+    error_code = leader_epoch_error(partition, context.broker_id, part_request.current_leader_epoch)
+    if error_code != ErrorCode.NONE:
+        return error_code
+    log = partition.log
+    if not log.log_start_offset <= part_request.fetch_offset <= log.log_end_offset:
+        return ErrorCode.OFFSET_OUT_OF_RANGE
+    return ErrorCode.NONE
+
+
+def _is_satisfied(context: RequestContext, request: Any, wanted: list[Wanted]) -> bool:
+    """Whether the answer may go out: an error, or enough bytes (`DelayedFetch.tryComplete`)."""
+    left = request.min_bytes
+    if left <= 0:
+        return True
+    for item in wanted:
+        if item.error_code != ErrorCode.NONE or item.partition is None:
+            return True
+        limit = min(left, max(1, item.request.partition_max_bytes))
+        left -= item.partition.log.readable_bytes(item.request.fetch_offset, limit)
+        if left <= 0:
+            return True
+    return False
+
+
+def _answer(context: RequestContext, request: Any, wanted: list[Wanted], cluster: "Cluster") -> Any:
+    version = context.api_version
+    left = min(request.max_bytes, cluster.config["fetch.max.bytes"])
+    responses: list[Any] = []
+    leader_ids: set[int] = set()
+    has_records = False
+    for item in wanted:
+        data = b""
+        error_code = item.error_code
+        if error_code == ErrorCode.NONE and item.partition is not None:
+            limit = min(item.request.partition_max_bytes, left)
+            batches = item.partition.log.read(
+                item.request.fetch_offset, limit, at_least_one=not has_records
+            )
+            if version < ZSTD_VERSION_MIN and any(map(records.is_zstd, batches)):
+                error_code = ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+            else:
+                data = batches[0] if len(batches) == 1 else b"".join(batches)
+                has_records = has_records or bool(data)
+                left = max(0, left - len(data))
+        part_answer = _partition_data(request, item, version, error_code, data)
+        if error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and item.partition is not None:
+            leader_ids.add(item.partition.leader_id)
+        if responses and _same_topic(responses[-1], item, version):
+            responses[-1].partitions.append(part_answer)
+        else:
+            responses.append(
+                _TopicResponse(
+                    version=version,
+                    topic=item.topic_name,
+                    topic_id=item.topic_id,
+                    partitions=[part_answer],
+                )
+            )
+    response = _Response(
+        version=version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE,
+        session_id=0,
+        responses=responses,
+    )
+    if leader_ids and version >= LEADER_ENDPOINTS_VERSION_MIN:
+        response.node_endpoints = [
+            _Response.NodeEndpoint(
+                node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+            )
+            for broker in cluster.brokers.values()
+            if broker.node_id in leader_ids
+        ]
+    return response
+
+
+def _same_topic(answer: Any, item: Wanted, version: int) -> bool:
+    if version >= TOPIC_ID_VERSION_MIN:
+        return bool(answer.topic_id == item.topic_id)
+    return bool(answer.topic == item.topic_name)
+
+
+def _partition_data(
+    request: Any, item: Wanted, version: int, error_code: ErrorCode, data: bytes
+) -> Any:
+    partition = item.partition
+    is_readable = error_code == ErrorCode.NONE and partition is not None
+    end_offset = partition.log.log_end_offset if is_readable and partition is not None else -1
+    start_offset = partition.log.log_start_offset if is_readable and partition is not None else -1
+    answer = _PartitionData(
+        version=version,
+        partition_index=item.request.partition,
+        error_code=error_code,
+        high_watermark=end_offset,
+        last_stable_offset=end_offset,
+        log_start_offset=start_offset,
+        aborted_transactions=[] if request.isolation_level == READ_COMMITTED else None,
+        preferred_read_replica=-1,
+        records=data,
+    )
+    if (
+        version >= 12
+        and partition is not None
+        and error_code in {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
+    ):
+        answer.current_leader = _PartitionData.LeaderIdAndEpoch(
+            leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
+        )
+    return answer

@@ -1,0 +1,130 @@
+"""ListOffsets: v1-11.
+
+Behaviour:
+    Latest (-1), earliest (-2), the record with the largest timestamp (-3, v7), earliest local
+    (-4, v8), and the first record at or after a time. A time later than every record gives offset
+    and timestamp -1. The tiered and pending-upload offsets (-5, -6) answer -1: nothing is tiered.
+    Any other negative timestamp, or one that the version doesn't have, gets UNSUPPORTED_VERSION.
+    A partition named twice in a request gets INVALID_REQUEST. Leader and epoch are checked as for
+    Fetch.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.context import RequestContext
+from broker.leadership import leader_epoch_error
+from broker.partition_log import PartitionLog
+from broker.registry import handles
+from broker.topics import Partition
+from protocol import messages, records
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+LATEST = -1
+EARLIEST = -2
+MAX_TIMESTAMP = -3
+EARLIEST_LOCAL = -4
+LATEST_TIERED = -5
+EARLIEST_PENDING_UPLOAD = -6
+_VERSION_MIN = {
+    LATEST: 0,
+    EARLIEST: 0,
+    MAX_TIMESTAMP: 7,
+    EARLIEST_LOCAL: 8,
+    LATEST_TIERED: 9,
+    EARLIEST_PENDING_UPLOAD: 11,
+}
+
+_TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
+_PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
+
+
+class Found(NamedTuple):
+    """An offset, its record's timestamp and the leader epoch; -1 where there is none."""
+
+    offset: int = -1
+    timestamp: int = -1
+    leader_epoch: int = -1
+
+
+@handles(ApiKey.LIST_OFFSETS, versions=(1, 11))
+def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
+    version = context.api_version
+    asked: dict[tuple[str, int], int] = {}
+    for topic in request.topics:
+        for part in topic.partitions:
+            key = (topic.name, part.partition_index)
+            asked[key] = asked.get(key, 0) + 1
+    topics = []
+    for topic in request.topics:
+        answers = []
+        for part in topic.partitions:
+            found = Found()
+            if asked[topic.name, part.partition_index] > 1:
+                error_code = ErrorCode.INVALID_REQUEST
+            else:
+                error_code, found = _look_up(context, topic.name, part, cluster)
+            answers.append(
+                _PartitionResponse(
+                    version=version,
+                    partition_index=part.partition_index,
+                    error_code=error_code,
+                    timestamp=found.timestamp,
+                    offset=found.offset,
+                    leader_epoch=found.leader_epoch,
+                )
+            )
+        topics.append(_TopicResponse(version=version, name=topic.name, partitions=answers))
+    return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
+
+
+def _look_up(
+    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+) -> tuple[ErrorCode, Found]:
+    topic = cluster.topics.get(topic_name)
+    partition = None if topic is None else topic.partition(request.partition_index)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, Found()
+    error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
+    if error_code != ErrorCode.NONE:
+        return error_code, Found()
+    timestamp = request.timestamp
+    if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
+        return ErrorCode.UNSUPPORTED_VERSION, Found()
+    try:
+        return ErrorCode.NONE, _find(partition, timestamp)
+    except ValueError:
+        return ErrorCode.CORRUPT_MESSAGE, Found()
+
+
+def _find(partition: Partition, timestamp: int) -> Found:
+    log = partition.log
+    if timestamp == LATEST:
+        return Found(log.log_end_offset, -1, partition.leader_epoch)
+    if timestamp in {EARLIEST, EARLIEST_LOCAL}:
+        return Found(log.log_start_offset, -1, log.epoch_of(log.log_start_offset))
+    if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
+        return Found()
+    if timestamp == MAX_TIMESTAMP:
+        batch = log.batch_of_max_timestamp()
+        return _first_record(log, batch, None) if batch is not None else Found()
+    batch = log.batch_from_timestamp(timestamp)
+    return _first_record(log, batch, timestamp) if batch is not None else Found()
+
+
+def _first_record(log: PartitionLog, batch: bytes, timestamp: int | None) -> Found:
+    """The batch's first record at or after `timestamp`, or with the batch's largest (None)."""
+    kept = [
+        record
+        for record in records.read_records(batch)
+        if record.offset >= log.log_start_offset
+        and (timestamp is None or record.timestamp >= timestamp)
+    ]
+    if not kept:
+        return Found()
+    record = kept[0] if timestamp is not None else max(kept, key=lambda record: record.timestamp)
+    return Found(record.offset, record.timestamp, log.epoch_of(record.offset))

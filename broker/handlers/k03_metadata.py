@@ -1,0 +1,131 @@
+"""Metadata: v0-13.
+
+Behaviour:
+    Brokers that are up, the controller, topics with leaders, replicas and ISR. v0: an empty list
+    means all topics; later: null means all and an empty list none. Topic ids may be asked for from
+    v12; an unknown one gets UNKNOWN_TOPIC_ID.
+    A topic that is missing is created when the request and auto.create.topics.enable allow it and
+    its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
+    KRaft. Names that are not legal get INVALID_TOPIC_EXCEPTION.
+    A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
+
+Gaps:
+    Authorized operations are never computed: the field says "not requested".
+"""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicAnswer = messages.MetadataResponse.MetadataResponseTopic
+_PartitionAnswer = _TopicAnswer.MetadataResponsePartition
+_NO_TOPIC_ID = UUID(int=0)
+AUTO_CREATION_CHOICE_VERSION_MIN = 4
+
+
+@handles(ApiKey.METADATA, versions=(0, 13))
+def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
+    version = context.api_version
+    wanted = request.topics
+    if wanted is None or (version == 0 and not wanted):
+        topics = [_describe(cluster, topic, version) for topic in cluster.topics.all()]
+    else:
+        may_create = cluster.config["auto.create.topics.enable"] and (
+            version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
+        )
+        topics = [_find(cluster, topic, version, may_create=may_create) for topic in wanted]
+    return messages.MetadataResponse(
+        version=version,
+        throttle_time_ms=0,
+        brokers=[
+            messages.MetadataResponse.MetadataResponseBroker(
+                version=version,
+                node_id=broker.node_id,
+                host=broker.host,
+                port=broker.port,
+                rack=broker.rack,
+            )
+            for broker in cluster.brokers.values()
+            if broker.is_alive
+        ],
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        topics=topics,
+    )
+
+
+def _find(cluster: "Cluster", wanted: Any, version: int, *, may_create: bool) -> Any:
+    if version >= 10 and wanted.topic_id is not None and wanted.topic_id != _NO_TOPIC_ID:
+        if version < 12:
+            return _missing(version, ErrorCode.INVALID_REQUEST, wanted.name, wanted.topic_id)
+        topic = cluster.topics.get_by_id(wanted.topic_id)
+        if topic is None:
+            return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
+        return _describe(cluster, topic, version)
+    name = wanted.name
+    if name is None:
+        return _missing(version, ErrorCode.INVALID_REQUEST, None, _NO_TOPIC_ID)
+    topic = cluster.topics.get(name)
+    if topic is not None:
+        return _describe(cluster, topic, version)
+    if topic_name_problem(name) is not None:
+        return _missing(version, ErrorCode.INVALID_TOPIC_EXCEPTION, name, _NO_TOPIC_ID)
+    if may_create and name not in INTERNAL_TOPICS and cluster.topics.colliding_name(name) is None:
+        _auto_create(cluster, name)
+    return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
+
+
+def _auto_create(cluster: "Cluster", name: str) -> None:
+    """Create with the brokers' defaults; more replicas than brokers create nothing, as in Kafka."""
+    replication_factor = cluster.config["default.replication.factor"]
+    if replication_factor <= len(cluster.alive_broker_ids()):
+        assignments = cluster.place(cluster.config["num.partitions"], replication_factor)
+        cluster.create_topic(name, assignments, {})
+
+
+def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:
+    # Before v12 a name is not nullable.
+    answer_name = "" if name is None and version < 12 else name
+    return _TopicAnswer(
+        version=version,
+        error_code=error_code,
+        name=answer_name,
+        topic_id=topic_id,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+    )
+
+
+def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
+    return _TopicAnswer(
+        version=version,
+        error_code=ErrorCode.NONE,
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=False,
+        partitions=[_describe_partition(cluster, part, version) for part in topic.partitions],
+    )
+
+
+def _describe_partition(cluster: "Cluster", partition: Partition, version: int) -> Any:
+    has_leader = partition.leader_id != NO_LEADER
+    return _PartitionAnswer(
+        version=version,
+        error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
+        partition_index=partition.partition_index,
+        leader_id=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        offline_replicas=[n for n in partition.replicas if not cluster.brokers[n].is_alive],
+    )

@@ -1,0 +1,66 @@
+"""ApiVersions: v0-4.
+
+Behaviour:
+    Answers from the register of handlers: what is advertised is what is handled. Produce is told
+    from version 0 because older librdkafka switches compression off otherwise (KAFKA-18659).
+    A version we don't know is answered in the v0 format with UNSUPPORTED_VERSION and our own range
+    (KIP-511). The response header stays at version 0 for every version.
+    Client name and version must match Kafka's pattern from v3 on, else INVALID_REQUEST.
+"""
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import ROUTES, handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import encode_response
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+@handles(ApiKey.API_VERSIONS, versions=(0, 4))
+def handle_api_versions(context: RequestContext, request: Any, _cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleApiVersionsRequest`."""
+    if context.api_version >= 3 and not (
+        _SOFTWARE_PATTERN.fullmatch(request.client_software_name)
+        and _SOFTWARE_PATTERN.fullmatch(request.client_software_version)
+    ):
+        return messages.ApiVersionsResponse(
+            version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
+        )
+    return messages.ApiVersionsResponse(
+        version=context.api_version,
+        error_code=ErrorCode.NONE,
+        api_keys=[
+            messages.ApiVersionsResponse.ApiVersion(
+                api_key=route.api_key,
+                min_version=route.advertised_min,
+                max_version=route.version_max,
+            )
+            for _, route in sorted(ROUTES.items())
+        ],
+        throttle_time_ms=0,
+    )
+
+
+def unsupported_version_response(correlation_id: int) -> bytes:
+    """The frame that tells a client of another age which versions of ApiVersions it may use."""
+    route = ROUTES[ApiKey.API_VERSIONS]
+    response = messages.ApiVersionsResponse(
+        version=0,
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[
+            messages.ApiVersionsResponse.ApiVersion(
+                api_key=ApiKey.API_VERSIONS,
+                min_version=route.version_min,
+                max_version=route.version_max,
+            )
+        ],
+    )
+    return encode_response(ApiKey.API_VERSIONS, 0, correlation_id, response)

@@ -1,0 +1,175 @@
+"""The records of one partition: stored batches, their offsets, and who waits for more.
+
+A batch is one `bytes` object, exactly as it came but for base offset and leader epoch. Beside the
+list of batches stand two arrays of the same length, base offsets and largest timestamps: nothing
+here is an object that the garbage collector would have to visit.
+
+Every replica of a partition shares this log: in one process, followers have what the leader has.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+
+Waiter = Callable[[int], None]
+"""Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
+
+
+class PartitionLog:
+    """Batches in offset order, from `log_start_offset` up to and without `log_end_offset`."""
+
+    __slots__ = (
+        "_base_offsets",
+        "_batches",
+        "_max_timestamps",
+        "epoch_starts",
+        "log_end_offset",
+        "log_start_offset",
+        "size_bytes",
+        "waiters",
+    )
+
+    def __init__(self) -> None:
+        self._batches: list[bytes] = []
+        self._base_offsets = array("q")
+        self._max_timestamps = array("q")
+        self.log_start_offset = 0
+        self.log_end_offset = 0
+        self.size_bytes = 0
+        # (leader epoch, first offset written in it), ascending: what OffsetForLeaderEpoch asks.
+        self.epoch_starts: list[tuple[int, int]] = []
+        self.waiters: set[Waiter] = set()
+
+    @property
+    def batch_count(self) -> int:
+        """How many batches are kept."""
+        return len(self._batches)
+
+    def append(
+        self, batch: bytes, offset_count: int, max_timestamp: int, leader_epoch: int
+    ) -> None:
+        """Store a batch already stamped with `log_end_offset` as its base offset."""
+        base_offset = self.log_end_offset
+        if not self.epoch_starts or self.epoch_starts[-1][0] != leader_epoch:
+            self.epoch_starts.append((leader_epoch, base_offset))
+        self._batches.append(batch)
+        self._base_offsets.append(base_offset)
+        self._max_timestamps.append(max_timestamp)
+        self.log_end_offset = base_offset + offset_count
+        self.size_bytes += len(batch)
+
+    def wake(self, now_ms: int) -> None:
+        """Tell everyone who waits for this partition to look again."""
+        for waiter in tuple(self.waiters):
+            waiter(now_ms)
+
+    def read(self, fetch_offset: int, bytes_max: int, *, at_least_one: bool) -> list[bytes]:
+        """Whole batches from the one that holds `fetch_offset`, up to `bytes_max`.
+
+        With `at_least_one` the first batch is returned however large it is (KIP-74).
+        `fetch_offset` must lie within the log.
+        """
+        index = self._index_of(fetch_offset)
+        batches = self._batches
+        chosen: list[bytes] = []
+        left = bytes_max
+        while index < len(batches):
+            batch = batches[index]
+            left -= len(batch)
+            if left < 0 and (chosen or not at_least_one):
+                break
+            chosen.append(batch)
+            index += 1
+        return chosen
+
+    def readable_bytes(self, fetch_offset: int, bytes_max: int) -> int:
+        """How many bytes lie behind `fetch_offset`, counting no further than `bytes_max`."""
+        if fetch_offset >= self.log_end_offset:
+            return 0
+        total = 0
+        for index in range(self._index_of(fetch_offset), len(self._batches)):
+            total += len(self._batches[index])
+            if total >= bytes_max:
+                return bytes_max
+        return total
+
+    def _index_of(self, offset: int) -> int:
+        return max(0, bisect_right(self._base_offsets, offset) - 1)
+
+    def batch_from_timestamp(self, timestamp: int) -> bytes | None:
+        """The first batch whose largest timestamp is at least `timestamp`, or None."""
+        for index, max_timestamp in enumerate(self._max_timestamps):
+            if max_timestamp >= timestamp:
+                return self._batches[index]
+        return None
+
+    def batch_of_max_timestamp(self) -> bytes | None:
+        """The earliest batch with the largest timestamp of the log, or None when it is empty."""
+        if not self._batches:
+            return None
+        return self._batches[self._max_timestamps.index(max(self._max_timestamps))]
+
+    def epoch_of(self, offset: int) -> int:
+        """The leader epoch in which an offset was written; -1 when the log doesn't know it."""
+        found = -1
+        for epoch, start_offset in self.epoch_starts:
+            if start_offset > offset:
+                break
+            found = epoch
+        return found
+
+    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
+        """The largest epoch not above `leader_epoch` and where it ended; (-1, -1) if none.
+
+        Kafka's `LeaderEpochFileCache.endOffsetFor`.
+        """
+        found = -1
+        for epoch, start_offset in self.epoch_starts:
+            if epoch > leader_epoch:
+                return (found, start_offset) if found >= 0 else (-1, -1)
+            found = epoch
+        return (found, self.log_end_offset) if found >= 0 else (-1, -1)
+
+    def advance_start(self, offset: int) -> None:
+        """Move the log's start up to `offset` and drop the batches wholly before it."""
+        if offset <= self.log_start_offset:
+            return
+        self.log_start_offset = offset
+        if offset >= self.log_end_offset:
+            self._drop_oldest(len(self._batches))
+        else:
+            self._drop_oldest(self._index_of(offset))
+
+    def drop_beyond_size(self, retention_bytes: int) -> int:
+        """Drop oldest batches while the rest is still at least `retention_bytes`.
+
+        Returns how many bytes went. The newest batch stays, as Kafka's active segment does.
+        """
+        count, size_bytes = 0, self.size_bytes
+        while count < len(self._batches) - 1:
+            size_bytes -= len(self._batches[count])
+            if size_bytes < retention_bytes:
+                break
+            count += 1
+        return self._drop_oldest(count)
+
+    def drop_older_than(self, timestamp: int) -> int:
+        """Drop the oldest batches all of whose records are older than `timestamp`."""
+        count = 0
+        for max_timestamp in self._max_timestamps:
+            if max_timestamp >= timestamp:
+                break
+            count += 1
+        return self._drop_oldest(count)
+
+    def _drop_oldest(self, count: int) -> int:
+        if count == 0:
+            return 0
+        dropped_bytes = sum(map(len, self._batches[:count]))
+        del self._batches[:count]
+        del self._base_offsets[:count]
+        del self._max_timestamps[:count]
+        self.size_bytes -= dropped_bytes
+        first = self._base_offsets[0] if self._base_offsets else self.log_end_offset
+        self.log_start_offset = max(self.log_start_offset, first)
+        return dropped_bytes

@@ -1,0 +1,291 @@
+"""The asyncio shell: sockets and the alarm clock of the timers. No decisions about messages.
+
+Every listener belongs to one broker of the cluster. A read goes into the connection's core, and its
+effects come out: write, perhaps close. The only clock reads of a request happen here.
+"""
+
+import asyncio
+from collections import deque
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import structlog
+
+from broker.connection import Connection
+from broker.dispatch import Dispatcher
+from broker.effects import Effects
+
+if TYPE_CHECKING:
+    from broker.clock import Clock
+    from broker.cluster import Broker, Cluster
+    from broker.context import RequestContext
+
+LISTEN_BACKLOG = 4096
+STOP_TURNS_MAX = 200
+STOP_TURN_S = 0.005
+"""How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
+
+BUFFERED_BYTES_HIGH = 1024 * 1024
+"""What a client may send ahead while it waits for an answer, before we stop reading from it."""
+
+log = structlog.get_logger("mock_kafka")
+
+
+class ClientProtocol(asyncio.Protocol):
+    """One client's socket around its `Connection`."""
+
+    __slots__ = (
+        "_broker_id",
+        "_is_paused",
+        "_server",
+        "_transport",
+        "_unsent",
+        "connection",
+        "last_active_ms",
+        "peer",
+    )
+
+    def __init__(self, server: "Server", broker_id: int) -> None:
+        self._server = server
+        self._broker_id = broker_id
+        self._transport: Any = None
+        self._is_paused = False
+        self._unsent: list[bytes] | None = None
+        self.connection: Connection | None = None
+        self.last_active_ms = 0
+        self.peer = "?"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        host = str(peer[0]) if peer else "?"
+        self.peer = f"{host}:{peer[1]}" if peer else "?"
+        server = self._server
+        self.last_active_ms = server.clock.now_ms()
+        refusal = server.admit(self, host)
+        if refusal is not None:
+            self._close(refusal)
+            return
+        self.connection = Connection(
+            server.dispatcher,
+            broker_id=self._broker_id,
+            connection_id=next(server.connection_ids),
+            client_host=host,
+            frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
+            on_ready=lambda: server.make_ready(self),
+        )
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come in."""
+        connection = self.connection
+        if connection is None:
+            return
+        now_ms = self._server.clock.now_ms()
+        self.last_active_ms = now_ms
+        if self._unsent is not None:
+            self._hold(data)
+            return
+        self._perform(connection.receive(data, now_ms))
+
+    def resume_connection(self) -> None:
+        """A parked answer has come."""
+        if self.connection is not None:
+            self._perform(self.connection.resume(self._server.clock.now_ms()))
+
+    def _perform(self, effects: Effects) -> None:
+        if effects.write:
+            self._transport.write(effects.write)
+        if effects.close_reason is not None:
+            self._close(effects.close_reason)
+            return
+        connection = self.connection
+        # A client that sends on while it waits fills our memory: let its own socket fill instead.
+        if connection is not None and connection.is_waiting:
+            self._pause(
+                wanted=self._unsent is not None or connection.buffered_bytes > BUFFERED_BYTES_HIGH
+            )
+        elif self._is_paused and self._unsent is None:
+            self._pause(wanted=False)
+
+    def _pause(self, *, wanted: bool) -> None:
+        if wanted == self._is_paused or self._transport.is_closing():
+            return
+        self._is_paused = wanted
+        if wanted:
+            self._transport.pause_reading()
+        else:
+            self._transport.resume_reading()
+
+    def _hold(self, data: bytes) -> None:
+        assert self._unsent is not None
+        self._unsent.append(data)
+
+    def pause_writing(self) -> None:
+        """The client doesn't read its answers: make no more of them."""
+        self._unsent = []
+        self._pause(wanted=True)
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        held, self._unsent = self._unsent or [], None
+        self._pause(wanted=False)
+        for data in held:
+            self.data_received(data)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """The socket is closed, by whichever side."""
+        if self.connection is not None:
+            self.connection.lose()
+        self._server.forget(self)
+
+    def finish(self) -> None:
+        """Close once everything that was answered has been sent."""
+        self._transport.close()
+
+    def close_idle(self, idle_ms: int) -> None:
+        """Close a connection that has been silent for too long."""
+        self._close(f"idle for {idle_ms} ms")
+
+    def _close(self, reason: str) -> None:
+        if not self._transport.is_closing():
+            log.info("connection closed", peer=self.peer, broker=self._broker_id, reason=reason)
+            self._transport.close()
+
+
+class Server:
+    """All listeners of a cluster, their connections, and the timer that drives the rest."""
+
+    def __init__(self, cluster: "Cluster", clock: "Clock") -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self.dispatcher = Dispatcher(cluster, self._report_bug)
+        self.connection_ids = count(1)
+        self._protocols: set[ClientProtocol] = set()
+        self._connections_by_host: dict[str, int] = {}
+        self._host_of: dict[ClientProtocol, str] = {}
+        self._listeners: list[asyncio.Server] = []
+        self._ready: deque[ClientProtocol] = deque()
+        self._alarm: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def listen(self, broker: "Broker", host: str, port: int) -> int:
+        """Accept connections for a broker; returns the port, which matters when 0 was asked for.
+
+        Raises:
+            OSError: the address cannot be bound.
+        """
+        self._loop = asyncio.get_running_loop()
+        listener = await self._loop.create_server(
+            lambda: ClientProtocol(self, broker.node_id),
+            host,
+            port,
+            backlog=LISTEN_BACKLOG,
+            reuse_address=True,
+        )
+        self._listeners.append(listener)
+        return int(listener.sockets[0].getsockname()[1])
+
+    def start(self) -> None:
+        """Start the regular work and the alarm clock."""
+        now_ms = self.clock.now_ms()
+        self.cluster.timers.on_earlier = self._set_alarm
+        self.cluster.start(now_ms)
+        self._schedule_idle_check(now_ms)
+
+    async def stop(self) -> None:
+        """Stop accepting, let what was answered reach the clients, and close."""
+        for listener in self._listeners:
+            listener.close()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self.cluster.timers.on_earlier = None
+        now_ms = self.clock.now_ms()
+        for protocol in list(self._protocols):
+            if protocol.connection is not None:
+                protocol.connection.hurry(now_ms)
+        self._drain_ready()
+        for protocol in list(self._protocols):
+            protocol.finish()
+        for _ in range(STOP_TURNS_MAX):
+            if not self._protocols:
+                break
+            await asyncio.sleep(STOP_TURN_S)
+
+    # Connections ---------------------------------------------------------------------------
+
+    def admit(self, protocol: ClientProtocol, host: str) -> str | None:
+        """Count a new connection; returns why it may not stay, or None."""
+        config = self.cluster.config
+        from_host = self._connections_by_host.get(host, 0)
+        if len(self._protocols) >= config["max.connections"]:
+            return f"max.connections ({config['max.connections']}) reached"
+        if from_host >= config["max.connections.per.ip"]:
+            return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
+        self._protocols.add(protocol)
+        self._connections_by_host[host] = from_host + 1
+        self._host_of[protocol] = host
+        return None
+
+    def forget(self, protocol: ClientProtocol) -> None:
+        """Give up the place of a connection that is gone."""
+        self._protocols.discard(protocol)
+        host = self._host_of.pop(protocol, None)
+        if host is not None:
+            self._connections_by_host[host] -= 1
+            if not self._connections_by_host[host]:
+                del self._connections_by_host[host]
+
+    def make_ready(self, protocol: ClientProtocol) -> None:
+        """Have a connection go on once the request being handled now is done."""
+        if not self._ready and self._loop is not None:
+            self._loop.call_soon(self._drain_ready)
+        self._ready.append(protocol)
+
+    def _drain_ready(self) -> None:
+        while self._ready:
+            self._ready.popleft().resume_connection()
+
+    def _schedule_idle_check(self, now_ms: int) -> None:
+        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
+        if idle_ms_max > 0:
+            self.cluster.timers.schedule(now_ms + max(1, idle_ms_max // 8), self._check_idle)
+
+    def _check_idle(self, now_ms: int) -> None:
+        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
+        for protocol in list(self._protocols):
+            connection = protocol.connection
+            idle_ms = now_ms - protocol.last_active_ms
+            is_waiting = connection is not None and connection.is_waiting
+            if idle_ms >= idle_ms_max and not is_waiting:
+                protocol.close_idle(idle_ms)
+        self._schedule_idle_check(now_ms)
+
+    # Timers --------------------------------------------------------------------------------
+
+    def _set_alarm(self, due_ms: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+        assert self._loop is not None
+        delay_s = max(0, due_ms - self.clock.now_ms()) / 1000
+        self._alarm = self._loop.call_later(delay_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        timers = self.cluster.timers
+        try:
+            timers.run_due(self.clock.now_ms())
+        except Exception:  # a bug in one timer must not stop the others
+            log.exception("timer failed")
+        next_due_ms = timers.next_due_ms()
+        if next_due_ms is not None:
+            self._set_alarm(next_due_ms)
+
+    def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
+        log.error(
+            "request failed",
+            api_key=context.api_key,
+            api_version=context.api_version,
+            client_id=context.client_id,
+            exc_info=error,
+        )
