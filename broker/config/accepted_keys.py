@@ -9,8 +9,6 @@ from broker.config.keys import Check, ConfigKey, ConfigType
 from broker.config.values import (
     at_least,
     between,
-    more_than_zero_below_one,
-    one_of,
     one_of_numbers,
 )
 
@@ -27,7 +25,6 @@ def _accepted(
     check: Check | None = None,
     *,
     is_dynamic: bool = False,
-    is_mock_only: bool = False,
 ) -> ConfigKey:
     return ConfigKey(
         name,
@@ -36,88 +33,9 @@ def _accepted(
         doc,
         check,
         is_dynamic=is_dynamic,
-        is_mock_only=is_mock_only,
         is_enforced=False,
     )
 
-
-QUOTA_KEYS: tuple[ConfigKey, ...] = (
-    _accepted(
-        "quota.window.num",
-        _INT,
-        11,
-        "Samples over which the rate of a client quota is measured.",
-        at_least(1),
-    ),
-    _accepted(
-        "quota.window.size.seconds",
-        _INT,
-        1,
-        "Seconds that one sample of a client quota spans.",
-        at_least(1),
-    ),
-    _accepted(
-        "controller.quota.window.num",
-        _INT,
-        11,
-        "Samples of the quota on topic changes; with their length they set its burst (KIP-599).",
-        at_least(1),
-    ),
-    _accepted(
-        "controller.quota.window.size.seconds",
-        _INT,
-        1,
-        "Seconds that one sample of the quota on topic changes spans (KIP-599).",
-        at_least(1),
-    ),
-    _accepted(
-        "producer.id.quota.window.num",
-        _INT,
-        11,
-        "Samples of the reported rate of new producer ids (KIP-936).",
-        at_least(1),
-    ),
-    _accepted(
-        "producer.id.quota.window.size.seconds",
-        _INT,
-        3600,
-        "Seconds over which a user's quota of new producer ids refills (KIP-936).",
-        at_least(1),
-    ),
-    _accepted(
-        "producer.id.quota.cache.layer.count",
-        _INT,
-        4,
-        "Layers of the filter that remembers a user's producer ids (KIP-936).",
-        between(1, 8),
-        is_mock_only=True,
-    ),
-    _accepted(
-        "producer.id.quota.cache.false.positive.rate",
-        _DOUBLE,
-        0.001,
-        "Share of new producer ids that may be taken for known ones, over all layers together"
-        " (KIP-936).",
-        more_than_zero_below_one,
-        is_mock_only=True,
-    ),
-    _accepted(
-        "producer.id.quota.cache.cleanup.scheduler.interval.ms",
-        _INT,
-        10,
-        "How often producer ids past their window are dropped (KIP-936).",
-        at_least(1),
-    ),
-    _accepted(
-        "producer.id.quota.error.code",
-        _STRING,
-        "THROTTLING_QUOTA_EXCEEDED",
-        "The error a refused producer id gets; every client retries NOT_ENOUGH_REPLICAS.",
-        one_of("THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
-        is_dynamic=True,
-        is_mock_only=True,
-    ),
-)
 
 TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
     _accepted(
@@ -212,6 +130,21 @@ INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
 # What a topic's keys fall back to, where neither the topic nor its broker does anything with it.
 LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
     _accepted(
+        "log.roll.ms",
+        _LONG,
+        None,
+        "Age at which Kafka starts a new segment. Without it log.roll.hours counts.",
+        at_least(1),
+        is_dynamic=True,
+    ),
+    _accepted(
+        "log.roll.hours",
+        _INT,
+        168,
+        "Hours after which Kafka starts a new segment, when log.roll.ms is not set.",
+        at_least(1),
+    ),
+    _accepted(
         "log.roll.jitter.ms",
         _LONG,
         None,
@@ -276,9 +209,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         "Whether a segment's file is made at full size.",
         is_dynamic=True,
     ),
-    _accepted(
-        "log.cleaner.enable", _BOOLEAN, True, "Whether topics that compact are compacted at all."
-    ),
+    _accepted("log.cleaner.enable", _BOOLEAN, True, "Whether Kafka compacts topics at all."),
     _accepted(
         "log.cleaner.delete.retention.ms",
         _LONG,
@@ -291,7 +222,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         "log.cleaner.min.compaction.lag.ms",
         _LONG,
         0,
-        "Time a record is safe from compaction.",
+        "Time a record is safe from Kafka's compaction.",
         at_least(0),
         is_dynamic=True,
     ),
@@ -358,6 +289,18 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "node.id", _INT, -1, "Kafka's id of a broker; here brokers count from 1.", at_least(-1)
     ),
     _accepted("broker.id", _INT, -1, "Older name of node.id.", at_least(-1)),
+    _accepted(
+        "listeners",
+        _LIST,
+        ("PLAINTEXT://:9092",),
+        "Where to listen: name, host and port of every listener.",
+    ),
+    _accepted(
+        "listener.security.protocol.map",
+        _LIST,
+        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
+        "Which security protocol each listener speaks; here all speak PLAINTEXT.",
+    ),
     _accepted("process.roles", _LIST, (), "Whether a Kafka process is broker, controller or both."),
     _accepted("controller.quorum.voters", _LIST, (), "The controllers of a Kafka cluster."),
     _accepted(

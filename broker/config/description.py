@@ -5,6 +5,7 @@ Source: Kafka's `ConfigHelper`.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym
 from broker.config.keys import ConfigKey, ConfigSource, ResourceType
@@ -13,7 +14,8 @@ from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
 
-_NODE_ID_KEYS = ("node.id", "broker.id")
+if TYPE_CHECKING:
+    from broker.cluster import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +49,28 @@ def describe_topic(
     return entries
 
 
-def describe_broker(config: BrokerConfig, broker_id: int) -> list[ConfigEntry]:
+def describe_broker(config: BrokerConfig, broker: "Broker") -> list[ConfigEntry]:
     """Every key of one broker; read-only is what can't be changed at run time."""
-    values = config.for_broker(broker_id)
+    values = config.for_broker(broker.node_id)
+    own = _own_texts(broker)
     entries = []
     for key in BROKER_KEYS.values():
         text = format_value(values[key.name])
-        synonyms = config.synonyms(key.name, broker_id)
-        if key.name in _NODE_ID_KEYS:
-            # Brokers are numbered by the cluster, whatever number the properties gave.
-            text = str(broker_id)
+        synonyms = config.synonyms(key.name, broker.node_id)
+        if key.name in own:
+            text = own[key.name]
             synonyms = [Synonym(key.name, text, ConfigSource.STATIC_BROKER)]
         entries.append(_entry(key, text, synonyms, is_read_only=not key.is_dynamic))
     return entries
+
+
+def _own_texts(broker: "Broker") -> dict[str, str]:
+    """What differs between the brokers of a cluster that was started with one set of keys."""
+    texts = {"node.id": str(broker.node_id), "broker.id": str(broker.node_id)}
+    if broker.host:
+        host = f"[{broker.host}]" if ":" in broker.host else broker.host
+        texts["advertised.listeners"] = f"PLAINTEXT://{host}:{broker.port}"
+    return texts
 
 
 def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:

@@ -82,7 +82,7 @@ def _describe(
             return describe_broker_defaults(cluster.config)
         case ResourceType.BROKER:
             refusal = check_broker_name(name, broker_id, allowed=" or empty string")
-            return refusal or describe_broker(cluster.config, broker_id)
+            return refusal or describe_broker(cluster.config, cluster.brokers[broker_id])
         case ResourceType.BROKER_LOGGER if not name:
             return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         case ResourceType.BROKER_LOGGER:

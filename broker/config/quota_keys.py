@@ -1,0 +1,107 @@
+"""Broker keys of quotas: client quotas, topic changes (KIP-599), producer ids (KIP-936)."""
+
+from broker.config.keys import Check, ConfigKey, ConfigType
+from broker.config.values import at_least, between, more_than_zero_below_one, one_of
+
+_INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
+
+
+def _quota(
+    name: str,
+    config_type: ConfigType,
+    default: object,
+    doc: str,
+    check: Check,
+    *,
+    is_dynamic: bool = False,
+    is_mock_only: bool = False,
+) -> ConfigKey:
+    return ConfigKey(
+        name,
+        config_type,
+        default,
+        doc,
+        check,
+        is_dynamic=is_dynamic,
+        is_mock_only=is_mock_only,
+        is_enforced=False,
+    )
+
+
+QUOTA_KEYS: tuple[ConfigKey, ...] = (
+    _quota(
+        "quota.window.num",
+        _INT,
+        11,
+        "Samples over which the rate of a client quota is measured.",
+        at_least(1),
+    ),
+    _quota(
+        "quota.window.size.seconds",
+        _INT,
+        1,
+        "Seconds that one sample of a client quota spans.",
+        at_least(1),
+    ),
+    _quota(
+        "controller.quota.window.num",
+        _INT,
+        11,
+        "Samples of the quota on topic changes; with their length they set its burst (KIP-599).",
+        at_least(1),
+    ),
+    _quota(
+        "controller.quota.window.size.seconds",
+        _INT,
+        1,
+        "Seconds that one sample of the quota on topic changes spans (KIP-599).",
+        at_least(1),
+    ),
+    _quota(
+        "producer.id.quota.window.num",
+        _INT,
+        11,
+        "Samples of the reported rate of new producer ids (KIP-936).",
+        at_least(1),
+    ),
+    _quota(
+        "producer.id.quota.window.size.seconds",
+        _INT,
+        3600,
+        "Seconds over which a user's quota of new producer ids refills (KIP-936).",
+        at_least(1),
+    ),
+    _quota(
+        "producer.id.quota.cache.layer.count",
+        _INT,
+        4,
+        "Layers of the filter that remembers a user's producer ids (KIP-936).",
+        between(1, 8),
+        is_mock_only=True,
+    ),
+    _quota(
+        "producer.id.quota.cache.false.positive.rate",
+        _DOUBLE,
+        0.001,
+        "Share of new producer ids that may be taken for known ones, over all layers together"
+        " (KIP-936).",
+        more_than_zero_below_one,
+        is_mock_only=True,
+    ),
+    _quota(
+        "producer.id.quota.cache.cleanup.scheduler.interval.ms",
+        _INT,
+        10,
+        "How often producer ids past their window are dropped (KIP-936).",
+        at_least(1),
+    ),
+    _quota(
+        "producer.id.quota.error.code",
+        _STRING,
+        "THROTTLING_QUOTA_EXCEEDED",
+        "The error a refused producer id gets; every client retries NOT_ENOUGH_REPLICAS.",
+        one_of("THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
+)

@@ -1,0 +1,57 @@
+"""A small cluster, and requests about configuration sent to it over the wire format."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from broker.cluster import Cluster
+from broker.config.broker_config import BrokerConfig
+from broker.context import RequestContext
+from broker.registry import Handler
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
+SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+
+
+def new_cluster(**overrides: str) -> Cluster:
+    """Three brokers and the topic `orders`; overrides with `_` for `.` in their names."""
+    numbers = iter(range(1, 100))
+    config = BrokerConfig.from_overrides(
+        {name.replace("_", "."): text for name, text in overrides.items()}
+    )
+    cluster = Cluster(config, 3, cluster_id="c", new_uuid=lambda: UUID(int=next(numbers)))
+    cluster.create_topic("orders", [(1, 2)], {})
+    return cluster
+
+
+def send(
+    cluster: Cluster, handler: Handler, api_key: ApiKey, version: int, broker_id: int, fields: Any
+) -> Any:
+    """The response as a client decodes it, to a request as the broker decodes it."""
+    request_class = messages.request_class(api_key)
+    body = request_class(version=version, **fields).encode(version=version)
+    context = RequestContext(
+        api_key=api_key,
+        api_version=version,
+        correlation_id=1,
+        client_id="test",
+        now_ms=1000,
+        size_bytes=len(body),
+        broker_id=broker_id,
+        connection_id=1,
+        client_host="127.0.0.1",
+    )
+    response = handler(context, request_class.decode(body, version=version), cluster)
+    assert response.version == version
+    encoded = response.encode(version=version)
+    return messages.response_class(api_key).decode(encoded, version=version)
+
+
+Operations = Sequence[tuple[str, int, str | None]]
+
+
+def outcome(results: Sequence[Any]) -> list[tuple[int, str | None]]:
+    """Error code and message of each resource of a response."""
+    return [(result.error_code, result.error_message) for result in results]

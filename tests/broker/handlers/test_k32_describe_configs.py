@@ -1,0 +1,276 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.config.broker_config import BROKER_KEYS
+from broker.config.keys import ResourceType
+from broker.config.resource_keys import CLIENT_METRICS_KEYS, GROUP_RESOURCE_KEYS
+from broker.config.topic_keys import TOPIC_KEYS
+from broker.handlers.k32_describe_configs import handle_describe_configs
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.handlers.config_requests import (
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    GROUP,
+    TOPIC,
+    new_cluster,
+    send,
+)
+
+VERSIONS = range(1, 5)
+_Resource = messages.DescribeConfigsRequest.DescribeConfigsResource
+
+
+def describe(
+    cluster: Cluster,
+    *resources: tuple[int, str, list[str] | None],
+    version: int = 4,
+    synonyms: bool = True,
+    documentation: bool = False,
+    broker_id: int = 1,
+) -> list[Any]:
+    fields: dict[str, Any] = {
+        "resources": [
+            _Resource(resource_type=kind, resource_name=name, configuration_keys=keys)
+            for kind, name, keys in resources
+        ],
+        "include_synonyms": synonyms,
+    }
+    if version >= 3:
+        fields["include_documentation"] = documentation
+    response = send(
+        cluster, handle_describe_configs, ApiKey.DESCRIBE_CONFIGS, version, broker_id, fields
+    )
+    assert response.throttle_time_ms == 0
+    return list(response.results)
+
+
+def the_one_entry(results: list[Any]) -> Any:
+    assert [result.error_code for result in results] == [ErrorCode.NONE]
+    (entry,) = results[0].configs
+    return entry
+
+
+def synonyms_of(entry: Any) -> list[tuple[str, str | None, int]]:
+    return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_all_keys_of_topic_and_broker(version: int) -> None:
+    topic, broker = describe(
+        new_cluster(), (TOPIC, "orders", None), (BROKER, "1", None), version=version
+    )
+
+    assert (topic.error_code, topic.error_message) == (ErrorCode.NONE, None)
+    assert (topic.resource_type, topic.resource_name) == (TOPIC, "orders")
+    assert [entry.name for entry in topic.configs] == list(TOPIC_KEYS)
+    assert (broker.resource_type, broker.resource_name) == (BROKER, "1")
+    assert [entry.name for entry in broker.configs] == list(BROKER_KEYS)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_type_and_documentation_are_told_from_version_3_on(version: int) -> None:
+    entry = the_one_entry(
+        describe(
+            new_cluster(),
+            (TOPIC, "orders", ["retention.ms"]),
+            version=version,
+            documentation=True,
+        )
+    )
+
+    assert entry.value == "604800000"
+    if version >= 3:
+        assert entry.config_type == 5
+        assert entry.documentation == TOPIC_KEYS["retention.ms"].doc
+    else:
+        assert not entry.documentation
+
+
+def test_documentation_and_synonyms_are_left_out_when_not_asked_for() -> None:
+    entry = the_one_entry(
+        describe(new_cluster(), (TOPIC, "orders", ["retention.ms"]), synonyms=False)
+    )
+
+    assert entry.documentation is None
+    assert entry.synonyms == []
+    assert entry.config_source == 5
+
+
+@pytest.mark.parametrize("keys", [None, []])
+def test_no_keys_ask_for_all_of_them(keys: list[str] | None) -> None:
+    (result,) = describe(new_cluster(), (TOPIC, "orders", keys))
+
+    assert len(result.configs) == len(TOPIC_KEYS)
+
+
+def test_only_known_ones_of_the_keys_asked_for_are_told() -> None:
+    (result,) = describe(
+        new_cluster(), (TOPIC, "orders", ["no.such.key", "retention.ms", "cleanup.policy"])
+    )
+
+    assert [entry.name for entry in result.configs] == ["cleanup.policy", "retention.ms"]
+
+
+def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None:
+    cluster = new_cluster(message_max_bytes="2")
+    name = "message.max.bytes"
+    cluster.set_config(cluster.config.with_dynamic(None, {name: "3"}).with_dynamic(1, {name: "4"}))
+    behind = [(name, "3", 3), (name, "2", 4), (name, "1048588", 5)]
+
+    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"])))
+    assert (entry.value, entry.config_source, entry.read_only) == ("4", 2, False)
+    assert synonyms_of(entry) == [(name, "4", 2), *behind]
+
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    cluster.alter_topic_config(topic, {"max.message.bytes": " 5"})
+    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"])))
+    assert (entry.value, entry.config_source) == ("5", 1)
+    assert synonyms_of(entry) == [("max.message.bytes", "5", 1), (name, "4", 2), *behind]
+
+    # Another broker has no layer of its own.
+    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"]), broker_id=2))
+    assert synonyms_of(entry) == [("max.message.bytes", "5", 1), *behind]
+
+
+def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:
+    entry = the_one_entry(describe(new_cluster(), (TOPIC, "orders", ["remote.storage.enable"])))
+
+    assert (entry.value, entry.config_source, synonyms_of(entry)) == ("false", 5, [])
+
+
+def test_hours_stand_behind_the_milliseconds_of_a_topic() -> None:
+    entry = the_one_entry(
+        describe(new_cluster(log_retention_hours="2"), (TOPIC, "orders", ["retention.ms"]))
+    )
+
+    assert (entry.value, entry.config_source) == ("7200000", 4)
+    assert synonyms_of(entry) == [
+        ("log.retention.hours", "2", 4),
+        ("log.retention.hours", "168", 5),
+    ]
+
+
+def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> None:
+    (result,) = describe(new_cluster(num_partitions="3"), (BROKER, "2", None), broker_id=2)
+    entries = {entry.name: entry for entry in result.configs}
+
+    assert entries["num.partitions"].read_only
+    assert (entries["num.partitions"].value, entries["num.partitions"].config_source) == ("3", 4)
+    assert entries["max.in.flight.sequence.number.per.connection"].read_only
+    assert not entries["message.max.bytes"].read_only
+    assert not any(entry.is_sensitive for entry in result.configs)
+    assert entries["log.retention.ms"].value is None
+
+
+def test_a_broker_tells_its_own_node_id_whatever_the_properties_said() -> None:
+    cluster = new_cluster(node_id="7")
+    for name in ("node.id", "broker.id"):
+        entry = the_one_entry(describe(cluster, (BROKER, "3", [name]), broker_id=3))
+        assert (entry.value, entry.config_source, synonyms_of(entry)) == ("3", 4, [(name, "3", 4)])
+
+
+@pytest.mark.parametrize(
+    ("host", "listener"),
+    [("localhost", "PLAINTEXT://localhost:9094"), ("::1", "PLAINTEXT://[::1]:9094")],
+)
+def test_a_broker_tells_the_address_it_advertises(host: str, listener: str) -> None:
+    cluster = new_cluster(advertised_listeners="PLAINTEXT://localhost:9092")
+    cluster.brokers[3].host, cluster.brokers[3].port = host, 9094
+
+    entry = the_one_entry(describe(cluster, (BROKER, "3", ["advertised.listeners"]), broker_id=3))
+
+    assert (entry.value, entry.config_source) == (listener, 4)
+
+
+def test_the_broker_without_a_name_tells_only_what_was_changed_for_all() -> None:
+    cluster = new_cluster(message_max_bytes="2")
+    assert describe(cluster, (BROKER, "", None))[0].configs == []
+
+    cluster.set_config(
+        cluster.config.with_dynamic(None, {"message.max.bytes": "3"}).with_dynamic(
+            1, {"message.max.bytes": "4"}
+        )
+    )
+
+    entry = the_one_entry(describe(cluster, (BROKER, "", None)))
+    assert (entry.name, entry.value, entry.config_source) == ("message.max.bytes", "3", 3)
+    assert synonyms_of(entry) == [("message.max.bytes", "3", 3)]
+    assert not entry.read_only
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("kind", "name", "error_code", "message"),
+    [
+        (TOPIC, "missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None),
+        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
+        (TOPIC, "", ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
+        (BROKER, "2", ErrorCode.INVALID_REQUEST, "expected 1 or empty string, but received 2"),
+        (BROKER, "one", ErrorCode.INVALID_REQUEST, "must be an integer"),
+        (BROKER_LOGGER, "", ErrorCode.INVALID_REQUEST, "must not be empty"),
+        (BROKER_LOGGER, "2", ErrorCode.INVALID_REQUEST, "expected 1, but received 2"),
+        (CLIENT_METRICS, "", ErrorCode.INVALID_REQUEST, "must have a name"),
+        (GROUP, "", ErrorCode.INVALID_REQUEST, "must have a name"),
+        (1, "x", ErrorCode.INVALID_REQUEST, "resource type 1"),
+    ],
+)
+def test_a_resource_that_cannot_be_described_fails_alone(
+    version: int, kind: int, name: str, error_code: ErrorCode, message: str | None
+) -> None:
+    failed, described = describe(
+        new_cluster(), (kind, name, None), (TOPIC, "orders", None), version=version
+    )
+
+    assert failed.error_code == error_code
+    assert (failed.resource_type, failed.resource_name, failed.configs) == (kind, name, [])
+    if message is None:
+        assert failed.error_message is None
+    else:
+        assert message in failed.error_message
+    assert described.error_code == ErrorCode.NONE
+
+
+def test_a_name_too_long_for_a_message_is_still_answered() -> None:
+    (result,) = describe(new_cluster(), (TOPIC, "x" * 32_767, None), version=1)
+
+    assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+def test_a_broker_has_no_loggers() -> None:
+    (result,) = describe(new_cluster(), (BROKER_LOGGER, "1", None))
+
+    assert (result.error_code, result.configs) == (ErrorCode.NONE, [])
+
+
+def test_groups_and_client_metrics_need_not_exist() -> None:
+    group, metrics = describe(new_cluster(), (GROUP, "g", None), (CLIENT_METRICS, "m", None))
+
+    assert [entry.name for entry in group.configs] == sorted(k.name for k in GROUP_RESOURCE_KEYS)
+    assert [entry.name for entry in metrics.configs] == sorted(
+        key.name for key in CLIENT_METRICS_KEYS
+    )
+    assert {entry.config_source for entry in group.configs + metrics.configs} == {5}
+
+
+def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() -> None:
+    cluster = new_cluster()
+    cluster.set_config(
+        cluster.config.with_resource(
+            (ResourceType.GROUP, "g"), {"consumer.session.timeout.ms": "46000"}
+        ).with_resource((ResourceType.CLIENT_METRICS, "m"), {"interval.ms": "100"})
+    )
+
+    entry = the_one_entry(describe(cluster, (GROUP, "g", ["consumer.session.timeout.ms"])))
+    name = "consumer.session.timeout.ms"
+    assert (entry.value, entry.config_source) == ("46000", 8)
+    assert synonyms_of(entry) == [(name, "46000", 8), (name, "45000", 5)]
+
+    entry = the_one_entry(describe(cluster, (CLIENT_METRICS, "m", ["interval.ms"])))
+    assert (entry.value, entry.config_source) == ("100", 7)
+    assert synonyms_of(entry) == [("interval.ms", "100", 7)]

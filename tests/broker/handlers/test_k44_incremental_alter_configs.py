@@ -1,0 +1,402 @@
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.cluster import Cluster
+from broker.config.keys import ResourceType
+from broker.config.topic_config import validate_topic_overrides
+from broker.handlers.k44_incremental_alter_configs import handle_incremental_alter_configs
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.handlers.config_requests import (
+    APPEND,
+    BROKER,
+    BROKER_LOGGER,
+    CLIENT_METRICS,
+    DELETE,
+    GROUP,
+    SET,
+    SUBTRACT,
+    TOPIC,
+    Operations,
+    new_cluster,
+    outcome,
+    send,
+)
+
+VERSIONS = range(2)
+OK = (ErrorCode.NONE, None)
+_Resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
+_Config = _Resource.AlterableConfig
+
+
+def alter(
+    cluster: Cluster,
+    *resources: tuple[int, str, Operations],
+    version: int = 1,
+    validate_only: bool = False,
+    broker_id: int = 1,
+) -> list[Any]:
+    fields = {
+        "resources": [
+            _Resource(
+                resource_type=kind,
+                resource_name=name,
+                configs=[
+                    _Config(name=key, config_operation=operation, value=text)
+                    for key, operation, text in operations
+                ],
+            )
+            for kind, name, operations in resources
+        ],
+        "validate_only": validate_only,
+    }
+    response = send(
+        cluster,
+        handle_incremental_alter_configs,
+        ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        version,
+        broker_id,
+        fields,
+    )
+    assert response.throttle_time_ms == 0
+    assert [(result.resource_type, result.resource_name) for result in response.responses] == [
+        (kind, name) for kind, name, _ in resources
+    ]
+    return list(response.responses)
+
+
+def overrides_of(cluster: Cluster) -> dict[str, str]:
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    return dict(topic.config.overrides)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_changes_single_keys_and_leaves_the_others(version: int) -> None:
+    cluster = new_cluster()
+    alter(
+        cluster,
+        (TOPIC, "orders", [("retention.ms", SET, "5"), ("retention.bytes", SET, "6")]),
+        version=version,
+    )
+
+    results = alter(
+        cluster,
+        (
+            TOPIC,
+            "orders",
+            [
+                ("retention.ms", DELETE, None),
+                ("cleanup.policy", APPEND, "compact"),
+                ("segment.ms", SET, "7"),
+            ],
+        ),
+        version=version,
+    )
+
+    assert outcome(results) == [OK]
+    assert overrides_of(cluster) == {
+        "retention.bytes": "6",
+        "cleanup.policy": "delete,compact",
+        "segment.ms": "7",
+    }
+
+
+@pytest.mark.parametrize(
+    ("before", "operation", "operand", "after"),
+    [
+        ("delete", APPEND, "compact", "delete,compact"),
+        ("delete", APPEND, "delete", "delete"),
+        ("delete", APPEND, " compact , delete,compact", "delete,compact"),
+        ("delete", APPEND, "", "delete"),
+        ("delete,compact", SUBTRACT, "delete", "compact"),
+        ("delete", SUBTRACT, "compact", "delete"),
+        ("delete", SUBTRACT, "delete", ""),
+        (None, APPEND, "compact", "delete,compact"),
+        (None, SUBTRACT, "delete", ""),
+    ],
+)
+def test_a_list_is_appended_to_and_subtracted_from_by_element(
+    before: str | None, operation: int, operand: str, after: str
+) -> None:
+    cluster = new_cluster()
+    if before is not None:
+        alter(cluster, (TOPIC, "orders", [("cleanup.policy", SET, before)]))
+
+    results = alter(cluster, (TOPIC, "orders", [("cleanup.policy", operation, operand)]))
+
+    assert outcome(results) == [OK]
+    assert overrides_of(cluster)["cleanup.policy"] == after
+
+
+def test_appending_starts_from_what_the_broker_says() -> None:
+    cluster = new_cluster(log_cleanup_policy="compact")
+
+    alter(cluster, (TOPIC, "orders", [("cleanup.policy", APPEND, "delete")]))
+
+    assert overrides_of(cluster)["cleanup.policy"] == "compact,delete"
+
+
+def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
+    cluster = new_cluster()
+
+    results = alter(
+        cluster,
+        (BROKER, "3", [("message.max.bytes", SET, "8")]),
+        (BROKER, "", [("message.max.bytes", SET, "9"), ("log.cleanup.policy", APPEND, "compact")]),
+        broker_id=3,
+    )
+
+    assert outcome(results) == [OK, OK]
+    assert cluster.config["message.max.bytes"] == 9
+    assert cluster.config["log.cleanup.policy"] == ("delete", "compact")
+    assert cluster.config.for_broker(3)["message.max.bytes"] == 8
+
+    alter(cluster, (BROKER, "3", [("message.max.bytes", DELETE, None)]), broker_id=3)
+    assert cluster.config.for_broker(3)["message.max.bytes"] == 9
+
+
+def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
+    cluster = new_cluster()
+
+    alter(cluster, (BROKER, "", [("message.max.bytes", SET, "9")]))
+
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    assert topic.max_message_bytes == 9
+
+
+def test_a_key_that_was_never_set_can_be_deleted() -> None:
+    results = alter(
+        new_cluster(),
+        (TOPIC, "orders", [("retention.ms", DELETE, None)]),
+        (BROKER, "", [("num.partitions", DELETE, "")]),
+    )
+
+    assert outcome(results) == [OK, OK]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("kind", "name", "operations", "error_code", "message"),
+    [
+        (TOPIC, "", [], ErrorCode.INVALID_REQUEST, "Default topic resources"),
+        (TOPIC, "a b", [], ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
+        (TOPIC, "missing", [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "'missing' does not exist"),
+        (
+            TOPIC,
+            "missing",
+            [("retention.ms", SET, "x")],
+            ErrorCode.INVALID_CONFIG,
+            "Invalid value x for configuration retention.ms",
+        ),
+        (
+            TOPIC,
+            "orders",
+            [("retention.mss", SET, "1")],
+            ErrorCode.INVALID_CONFIG,
+            "did you mean retention.ms?",
+        ),
+        (
+            TOPIC,
+            "orders",
+            [("retention.mss", APPEND, "1")],
+            ErrorCode.INVALID_CONFIG,
+            "did you mean retention.ms?",
+        ),
+        (
+            TOPIC,
+            "orders",
+            [("retention.ms", APPEND, "1")],
+            ErrorCode.INVALID_CONFIG,
+            "its type is not LIST",
+        ),
+        (TOPIC, "orders", [("retention.ms", SET, None)], ErrorCode.INVALID_REQUEST, "Null value"),
+        (
+            TOPIC,
+            "orders",
+            [("retention.ms", 4, "1")],
+            ErrorCode.INVALID_REQUEST,
+            "operation type 4",
+        ),
+        (
+            TOPIC,
+            "orders",
+            [("retention.ms", SET, "1"), ("retention.ms", DELETE, None)],
+            ErrorCode.INVALID_REQUEST,
+            "only once",
+        ),
+        (BROKER, "2", [], ErrorCode.INVALID_REQUEST, "expected 1, but received 2"),
+        (BROKER, "1_0", [], ErrorCode.INVALID_REQUEST, "must be an integer"),
+        (
+            BROKER,
+            "1",
+            [("auto.create.topics.enable", SET, "false")],
+            ErrorCode.INVALID_REQUEST,
+            "Cannot update these configs dynamically: auto.create.topics.enable",
+        ),
+        (
+            BROKER,
+            "",
+            [("message.max.bytes", SET, "-1")],
+            ErrorCode.INVALID_REQUEST,
+            "Invalid value -1 for configuration message.max.bytes",
+        ),
+        (
+            BROKER,
+            "",
+            [("message.max.byte", SET, "1")],
+            ErrorCode.INVALID_REQUEST,
+            "did you mean message.max.bytes?",
+        ),
+        (
+            BROKER,
+            "",
+            [("message.max.bytes", APPEND, "1")],
+            ErrorCode.INVALID_CONFIG,
+            "its type is not LIST",
+        ),
+        (BROKER_LOGGER, "2", [], ErrorCode.INVALID_REQUEST, "expected 1, but received 2"),
+        (BROKER_LOGGER, "1", [("root", SET, "INFO")], ErrorCode.INVALID_CONFIG, "root"),
+        (BROKER_LOGGER, "1", [("root", APPEND, "x")], ErrorCode.INVALID_REQUEST, "APPEND"),
+        (GROUP, "", [], ErrorCode.INVALID_REQUEST, "must have a name"),
+        (GROUP, "g", [("no.key", SET, "1")], ErrorCode.INVALID_CONFIG, "no.key"),
+        (
+            GROUP,
+            "g",
+            [("consumer.session.timeout.ms", SET, "0")],
+            ErrorCode.INVALID_CONFIG,
+            "must be at least 1",
+        ),
+        (GROUP, "g", [("no.key", APPEND, "1")], ErrorCode.INVALID_CONFIG, "no.key"),
+        (CLIENT_METRICS, "", [], ErrorCode.INVALID_REQUEST, "must have a name"),
+        (CLIENT_METRICS, "m", [("no.key", SET, "1")], ErrorCode.INVALID_REQUEST, "no.key"),
+        (CLIENT_METRICS, "m", [("interval.ms", SET, "1")], ErrorCode.INVALID_REQUEST, "between"),
+        (99, "x", [], ErrorCode.INVALID_REQUEST, "Unknown resource type 99"),
+    ],
+)
+def test_a_resource_that_cannot_be_changed_fails_alone(
+    version: int,
+    kind: int,
+    name: str,
+    operations: Operations,
+    error_code: ErrorCode,
+    message: str,
+) -> None:
+    cluster = new_cluster()
+    before = cluster.config
+
+    failed, other = alter(
+        cluster,
+        (kind, name, operations),
+        (GROUP, "other", [("share.isolation.level", DELETE, None)]),
+        version=version,
+    )
+
+    assert failed.error_code == error_code
+    assert message in failed.error_message
+    assert outcome([other]) == [OK]
+    assert overrides_of(cluster) == {}
+    assert cluster.config == before
+    assert not cluster.config.resources
+
+
+def test_a_resource_is_changed_whole_or_not_at_all() -> None:
+    cluster = new_cluster()
+
+    (result,) = alter(
+        cluster, (TOPIC, "orders", [("retention.ms", SET, "5"), ("retention.bytes", SET, "x")])
+    )
+
+    assert result.error_code == ErrorCode.INVALID_CONFIG
+    assert overrides_of(cluster) == {}
+
+
+def test_a_resource_named_twice_is_changed_neither_time() -> None:
+    cluster = new_cluster()
+
+    results = alter(
+        cluster,
+        (TOPIC, "orders", [("retention.ms", SET, "1")]),
+        (GROUP, "orders", []),
+        (TOPIC, "orders", [("retention.bytes", SET, "2")]),
+    )
+
+    assert [result.error_code for result in results] == [42, 0, 42]
+    assert overrides_of(cluster) == {}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_validate_only_changes_nothing(version: int) -> None:
+    cluster = new_cluster()
+
+    results = alter(
+        cluster,
+        (TOPIC, "orders", [("retention.ms", SET, "5")]),
+        (BROKER, "", [("message.max.bytes", SET, "9")]),
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "5")]),
+        validate_only=True,
+        version=version,
+    )
+
+    assert outcome(results) == [OK, OK, OK]
+    assert overrides_of(cluster) == {}
+    assert cluster.config["message.max.bytes"] == 1_048_588
+    assert not cluster.config.resources
+
+
+def test_what_is_set_on_groups_and_client_metrics_is_kept_until_it_is_deleted() -> None:
+    cluster = new_cluster()
+    group, metrics = (ResourceType.GROUP, "g"), (ResourceType.CLIENT_METRICS, "m")
+
+    alter(
+        cluster,
+        (GROUP, "g", [("consumer.session.timeout.ms", SET, "46000")]),
+        (CLIENT_METRICS, "m", [("metrics", APPEND, "a,b"), ("interval.ms", SET, "100")]),
+    )
+    assert cluster.config.resources == {
+        group: {"consumer.session.timeout.ms": "46000"},
+        metrics: {"metrics": "a,b", "interval.ms": "100"},
+    }
+
+    alter(
+        cluster,
+        (GROUP, "g", [("consumer.session.timeout.ms", DELETE, None)]),
+        (CLIENT_METRICS, "m", [("metrics", SUBTRACT, "a")]),
+    )
+    assert cluster.config.resources == {metrics: {"metrics": "b", "interval.ms": "100"}}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_key_too_long_for_a_message_is_still_answered(version: int) -> None:
+    (result,) = alter(new_cluster(), (TOPIC, "orders", [("x" * 32_767, SET, "1")]), version=version)
+
+    assert result.error_code == ErrorCode.INVALID_CONFIG
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["cleanup.policy", "retention.ms", "no.key"]),
+            st.integers(-1, 4),
+            st.sampled_from([None, "", "1", "compact", "delete,compact", "x"]),
+        ),
+        max_size=3,
+    )
+)
+def test_whatever_is_sent_a_topic_keeps_a_configuration_that_is_valid(
+    operations: list[tuple[str, int, str | None]],
+) -> None:
+    cluster = new_cluster()
+
+    (result,) = alter(cluster, (TOPIC, "orders", operations))
+
+    overrides = overrides_of(cluster)
+    assert validate_topic_overrides(dict(overrides)) is None
+    if result.error_code != ErrorCode.NONE:
+        assert overrides == {}
+        assert result.error_message
