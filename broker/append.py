@@ -29,7 +29,7 @@ def append_batch(
     now_ms = context.now_ms
     log = partition.log
     header = check_batch(frame, start, end, context.api_version, topic, now_ms)
-    if type(header) is Refusal:
+    if isinstance(header, Refusal):
         return PartitionResult(
             partition.partition_index,
             header.error_code,

@@ -35,19 +35,10 @@ def check_batch(
     buffer: bytes | bytearray, start: int, end: int, api_version: int, topic: Topic, now_ms: int
 ) -> BatchHeader | Refusal:
     """The header of the one batch in `buffer[start:end]` when the log may have it."""
+    header = _read_only_batch(buffer, start, end)
+    if isinstance(header, Refusal):
+        return header
     size = end - start
-    if start < 0 or size == 0:
-        return _invalid("Produce requests must have a record batch per partition")
-    if size < records.HEADER_BYTES:
-        return _CORRUPT
-    header = records.read_header(buffer, start)
-    if header.magic != records.MAGIC:
-        return _invalid(f"Produce requests with magic {header.magic} are not allowed")
-    batch_bytes = header.batch_length + records.LOG_OVERHEAD_BYTES
-    if batch_bytes != size:
-        if records.HEADER_BYTES <= batch_bytes < size:
-            return _invalid("Produce requests must have exactly one record batch per partition")
-        return _CORRUPT
     attributes = header.attributes
     if (
         attributes & records.COMPRESSION_MASK == records.ZSTD
@@ -68,6 +59,24 @@ def check_batch(
     if refusal is None and topic.is_compacted:
         refusal = _check_keys(buffer, start, end)
     return header if refusal is None else refusal
+
+
+def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHeader | Refusal:
+    """The header, if exactly one batch of our format fills the range."""
+    size = end - start
+    if start < 0 or size == 0:
+        return _invalid("Produce requests must have a record batch per partition")
+    if size < records.HEADER_BYTES:
+        return _CORRUPT
+    header = records.read_header(buffer, start)
+    if header.magic != records.MAGIC:
+        return _invalid(f"Produce requests with magic {header.magic} are not allowed")
+    batch_bytes = header.batch_length + records.LOG_OVERHEAD_BYTES
+    if batch_bytes != size:
+        if records.HEADER_BYTES <= batch_bytes < size:
+            return _invalid("Produce requests must have exactly one record batch per partition")
+        return _CORRUPT
+    return header
 
 
 def _check_fields(header: BatchHeader) -> Refusal | None:

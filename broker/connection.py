@@ -9,11 +9,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.effects import NOTHING, Close, Effects
-from broker.parked import Parked
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
-    from broker.dispatch import Answer, Dispatcher
+    from broker.dispatch import Answer, Dispatcher, Waiting
+    from broker.parked import Parked
 
 
 class Connection:
@@ -24,8 +24,8 @@ class Connection:
         "_dispatcher",
         "_on_ready",
         "_parked",
-        "_ready_answer",
         "_reader",
+        "_ready_answer",
         "broker_id",
         "client_host",
         "connection_id",
@@ -95,7 +95,7 @@ class Connection:
         try:
             while self._parked is None and (frame := reader.next_frame()) is not None:
                 answer: Answer = answer_frame(frame, self, now_ms)
-                if type(answer) is bytes:
+                if isinstance(answer, bytes):
                     out.append(answer)
                 elif answer is not None:
                     self._take_other(answer, out)
@@ -105,11 +105,11 @@ class Connection:
             self._close_reason = str(error)
         return Effects(b"".join(out), self._close_reason)
 
-    def _take_other(self, answer: "Answer", out: list[bytes]) -> None:
+    def _take_other(self, answer: "Waiting | Close", out: list[bytes]) -> None:
         if isinstance(answer, Close):
             self._close_reason = answer.reason
             return
-        parked, encode = answer  # type: ignore[misc]  # what is left of Answer is a Waiting
+        parked, encode = answer
         if parked.is_done:
             self._finish(encode(parked.response), out)
             return

@@ -72,7 +72,7 @@ class Dispatcher:
             return self._handle(route, context, buffer, position, end)
         except codec.DecodeError as error:
             return Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
-        except Exception as error:  # a bug of ours must not hurt the other clients
+        except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
             return Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
 
@@ -105,7 +105,7 @@ class Dispatcher:
     ) -> bytes | Close | None:
         try:
             return _encode(route, context, response)
-        except Exception as error:  # as in `answer`
+        except Exception as error:  # noqa: BLE001 - as in `answer`
             self._report_bug(error, context)
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 

@@ -6,8 +6,8 @@ Behaviour:
     acks=-1 asks for min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS, nothing appended);
     replicas share the log, so there is nothing to wait for. acks=1 needs the leader alone.
     acks=0 is never answered; an error closes the connection, the only way to tell such a client.
-    Any other acks gets INVALID_REQUIRED_ACKS. The wrong broker says NOT_LEADER_OR_FOLLOWER and, from
-    v10 on, who the leader is and where. v13 names topics by id.
+    Any other acks gets INVALID_REQUIRED_ACKS. The wrong broker says NOT_LEADER_OR_FOLLOWER and,
+    from v10 on, who the leader is and where. v13 names topics by id.
     Advertised from version 0: older librdkafka switches compression off otherwise (KAFKA-18659);
     versions 0 to 2 close the connection, as with Kafka 4.
 

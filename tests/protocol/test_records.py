@@ -1,0 +1,61 @@
+"""Reading and stamping record batches keeps them readable."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import records
+from tests.batches import CODECS, NOW_MS, altered, make_batch
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_every_codec_is_read_back(codec: str) -> None:
+    batch = make_batch(b"one" * 50, None, b"", codec=codec, timestamps=[5, 7, 6])
+
+    found = list(records.read_records(batch))
+
+    assert [(r.offset, r.timestamp, r.value) for r in found] == [
+        (0, 5, b"one" * 50),
+        (1, 7, None),
+        (2, 6, b""),
+    ]
+
+
+@given(st.integers(0, 2**62), st.integers(0, 2**31 - 1), st.binary(max_size=9))
+def test_stamping_changes_the_offset_and_epoch_only(
+    base_offset: int, leader_epoch: int, prefix: bytes
+) -> None:
+    batch = make_batch(b"a", b"b")
+    buffer = prefix + batch
+
+    stamped = records.stamp(buffer, len(prefix), len(buffer), base_offset, leader_epoch)
+
+    header = records.read_header(stamped, 0)
+    assert (header.base_offset, header.partition_leader_epoch) == (base_offset, leader_epoch)
+    assert records.has_valid_crc(stamped, 0, len(stamped), header.crc)
+    assert stamped[16:] == batch[16:]
+    assert [r.offset for r in records.read_records(stamped)] == [base_offset, base_offset + 1]
+
+
+def test_log_append_time_stands_on_every_record_and_in_the_crc() -> None:
+    stamped = records.stamp_log_append_time(make_batch(b"a", b"b", timestamps=[1, 2]), NOW_MS)
+
+    header = records.read_header(stamped, 0)
+    assert header.attributes & records.LOG_APPEND_TIME_FLAG
+    assert header.max_timestamp == NOW_MS
+    assert records.has_valid_crc(stamped, 0, len(stamped), header.crc)
+    assert [r.timestamp for r in records.read_records(stamped)] == [NOW_MS, NOW_MS]
+
+
+@pytest.mark.parametrize("codec", CODECS)
+def test_zstd_is_recognised_by_the_stored_batch(codec: str) -> None:
+    assert records.is_zstd(make_batch(b"a" * 100, codec=codec)) == (codec == "zstd")
+
+
+@pytest.mark.parametrize("codec", [codec for codec in CODECS if codec != "none"])
+def test_a_broken_payload_is_a_value_error_whatever_the_codec(codec: str) -> None:
+    batch = make_batch(b"abc" * 100, codec=codec)
+    broken = altered(batch[:-9], 61, ">q", 0)
+
+    with pytest.raises(ValueError, match="undecodable"):
+        list(records.read_records(broken))

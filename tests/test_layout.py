@@ -1,0 +1,89 @@
+"""The house rules that a machine can see."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.registry import ROUTES
+from protocol.messages import schema_versions
+from scripts import coverage_table
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("broker", "mock_kafka", "producer_state", "protocol", "quotas")
+BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "types", "base"}
+SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+FUNCTION_LINES_MAX = 80
+FILE_LINES_MAX = 450
+SHELLS = {"broker/server.py", "broker/serve.py", "broker/clock.py", "broker/cli.py"}
+SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
+
+
+def relative(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_no_module_is_a_grab_bag(path: Path) -> None:
+    assert path.stem not in BANNED_NAMES
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_files_and_functions_stay_readable(path: Path) -> None:
+    text = path.read_text()
+    assert len(text.splitlines()) <= FILE_LINES_MAX
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < FUNCTION_LINES_MAX, node.name
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_only_shells_do_io_and_read_the_clock(path: Path) -> None:
+    if relative(path) in SHELLS or relative(path).startswith("mock_kafka/"):
+        return
+    tree = ast.parse(path.read_text())
+    imported = {
+        alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    } | {
+        (node.module or "").partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert not imported & SHELL_MODULES
+    assert not any(isinstance(node, ast.AsyncFunctionDef | ast.Await) for node in ast.walk(tree))
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=relative)
+def test_every_module_has_a_test_at_the_mirrored_place(path: Path) -> None:
+    source = path.relative_to(ROOT)
+    if path.name in {"__init__.py", "__main__.py"}:
+        return
+    mirrored = ROOT / "tests" / source.parent / f"test_{path.name}"
+    assert mirrored.exists(), f"{relative(path)} has no {mirrored.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("api_key", sorted(ROUTES))
+def test_a_handler_serves_what_its_docstring_says(api_key: int) -> None:
+    route = ROUTES[api_key]
+    first_line = coverage_table.module_docstring(route).splitlines()[0]
+    versions = coverage_table.span(route.version_min, route.version_max)
+    assert first_line.partition(": v")[2].rstrip(".") == versions
+    assert route.handler.__module__.startswith(f"broker.handlers.k{api_key:02d}_")
+    assert "Behaviour" in coverage_table.sections(coverage_table.module_docstring(route))
+
+
+@pytest.mark.parametrize("api_key", sorted(ROUTES))
+def test_a_handler_serves_the_whole_range_of_the_schema_or_says_what_is_missing(
+    api_key: int,
+) -> None:
+    route = ROUTES[api_key]
+    if (route.version_min, route.version_max) != schema_versions(route.api_key):
+        assert "Gaps" in coverage_table.sections(coverage_table.module_docstring(route))
+
+
+def test_the_coverage_table_is_fresh() -> None:
+    assert coverage_table.TARGET.read_text(encoding="utf-8") == coverage_table.render()
