@@ -1,0 +1,144 @@
+"""The broker's process: start it, wait for its first line, keep what it logs, end it."""
+
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import threading
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from typing import IO
+
+FIRST_LINE_PREFIX = "bootstrap.servers="
+LOG_LINES_MAX = 10_000
+"""Log lines kept; older ones go, so that a talkative broker has a bound."""
+
+_READER_TIMEOUT_S = 5.0
+_KILL_TIMEOUT_S = 5.0
+
+
+class StartError(RuntimeError):
+    """The broker did not start; the message carries what it said on standard error."""
+
+
+class BrokerProcess:
+    """One broker process that is up, from the moment it is constructed until `end`."""
+
+    def __init__(self, arguments: Sequence[str], start_timeout_s: float) -> None:
+        """Start the broker with `arguments` and wait until it accepts connections.
+
+        Raises:
+            StartError: it ended, said something else, or said nothing for `start_timeout_s`.
+        """
+        # -P: a broker.py in the user's current folder must not be what runs.
+        command = [sys.executable, "-P", "-m", "mock_kafka.guarded", *arguments]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
+            command,
+            stdin=subprocess.PIPE,  # nothing is written: it closes when we die, and the broker ends
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for the user's program, which then ends us
+        )
+        assert self._process.stdout is not None
+        assert self._process.stderr is not None
+        self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
+        first_lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._readers = [
+            _start_reader(_pass_first_line, self._process.stdout, first_lines),
+            _start_reader(_keep_lines, self._process.stderr, self._log_lines),
+        ]
+        # A program that forgets to stop us, or ends by an exception, leaves no broker behind.
+        self._forgotten = weakref.finalize(self, _terminate_own, self._process, os.getpid())
+        self.bootstrap_servers = self._await_first_line(first_lines, start_timeout_s)
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def poll(self) -> int | None:
+        """The exit status, or None while the broker runs."""
+        return self._process.poll()
+
+    def log_lines(self) -> list[str]:
+        """The latest lines of standard error, oldest first."""
+        return list(self._log_lines)
+
+    def end(self, timeout_s: float) -> int:
+        """Terminate, kill after `timeout_s`, and clean up; returns the exit status."""
+        self._forgotten.detach()
+        if self._process.poll() is None:
+            self._process.terminate()
+        try:
+            self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait(_KILL_TIMEOUT_S)
+        for reader in self._readers:
+            reader.join(_READER_TIMEOUT_S)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
+        return self._process.returncode
+
+    def _await_first_line(
+        self, first_lines: "queue.SimpleQueue[str]", start_timeout_s: float
+    ) -> str:
+        try:
+            line = first_lines.get(timeout=start_timeout_s)
+        except queue.Empty:
+            self.end(0)
+            raise StartError(
+                self._with_log(f"the broker said nothing for {start_timeout_s} s")
+            ) from None
+        if not line.startswith(FIRST_LINE_PREFIX):
+            # Its own status tells why: give it the time to end by itself.
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_KILL_TIMEOUT_S if not line else 0)
+            status = self.end(0)
+            said = f", after {line!r}" if line else ""
+            raise StartError(
+                self._with_log(f"the broker did not start (exit status {status}{said})")
+            )
+        return line.removeprefix(FIRST_LINE_PREFIX).strip()
+
+    def _with_log(self, reason: str) -> str:
+        return "\n".join([reason, *self._log_lines])
+
+
+def _start_reader(target: object, *arguments: object) -> threading.Thread:
+    thread = threading.Thread(
+        target=target,  # type: ignore[arg-type]
+        args=arguments,
+        name="mock-kafka-reader",
+        daemon=True,
+    )
+    thread.start()
+    return thread
+
+
+def _pass_first_line(stream: IO[str], first_lines: "queue.SimpleQueue[str]") -> None:
+    """Hand over the first line ("" when there is none), and keep the pipe from filling up."""
+    first_lines.put(stream.readline())
+    for _line in stream:
+        pass
+
+
+def _keep_lines(stream: IO[str], lines: deque[str]) -> None:
+    for line in stream:
+        lines.append(line.rstrip("\n"))
+
+
+def _terminate_own(process: "subprocess.Popen[str]", owner_pid: int) -> None:
+    """End a forgotten broker; a forked child of its owner leaves it alone."""
+    if os.getpid() == owner_pid and process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(_KILL_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(_KILL_TIMEOUT_S)

@@ -1,0 +1,137 @@
+"""A mock Kafka cluster as a context manager, for plain and for asynchronous code."""
+
+import asyncio
+from collections.abc import Mapping
+from types import TracebackType
+
+from mock_kafka.broker_process import BrokerProcess
+
+ConfigValue = str | int | float | bool
+
+START_TIMEOUT_S = 15.0
+STOP_TIMEOUT_S = 5.0
+
+
+class MockKafka:
+    """A cluster of brokers in one process of its own.
+
+    `with MockKafka() as kafka:` or `async with MockKafka() as kafka:`; outside of either, `start`
+    and `stop`. A stopped cluster may be started again: it is then a new one, empty, and on other
+    ports unless `port` was given.
+    """
+
+    def __init__(
+        self,
+        brokers: int = 1,
+        config: Mapping[str, ConfigValue] | None = None,
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        log_level: str = "warning",
+    ) -> None:
+        """Describe a cluster; nothing runs yet.
+
+        Args:
+            brokers: how many brokers, with node ids from 1.
+            config: Kafka's broker configuration names, such as `num.partitions`.
+            host: the address to listen on, and to tell clients.
+            port: the first broker's port, the others follow; 0 for free ones.
+            log_level: `debug`, `info`, `warning` or `error`: what `log_lines` gets to see.
+        """
+        self.brokers = brokers
+        self.config = dict(config or {})
+        self.host = host
+        self.port = port
+        self.log_level = log_level
+        self._process: BrokerProcess | None = None
+        self._last_log_lines: list[str] = []
+
+    def __repr__(self) -> str:
+        state = self._process.bootstrap_servers if self._process else "not started"
+        return f"<MockKafka {state}>"
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`HOST:PORT` of every broker, comma-separated, as every Kafka client takes it.
+
+        Raises:
+            RuntimeError: the cluster is not running.
+        """
+        return self._running().bootstrap_servers
+
+    @property
+    def bootstrap_servers_list(self) -> list[str]:
+        """The same as one string per broker, in the order of node ids."""
+        return self.bootstrap_servers.split(",")
+
+    @property
+    def pid(self) -> int:
+        """The process id of the cluster, for those who want to measure or to kill it."""
+        return self._running().pid
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the cluster was started and its process is still there."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> "MockKafka":
+        """Start the cluster; returns when it accepts connections.
+
+        Raises:
+            StartError: it could not start; the message says what the broker said.
+            RuntimeError: it was started already.
+        """
+        if self._process is not None:
+            raise RuntimeError(f"{self!r} was started already")
+        self._process = BrokerProcess(self._arguments(), START_TIMEOUT_S)
+        return self
+
+    def stop(self) -> None:
+        """Stop the cluster and forget its data; does nothing when it is not running."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.end(STOP_TIMEOUT_S)
+            self._last_log_lines = process.log_lines()
+
+    def log_lines(self) -> list[str]:
+        """What the cluster logged, oldest first; after `stop`, what it had logged until then."""
+        return self._process.log_lines() if self._process else list(self._last_log_lines)
+
+    def __enter__(self) -> "MockKafka":
+        return self.start()
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    async def __aenter__(self) -> "MockKafka":
+        return await asyncio.to_thread(self.start)
+
+    async def __aexit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await asyncio.to_thread(self.stop)
+
+    def _running(self) -> BrokerProcess:
+        if self._process is None:
+            raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
+        return self._process
+
+    def _arguments(self) -> list[str]:
+        arguments = ["serve", "--host", self.host, "--port", str(self.port)]
+        arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
+        for key, value in self.config.items():
+            arguments += ["-o", f"{key}={_config_text(value)}"]
+        return arguments
+
+
+def _config_text(value: ConfigValue) -> str:
+    """As a properties file would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,141 @@
+"""The command line without serving: help, and what is refused before anything is bound."""
+
+from pathlib import Path
+
+import pytest
+
+from broker.cli import build_parser, main, read_config
+from broker.config.keys import ConfigError
+
+
+def one_error_line(capsys: pytest.CaptureFixture[str]) -> str:
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    lines = captured.err.splitlines()
+    assert len(lines) == 1, captured.err
+    return lines[0]
+
+
+def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    with pytest.raises(SystemExit) as exit_info:
+        main([*arguments, "--help"])
+    assert exit_info.value.code == 0
+    return capsys.readouterr().out
+
+
+def test_help_shows_the_subcommand_and_an_example_of_each_way_to_configure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = help_of(capsys)
+    assert "serve" in text
+    assert "-o num.partitions=6" in text
+    assert "--config server.properties" in text
+
+
+def test_help_of_serve_names_every_option_its_defaults_and_the_exit_statuses(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = help_of(capsys, "serve")
+    for option in ("--host", "--port", "--brokers", "--config", "-o", "--log-level"):
+        assert option in text
+    for fact in ("127.0.0.1", "9092", "bootstrap.servers=", "Exit status", "advertised.listeners"):
+        assert fact in text
+
+
+def test_no_subcommand_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main([])
+    assert exit_info.value.code == 2
+    assert "COMMAND" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--port", "65536"],
+        ["--port", "-1"],
+        ["--port", "nine"],
+        ["--brokers", "0"],
+        ["--brokers", "101"],
+        ["--log-level", "loud"],
+        ["--log-format", "xml"],
+    ],
+)
+def test_an_argument_out_of_range_is_a_usage_error(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        main(["serve", *arguments])
+    assert exit_info.value.code == 2
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_the_defaults_of_serve_are_one_local_broker_on_kafkas_port() -> None:
+    parsed = build_parser().parse_args(["serve"])
+    assert (parsed.host, parsed.port, parsed.brokers) == ("127.0.0.1", 9092, 1)
+    assert (parsed.log_level, parsed.log_format, parsed.overrides) == ("info", "console", [])
+
+
+def test_an_unknown_key_is_one_line_with_the_key_and_the_nearest_known_one(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "-o", "num.partitons=3"]) == 1
+    line = one_error_line(capsys)
+    assert "num.partitons" in line
+    assert "num.partitions" in line
+
+
+def test_a_bad_value_is_one_line_with_the_key_and_the_value(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "-o", "num.partitions=three"]) == 1
+    line = one_error_line(capsys)
+    assert "num.partitions" in line
+    assert "three" in line
+
+
+def test_a_value_out_of_range_is_one_line_with_the_key(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "-o", "num.partitions=0"]) == 1
+    assert "num.partitions" in one_error_line(capsys)
+
+
+def test_an_override_without_a_value_is_one_line_that_shows_the_form(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["serve", "-o", "num.partitions"]) == 1
+    assert "KEY=VALUE" in one_error_line(capsys)
+
+
+def test_a_missing_file_is_one_line_with_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "nowhere.properties"
+    assert main(["serve", "--config", str(path)]) == 1
+    assert str(path) in one_error_line(capsys)
+
+
+def test_a_file_with_an_unknown_key_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("num.partitons=3\n")
+    assert main(["serve", "--config", str(path)]) == 1
+    assert "num.partitons" in one_error_line(capsys)
+
+
+def test_overrides_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("# ours\nnum.partitions = 4\nmessage.max.bytes=2000\n")
+    config = read_config(path, ["num.partitions=6"])
+    assert config["num.partitions"] == 6
+    assert config["message.max.bytes"] == 2000
+    assert config["auto.create.topics.enable"] is True
+
+
+def test_the_last_of_several_overrides_of_a_key_wins() -> None:
+    assert read_config(None, ["num.partitions=2", "num.partitions = 5"])["num.partitions"] == 5
+
+
+def test_a_value_may_contain_an_equals_sign() -> None:
+    with pytest.raises(ConfigError, match="a=b"):
+        read_config(None, ["num.partitions=a=b"])

@@ -1,0 +1,198 @@
+"""`python -m broker serve` as a process: first line, ports, signals, logs."""
+
+import asyncio
+import json
+import select
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from broker.clock import SystemClock
+from broker.config.broker_config import BrokerConfig
+from broker.serve import Address, ServeOptions, StartError, advertised_address, start_server
+
+TIMEOUT_S = 20
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+    """A broker process and its first line."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "broker", "serve", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        try:
+            assert select.select([process.stdout], [], [], TIMEOUT_S)[0], "no first line"
+            yield process, process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def free_ports(count: int) -> int:
+    """The first of `count` adjacent ports that were free a moment ago."""
+    for first in range(20_000, 30_000, 17):
+        sockets = []
+        try:
+            for port in range(first, first + count):
+                sockets.append(socket.create_server(("127.0.0.1", port)))  # noqa: PERF401
+        except OSError:
+            continue
+        else:
+            return first
+        finally:
+            for each in sockets:
+                each.close()
+    raise AssertionError("no free ports")
+
+
+def parse_first_line(line: str) -> list[tuple[str, int]]:
+    assert line.endswith("\n")
+    key, _, value = line.rstrip("\n").partition("=")
+    assert key == "bootstrap.servers"
+    pairs = [address.rpartition(":") for address in value.split(",")]
+    return [(host, int(port)) for host, _, port in pairs]
+
+
+def test_the_first_line_names_an_address_that_accepts_connections() -> None:
+    with serving("--port", "0") as (_, line):
+        [(host, port)] = parse_first_line(line)
+        assert host == "127.0.0.1"
+        socket.create_connection((host, port), timeout=5).close()
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_it_with_status_0_and_nothing_more_on_standard_output(
+    signal_number: signal.Signals,
+) -> None:
+    with serving("--port", "0") as (process, _):
+        process.send_signal(signal_number)
+        output, _log = process.communicate(timeout=TIMEOUT_S)
+        assert process.returncode == 0
+        assert output == ""
+
+
+def test_a_signal_ends_it_while_clients_are_connected() -> None:
+    with serving("--port", "0") as (process, line):
+        [address] = parse_first_line(line)
+        with socket.create_connection(address, timeout=5) as client:
+            process.terminate()
+            assert process.wait(TIMEOUT_S) == 0
+            assert client.recv(1) == b""
+
+
+def test_several_brokers_take_the_following_ports() -> None:
+    first = free_ports(3)
+    with serving("--port", str(first), "--brokers", "3") as (_, line):
+        addresses = parse_first_line(line)
+        assert addresses == [("127.0.0.1", first + index) for index in range(3)]
+        for address in addresses:
+            socket.create_connection(address, timeout=5).close()
+
+
+def test_several_brokers_on_free_ports_have_different_ones() -> None:
+    with serving("--port", "0", "--brokers", "3") as (_, line):
+        assert len({port for _, port in parse_first_line(line)}) == 3
+
+
+def test_a_port_in_use_is_one_clear_line_and_status_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            [sys.executable, "-m", "broker", "serve", "--port", str(port)],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert f"127.0.0.1:{port}" in line
+    assert "in use" in line
+
+
+def test_a_config_file_and_overrides_reach_the_brokers(tmp_path: Path) -> None:
+    path = tmp_path / "server.properties"
+    path.write_text("advertised.listeners=PLAINTEXT://from-file:1000\n")
+    with serving("--port", "0", "--config", str(path)) as (_, line):
+        assert parse_first_line(line) == [("from-file", 1000)]
+    override = ("-o", "advertised.listeners=PLAINTEXT://from-override:2000")
+    with serving("--port", "0", "--config", str(path), *override) as (_, line):
+        assert parse_first_line(line) == [("from-override", 2000)]
+
+
+def test_advertised_brokers_take_the_following_ports_and_port_0_the_real_one() -> None:
+    advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:9000")
+    with serving("--port", "0", "--brokers", "2", *advertised) as (_, line):
+        assert parse_first_line(line) == [("kafka.test", 9000), ("kafka.test", 9001)]
+    first = free_ports(1)
+    advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:0")
+    with serving("--port", str(first), *advertised) as (_, line):
+        assert parse_first_line(line) == [("kafka.test", first)]
+
+
+def test_json_logs_are_one_object_per_line_with_peer_and_reason() -> None:
+    with serving("--port", "0", "--log-format", "json", "--log-level", "debug") as (process, line):
+        [address] = parse_first_line(line)
+        with socket.create_connection(address, timeout=5) as client:
+            peer = "{}:{}".format(*client.getsockname())
+            client.sendall(b"\xff\xff\xff\xff")  # a frame of negative length
+            assert client.recv(1) == b""
+        process.terminate()
+        _, log = process.communicate(timeout=TIMEOUT_S)
+    events = [json.loads(text) for text in log.splitlines()]
+    assert all({"event", "level", "timestamp"} <= event.keys() for event in events)
+    [closed] = [event for event in events if event.get("peer") == peer and "reason" in event]
+    assert "-1" in closed["reason"]
+
+
+@pytest.mark.parametrize(
+    ("listener", "expected"),
+    [
+        ("PLAINTEXT://host:9092", Address("host", 9092)),
+        ("ANY_NAME://[::1]:0", Address("::1", 0)),
+    ],
+)
+def test_an_advertised_listener_is_a_name_a_host_and_a_port(
+    listener: str, expected: Address
+) -> None:
+    assert advertised_address((listener, "OTHER://elsewhere:1")) == expected
+
+
+@pytest.mark.parametrize(
+    "listener", ["host:9092", "PLAINTEXT://:9092", "PLAINTEXT://host", "P://h:x", "P://h:65536"]
+)
+def test_any_other_advertised_listener_stops_the_start(listener: str) -> None:
+    with pytest.raises(StartError, match=r"advertised\.listeners"):
+        advertised_address((listener,))
+
+
+def test_no_advertised_listener_means_the_address_listened_on() -> None:
+    assert advertised_address(()) is None
+
+
+def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
+    async def run() -> list[int]:
+        options = ServeOptions("127.0.0.1", 0, 2, BrokerConfig.from_overrides({}))
+        server = await start_server(options)
+        try:
+            return [broker.port for broker in server.cluster.brokers.values()]
+        finally:
+            await server.stop()
+
+    ports = asyncio.run(run())
+    assert len(set(ports)) == 2
+    assert all(port > 0 for port in ports)
+
+
+def test_the_system_clock_is_in_milliseconds_since_1970() -> None:
+    assert SystemClock().now_ms() > 1_700_000_000_000

@@ -1,0 +1,180 @@
+"""MockKafka from outside: what its user sees."""
+
+import asyncio
+import gc
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+
+import pytest
+
+from mock_kafka import MockKafka, StartError
+
+
+def can_connect(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        with socket.create_connection((host, int(port)), timeout=5):
+            return True
+    except ConnectionRefusedError:
+        return False
+
+
+def await_end(pid: int) -> None:
+    """Wait until a process that is not our child is gone."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        assert select.select([descriptor], [], [], 10)[0], f"process {pid} still runs"
+    finally:
+        os.close(descriptor)
+
+
+def test_a_with_block_has_a_cluster_that_accepts_connections_and_none_afterwards() -> None:
+    with MockKafka() as kafka:
+        address = kafka.bootstrap_servers
+        assert can_connect(address)
+        assert kafka.is_running
+    assert not can_connect(address)
+    assert not kafka.is_running
+
+
+def test_an_async_with_block_does_the_same() -> None:
+    async def run() -> str:
+        async with MockKafka() as kafka:
+            assert await asyncio.to_thread(can_connect, kafka.bootstrap_servers)
+            return kafka.bootstrap_servers
+
+    assert not can_connect(asyncio.run(run()))
+
+
+def test_every_broker_has_an_address() -> None:
+    with MockKafka(brokers=3) as kafka:
+        addresses = kafka.bootstrap_servers_list
+        assert len(set(addresses)) == 3
+        assert kafka.bootstrap_servers == ",".join(addresses)
+        assert all(can_connect(address) for address in addresses)
+
+
+def test_start_and_stop_work_without_a_block_and_again() -> None:
+    kafka = MockKafka()
+    assert kafka.start() is kafka
+    with pytest.raises(RuntimeError, match="started already"):
+        kafka.start()
+    kafka.stop()
+    kafka.stop()
+    kafka.start()
+    assert can_connect(kafka.bootstrap_servers)
+    kafka.stop()
+
+
+def test_addresses_are_to_be_had_only_while_it_runs() -> None:
+    kafka = MockKafka()
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = kafka.bootstrap_servers
+    with pytest.raises(RuntimeError, match="not running"):
+        _ = kafka.pid
+
+
+def test_an_unknown_key_is_a_start_error_with_the_brokers_own_words() -> None:
+    with pytest.raises(StartError, match=r"num\.partition\b.*num\.partitions"):
+        MockKafka(config={"num.partition": 3}).start()
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("num.partitions", 3), ("num.partitions", "3"), ("auto.create.topics.enable", False)],
+)
+def test_values_may_be_words_numbers_and_booleans(key: str, value: str | int | bool) -> None:
+    with MockKafka(config={key: value}) as kafka:
+        assert kafka.is_running
+
+
+def test_a_bad_value_is_a_start_error() -> None:
+    with pytest.raises(StartError, match=r"auto\.create\.topics\.enable"):
+        MockKafka(config={"auto.create.topics.enable": "perhaps"}).start()
+
+
+def test_a_port_that_is_taken_is_a_start_error_that_names_it() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(StartError, match=f"127.0.0.1:{port}"):
+            MockKafka(port=port).start()
+
+
+def test_what_the_broker_logs_can_be_read_after_it_stopped() -> None:
+    with MockKafka(log_level="debug") as kafka:
+        host, _, port = kafka.bootstrap_servers.rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=5) as client:
+            client.sendall(b"\xff\xff\xff\xff")  # a frame of negative length
+            assert client.recv(1) == b""
+    assert any("127.0.0.1" in line for line in kafka.log_lines())
+
+
+def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
+    with MockKafka() as kafka:
+        os.kill(kafka.pid, signal.SIGKILL)
+        await_end(kafka.pid)
+        assert not kafka.is_running
+
+
+def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with MockKafka() as kafka:
+            pid = kafka.pid
+        del kafka
+        gc.collect()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)
+
+
+def test_a_broker_py_in_the_current_folder_is_not_what_runs(tmp_path: Path) -> None:
+    (tmp_path / "broker.py").write_text("raise SystemExit('the wrong broker')")
+    program = """
+        from mock_kafka import MockKafka
+        with MockKafka() as kafka:
+            print(kafka.bootstrap_servers)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("127.0.0.1:")
+
+
+@pytest.mark.parametrize("ending", ["pass", "import os; os.kill(os.getpid(), 9)", "1 / 0"])
+def test_a_program_that_forgets_to_stop_it_or_is_killed_leaves_no_broker(ending: str) -> None:
+    program = f"""
+from mock_kafka import MockKafka
+kafka = MockKafka().start()
+print(kafka.pid, flush=True)
+input()
+{ending}
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as user:
+        assert user.stdin is not None
+        assert user.stdout is not None
+        broker_pid = int(user.stdout.readline())
+        descriptor = os.pidfd_open(broker_pid)
+        user.communicate("\n", timeout=30)
+    try:
+        assert select.select([descriptor], [], [], 10)[0], "the broker still runs"
+    finally:
+        os.close(descriptor)
