@@ -113,10 +113,10 @@ class Dispatcher:
 def _encode(route: Route, context: RequestContext, response: Any) -> bytes | Close | None:
     if response is None or isinstance(response, Close):
         return response
-    if isinstance(response, bytes | bytearray):
-        return codec.frame_response(
-            route.api_key, context.api_version, context.correlation_id, response
-        )
-    return codec.encode_response(
-        route.api_key, context.api_version, context.correlation_id, response
+    body = response
+    if not isinstance(response, (bytes, bytearray)):
+        body = response.encode(version=context.api_version)
+    has_tagged_header = (
+        context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
+    return codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)

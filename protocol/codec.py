@@ -1,8 +1,7 @@
 """Request headers and bodies from bytes, response frames to bytes.
 
-Bodies go through kafka-python's compiled codecs. The headers are cut by hand, because a response
-frame is little more than two integers and because ApiVersions breaks the rule: its response header
-stays at version 0 even where its body is flexible (KIP-511).
+Bodies go through kafka-python's compiled codecs. The headers are cut by hand: there is little more
+to them than a few integers, and every request has one.
 """
 
 from struct import Struct
@@ -127,16 +126,13 @@ def decode_request(
 
 
 def frame_response(
-    api_key: ApiKey, api_version: int, correlation_id: int, body: bytes | bytearray
+    correlation_id: int, body: bytes | bytearray, *, has_tagged_header: bool
 ) -> bytes:
-    """A response frame around an encoded body."""
-    if api_key != ApiKey.API_VERSIONS and messages.is_flexible(api_key, api_version):
+    """A response frame around an encoded body.
+
+    The header of a flexible response has tagged fields of its own, which we leave empty; that of
+    ApiVersions never has (KIP-511).
+    """
+    if has_tagged_header:
         return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))
     return b"".join((_FRAME_HEADER.pack(len(body) + 4, correlation_id), body))
-
-
-def encode_response(api_key: ApiKey, api_version: int, correlation_id: int, response: Any) -> bytes:
-    """A response frame around a message of kafka-python, encoded at `api_version`."""
-    return frame_response(
-        api_key, api_version, correlation_id, response.encode(version=api_version)
-    )

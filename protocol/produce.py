@@ -60,7 +60,10 @@ class RecordError(NamedTuple):
 
 
 class PartitionResult(NamedTuple):
-    """What is answered for one partition; -1 where there is no such offset, time or leader."""
+    """What is answered for one partition; -1 where there is no such offset, time or leader.
+
+    The message, the record errors and the current leader are told with an error only.
+    """
 
     partition_index: int
     error_code: int
@@ -146,7 +149,10 @@ def _decode_flexible(
                 position += 1
             else:
                 position = skip_tagged_fields(frame, position, end)
-        position = skip_tagged_fields(frame, position, end)
+        if position < end and frame[position] == 0:
+            position += 1
+        else:
+            position = skip_tagged_fields(frame, position, end)
         topics.append(TopicData(name, topic_id, partitions))
     position = skip_tagged_fields(frame, position, end)
     return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
@@ -190,18 +196,30 @@ def encode_response(
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> bytes | bytearray:
     """The body of a response."""
-    if node_endpoints or any(
-        result.error_message is not None or result.record_errors or result.current_leader
-        for topic in topics
-        for result in topic.partitions
-    ):
+    if node_endpoints or _has_details(topics):
         return _encode_with_details(api_version, topics, throttle_time_ms, node_endpoints)
     if api_version >= FLEXIBLE_VERSION_MIN:
         return _encode_flexible(api_version, topics, throttle_time_ms)
     return _encode_classic(api_version, topics, throttle_time_ms)
 
 
+def _has_details(topics: Sequence[TopicResult]) -> bool:
+    """Whether anything is to be told beyond code, offsets and time; only errors have such."""
+    for topic in topics:
+        for result in topic.partitions:
+            if result.error_code and (
+                result.error_message is not None or result.record_errors or result.current_leader
+            ):
+                return True
+    return False
+
+
+_ONE_BYTE = tuple(bytes((value,)) for value in range(128))
+
+
 def _unsigned_varint(value: int) -> bytes:
+    if value < 0x80:
+        return _ONE_BYTE[value]
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

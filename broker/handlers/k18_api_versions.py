@@ -15,7 +15,7 @@ from broker.context import RequestContext
 from broker.registry import ROUTES, handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import encode_response
+from protocol.codec import frame_response
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -63,4 +63,4 @@ def unsupported_version_response(correlation_id: int) -> bytes:
             )
         ],
     )
-    return encode_response(ApiKey.API_VERSIONS, 0, correlation_id, response)
+    return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)
