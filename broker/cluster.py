@@ -8,6 +8,7 @@ can change.
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
@@ -64,6 +65,16 @@ class Cluster:
         self._schedule_retention(now_ms)
         self._schedule_producer_expiry(now_ms)
 
+    @property
+    def shared_config(self) -> Mapping[str, Any]:
+        """Configuration of what the brokers share: topics, memory, the expiry of producers.
+
+        A key that was set for a single broker counts here only where there is no other broker.
+        """
+        if len(self.brokers) > 1:
+            return self.config
+        return self.config.for_broker(next(iter(self.brokers)))
+
     # Brokers -------------------------------------------------------------------------------
 
     def alive_broker_ids(self) -> list[int]:
@@ -93,7 +104,7 @@ class Cluster:
     ) -> Topic:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
-        topic = Topic(name, topic_id, [], TopicConfig(self.config, overrides))
+        topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         self.topics.add(topic)
         self.add_partitions(topic, assignments)
         self._next_placement += len(assignments)
@@ -125,14 +136,14 @@ class Cluster:
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
         """Replace a topic's own configuration, checked before; counts from the next request."""
-        topic.config = TopicConfig(self.config, overrides)
+        topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; topics see new defaults at once."""
         self.config = config
         self.groups.config = config
-        self._log_bytes_max = config["log.memory.max.bytes"]
+        self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
@@ -218,7 +229,7 @@ class Cluster:
 
     def _schedule_producer_expiry(self, now_ms: int) -> None:
         def run(now_ms: int) -> None:
-            expiration_ms = self.config["producer.id.expiration.ms"]
+            expiration_ms = self.shared_config["producer.id.expiration.ms"]
             for topic in self.topics.all():
                 for partition in topic.partitions:
                     partition.producers.expire(now_ms, expiration_ms)

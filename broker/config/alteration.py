@@ -153,7 +153,7 @@ def _alter(
 ) -> Refusal | None:
     match alteration.resource_type:
         case ResourceType.TOPIC:
-            return _alter_topic(cluster, broker_id, alteration, validate_only=validate_only)
+            return _alter_topic(cluster, alteration, validate_only=validate_only)
         case ResourceType.BROKER:
             return _alter_broker(cluster, broker_id, alteration, validate_only=validate_only)
         case ResourceType.BROKER_LOGGER if not alteration.is_replacement:
@@ -165,7 +165,7 @@ def _alter(
 
 
 def _alter_topic(
-    cluster: "Cluster", broker_id: int, alteration: Alteration, *, validate_only: bool
+    cluster: "Cluster", alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
     """Unknown keys and bad values are told before an unknown topic is, as in Kafka."""
     name = alteration.resource_name
@@ -180,7 +180,7 @@ def _alter_topic(
         layer,
         alteration.operations,
         TOPIC_KEYS,
-        TopicConfig(cluster.config.for_broker(broker_id)),
+        TopicConfig(cluster.shared_config),
     )
     if isinstance(changed, Refusal):
         return changed

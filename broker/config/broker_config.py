@@ -172,6 +172,18 @@ class BrokerConfig(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def __eq__(self, other: object) -> bool:
+        """Equal are configurations that give every broker the same values."""
+        if not isinstance(other, BrokerConfig):
+            return NotImplemented
+        return (self._values, self._views, self.resources) == (
+            other._values,
+            other._views,
+            other.resources,
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # values are compared, never looked up by
+
     def __repr__(self) -> str:
         return f"BrokerConfig({len(self.overrides)} set, {len(self.dynamic_default)} dynamic)"
 

@@ -3,7 +3,6 @@
 Source: Kafka's `ConfigHelper`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -33,10 +32,14 @@ class ConfigEntry:
 
 
 def describe_topic(
-    config: BrokerConfig, broker_id: int, overrides: Mapping[str, str]
+    config: BrokerConfig, broker_id: int | None, values: TopicConfig
 ) -> list[ConfigEntry]:
-    """Every key of a topic, as the broker asked sees it; none is read-only."""
-    values = TopicConfig(config.for_broker(broker_id), overrides)
+    """Every key of a topic; none is read-only.
+
+    `broker_id` is the broker whose own layer the topic falls back to, or None when several
+    brokers share the topic and no layer of one of them counts.
+    """
+    overrides = values.overrides
     entries = []
     for key in TOPIC_KEYS.values():
         text = format_value(values[key.name])

@@ -13,6 +13,8 @@ Behaviour:
 Gaps:
     A resource type that Kafka doesn't know fails alone; Kafka fails the whole request.
     A broker logger is described with an empty list: there are no loggers to set from outside.
+    Brokers share their topics, so what was set for one of several brokers is not a topic's default;
+    with a single broker it is.
     Keys that this broker doesn't know, and its documentation sentences, differ from Kafka's.
 """
 
@@ -77,7 +79,7 @@ def _describe(
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
-            return _describe_topic(cluster, broker_id, name)
+            return _describe_topic(cluster, name)
         case ResourceType.BROKER if not name:
             return describe_broker_defaults(cluster.config)
         case ResourceType.BROKER:
@@ -98,7 +100,7 @@ def _describe(
             return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _describe_topic(cluster: "Cluster", broker_id: int, name: str) -> list[ConfigEntry] | Refusal:
+def _describe_topic(cluster: "Cluster", name: str) -> list[ConfigEntry] | Refusal:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
@@ -106,7 +108,8 @@ def _describe_topic(cluster: "Cluster", broker_id: int, name: str) -> list[Confi
     if topic is None:
         # Without words of its own, as in Kafka: clients print the code's standard text.
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-    return describe_topic(cluster.config, broker_id, topic.config.overrides)
+    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
+    return describe_topic(cluster.config, only_broker_id, topic.config)
 
 
 def _to_wire(entry: ConfigEntry, request: Any) -> Any:

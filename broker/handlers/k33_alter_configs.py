@@ -10,7 +10,8 @@ Behaviour:
 
 Gaps:
     Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
-    A topic's defaults come from the keys set for all brokers, not from those set for one.
+    With several brokers a topic's defaults come from the keys set for all of them; what was set for
+    one is described, and topics don't follow it.
     Keys of groups and client metrics are kept and described, and have no effect.
 """
 

@@ -121,6 +121,9 @@ def test_further_overrides_leave_the_first_configuration_as_it_was() -> None:
 def test_configurations_with_the_same_values_are_equal() -> None:
     assert BrokerConfig() == BrokerConfig.from_overrides({"num.partitions": "1"})
     assert BrokerConfig() != BrokerConfig.from_overrides({"num.partitions": "2"})
+    assert BrokerConfig() != BrokerConfig().with_dynamic(1, {"message.max.bytes": "2"})
+    assert BrokerConfig() != BrokerConfig().with_resource((ResourceType.GROUP, "g"), {"a": "b"})
+    assert BrokerConfig() != dict(BrokerConfig())
 
 
 def test_nothing_of_a_configuration_can_be_assigned_to() -> None:

@@ -5,6 +5,7 @@ from broker.config import description
 from broker.config.broker_config import BrokerConfig
 from broker.config.description import describe_broker, describe_topic
 from broker.config.keys import ConfigKey, ConfigSource, ConfigType
+from broker.config.topic_config import TopicConfig
 
 
 def test_a_secret_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,7 +23,8 @@ def test_a_description_says_where_each_value_comes_from() -> None:
     config = BrokerConfig.from_overrides({"message.max.bytes": "5"})
 
     sources = {
-        entry.key.name: entry.source for entry in describe_topic(config, 1, {"retention.ms": "1"})
+        entry.key.name: entry.source
+        for entry in describe_topic(config, None, TopicConfig(config, {"retention.ms": "1"}))
     }
 
     assert sources["retention.ms"] is ConfigSource.TOPIC
@@ -30,12 +32,16 @@ def test_a_description_says_where_each_value_comes_from() -> None:
     assert sources["retention.bytes"] is ConfigSource.DEFAULT
 
 
-def test_a_described_value_is_the_one_the_broker_goes_by() -> None:
+def test_the_layer_of_a_broker_is_named_when_the_topic_falls_back_to_it() -> None:
     config = BrokerConfig.from_overrides({"log.roll.hours": "1"}).with_dynamic(
         1, {"log.roll.ms": "7"}
     )
 
-    entries = {entry.key.name: entry.text for entry in describe_topic(config, 1, {})}
+    alone = describe_topic(config, 1, TopicConfig(config.for_broker(1)))
+    shared = describe_topic(config, None, TopicConfig(config))
 
-    assert entries["segment.ms"] == "7"
-    assert {e.key.name: e.text for e in describe_topic(config, 2, {})}["segment.ms"] == "3600000"
+    entries = [entry for entry in alone + shared if entry.key.name == "segment.ms"]
+    assert [(entry.text, entry.source) for entry in entries] == [
+        ("7", ConfigSource.DYNAMIC_BROKER),
+        ("3600000", ConfigSource.STATIC_BROKER),
+    ]

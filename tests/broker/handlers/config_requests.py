@@ -15,14 +15,16 @@ TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
 
 
-def new_cluster(**overrides: str) -> Cluster:
-    """Three brokers and the topic `orders`; overrides with `_` for `.` in their names."""
+def new_cluster(broker_count: int = 3, **overrides: str) -> Cluster:
+    """Some brokers and the topic `orders`; overrides with `_` for `.` in their names."""
     numbers = iter(range(1, 100))
     config = BrokerConfig.from_overrides(
         {name.replace("_", "."): text for name, text in overrides.items()}
     )
-    cluster = Cluster(config, 3, cluster_id="c", new_uuid=lambda: UUID(int=next(numbers)))
-    cluster.create_topic("orders", [(1, 2)], {})
+    cluster = Cluster(
+        config, broker_count, cluster_id="c", new_uuid=lambda: UUID(int=next(numbers))
+    )
+    cluster.create_topic("orders", [(1,)], {})
     return cluster
 
 

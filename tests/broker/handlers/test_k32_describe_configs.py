@@ -117,7 +117,7 @@ def test_only_known_ones_of_the_keys_asked_for_are_told() -> None:
 
 
 def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None:
-    cluster = new_cluster(message_max_bytes="2")
+    cluster = new_cluster(1, message_max_bytes="2")
     name = "message.max.bytes"
     cluster.set_config(cluster.config.with_dynamic(None, {name: "3"}).with_dynamic(1, {name: "4"}))
     behind = [(name, "3", 3), (name, "2", 4), (name, "1048588", 5)]
@@ -133,9 +133,15 @@ def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None
     assert (entry.value, entry.config_source) == ("5", 1)
     assert synonyms_of(entry) == [("max.message.bytes", "5", 1), (name, "4", 2), *behind]
 
-    # Another broker has no layer of its own.
-    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"]), broker_id=2))
-    assert synonyms_of(entry) == [("max.message.bytes", "5", 1), *behind]
+
+def test_what_is_set_for_one_of_several_brokers_is_no_default_of_a_topic() -> None:
+    cluster = new_cluster(2)
+    cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "4"}))
+
+    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"])))
+
+    assert entry.value == "1048588"
+    assert synonyms_of(entry) == [("message.max.bytes", "1048588", 5)]
 
 
 def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:

@@ -170,6 +170,32 @@ def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
     assert topic.max_message_bytes == 9
 
 
+@pytest.mark.parametrize(("broker_count", "bytes_max"), [(1, 9), (2, 1_048_588)])
+def test_what_is_set_for_the_only_broker_reaches_the_topics_too(
+    broker_count: int, bytes_max: int
+) -> None:
+    cluster = new_cluster(broker_count)
+
+    alter(cluster, (BROKER, "1", [("message.max.bytes", SET, "9")]))
+
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    assert topic.max_message_bytes == bytes_max
+
+
+@pytest.mark.parametrize("operation", [APPEND, SUBTRACT])
+def test_a_group_has_no_lists_to_append_to(operation: int) -> None:
+    (result,) = alter(
+        new_cluster(), (GROUP, "g", [("consumer.session.timeout.ms", operation, "1")])
+    )
+
+    assert result.error_code == ErrorCode.INVALID_CONFIG
+
+
+def test_no_change_of_a_broker_logger_is_no_error() -> None:
+    assert outcome(alter(new_cluster(), (BROKER_LOGGER, "1", []))) == [OK]
+
+
 def test_a_key_that_was_never_set_can_be_deleted() -> None:
     results = alter(
         new_cluster(),
