@@ -1,0 +1,119 @@
+"""The command line of the benchmarks; `scripts/bench` is its front door.
+
+Runs the measurements named (default: all), mock-kafka and librdkafka's mock cluster in turn, and
+prints JSON lines on stdout. A missed bar is reported, never a failure; the status is 1 when
+something could not be measured at all.
+"""
+
+import argparse
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from importlib.util import find_spec
+
+import confluent_kafka
+
+from benchmarks import batched, idle, produce, start, storm
+from benchmarks.load_process import LoadProcessError
+from benchmarks.report import Measurement, lines, measure, print_line, progress
+from benchmarks.server_process import (
+    PROJECT,
+    SERVER_NAMES,
+    ServerError,
+    ServerName,
+    machine_busy_seconds,
+    two_cpus,
+)
+
+MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
+    "start": start.MEASUREMENTS,
+    "idle": idle.MEASUREMENTS,
+    "produce": produce.MEASUREMENTS,
+    "batched": batched.MEASUREMENTS,
+    "storm": storm.MEASUREMENTS,
+}
+PRODUCER_STATE = "producer-state"
+PRODUCER_STATE_MODULE = "benchmarks.producer_state_memory"
+NAMES = (*MEASUREMENTS, PRODUCER_STATE)
+
+
+def print_machine() -> None:
+    """What the figures hold for: this machine, these versions."""
+    print_line(
+        {
+            "measurement": "machine",
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "cpus_of_server_and_client": two_cpus(),
+            "librdkafka": confluent_kafka.libversion()[0],
+            "uvloop": version("uvloop"),
+            "kafka-python": version("kafka-python"),
+            "machine_busy_s_so_far": machine_busy_seconds(),
+        }
+    )
+
+
+def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rounds: int) -> bool:
+    """Measure and print; False when a server or its load did not work."""
+    reproduce = f"scripts/bench {measurement.name} --rounds {rounds}"
+    try:
+        results = measure(measurement, servers, rounds)
+    except (ServerError, LoadProcessError, OSError) as error:
+        progress(f"{measurement.name} {measurement.case}: not measured: {error}")
+        print_line(
+            {
+                "measurement": measurement.name,
+                "case": measurement.case,
+                "not_measured": str(error),
+                "met": False,
+                "command": reproduce,
+            }
+        )
+        return False
+    for line in lines(measurement, results, reproduce):
+        print_line(line)
+    return True
+
+
+def run_producer_state() -> bool:
+    """The memory of producer state has a program of its own, which prints its own lines."""
+    if find_spec(PRODUCER_STATE_MODULE) is None:
+        progress(f"{PRODUCER_STATE}: {PRODUCER_STATE_MODULE} is not there")
+        return False
+    sys.stdout.flush()
+    return not subprocess.run(
+        [sys.executable, "-m", PRODUCER_STATE_MODULE], cwd=PROJECT, check=False
+    ).returncode
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--rounds", type=int, default=3, help="of each server (default 3)")
+    parser.add_argument(
+        "--servers", default=",".join(SERVER_NAMES), help="ours,rdmock or one of them"
+    )
+    arguments = parser.parse_args()
+    names = arguments.names or NAMES
+    unknown = set(names) - set(NAMES)
+    servers: list[ServerName] = [
+        name for name in SERVER_NAMES if name in arguments.servers.split(",")
+    ]
+    if unknown or not servers or arguments.rounds < 1:
+        parser.error(f"unknown: {', '.join(sorted(unknown)) or arguments.servers}; see --help")
+    print_machine()
+    is_complete = True
+    for name in names:
+        if name == PRODUCER_STATE:
+            is_complete &= run_producer_state()
+        for measurement in MEASUREMENTS.get(name, ()):
+            is_complete &= run_measurement(measurement, servers, arguments.rounds)
+    return 0 if is_complete else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""The batched load: a confluent-kafka producer, or a consumer that reads all of it back.
+
+A program of its own (`python -m benchmarks.batched_client --help`); prints its figures as JSON.
+Record n has a value that starts with n; record 0 is sent before the clock starts, so that
+connection, producer id and leader are known.
+"""
+
+import argparse
+import json
+import sys
+import time
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+
+from benchmarks.request_bytes import VALUE_BYTES
+from benchmarks.server_process import cpu_seconds, machine_busy_seconds
+
+TOPIC = "batched"
+PARTITION = 0
+NUMBER_BYTES = 10
+HANDED = 10_000
+"""Records per call of the client; how many go into a record batch is librdkafka's choice."""
+FLUSH_SECONDS_MAX = 120
+CONSUME_SECONDS_MAX = 120
+
+
+def value_of(number: int) -> bytes:
+    """The value of a record: its number, and padding."""
+    return b"%0*d" % (NUMBER_BYTES, number) + b"x" * (VALUE_BYTES - NUMBER_BYTES)
+
+
+def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, float]:
+    """Send `records` records after record 0; the figures of that."""
+    failures: list[Any] = []
+
+    def note_failure(error: Any, _message: Any) -> None:
+        failures.append(error)
+
+    producer = Producer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "enable.idempotence": True,
+            "acks": "all",
+            "linger.ms": 5,
+            # Room for all of it: a full queue would measure this loop, not the server.
+            "queue.buffering.max.messages": records + 1,
+            "queue.buffering.max.kbytes": 2_000_000,
+            "delivery.report.only.error": True,
+        }
+    )
+    producer.produce(TOPIC, value_of(0), partition=PARTITION, on_delivery=note_failure)
+    if producer.flush(FLUSH_SECONDS_MAX) or failures:
+        raise SystemExit(f"the first record was not delivered: {failures}")
+    # One call per record costs Python more than librdkafka takes to send it: hand over in batches.
+    batches = [
+        [{"value": value_of(number)} for number in range(first, min(first + HANDED, records + 1))]
+        for first in range(1, records + 1, HANDED)
+    ]
+    machine_s, client_s = machine_busy_seconds(), time.process_time()
+    server_s, started_s = cpu_seconds(server_pid), time.monotonic()
+    queued = sum(
+        producer.produce_batch(TOPIC, batch, partition=PARTITION, on_delivery=note_failure)
+        for batch in batches
+    )
+    queued_s = time.monotonic() - started_s
+    left = producer.flush(FLUSH_SECONDS_MAX)
+    seconds = time.monotonic() - started_s
+    server_s = cpu_seconds(server_pid) - server_s
+    client_s = time.process_time() - client_s
+    other_s = machine_busy_seconds() - machine_s - server_s - client_s
+    if left or failures or queued != records:
+        raise SystemExit(f"{queued} queued, {left} left, {len(failures)} failed: {failures[:1]}")
+    return {
+        "records_per_s": records / seconds,
+        "seconds": seconds,
+        "queued_after_s": queued_s,
+        "server_us_per_record": server_s / records * 1e6,
+        "server_cpu_share": server_s / seconds,
+        "client_cpu_share": client_s / seconds,
+        "other_cpu_share": max(0.0, other_s) / seconds,
+    }
+
+
+def consume(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, float]:
+    """Read records 0 to `records` from the beginning; every number has to come, in order."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers,
+            "group.id": "batched",
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",
+            # The defaults have the client pause itself for a second at a time.
+            "queued.min.messages": 10_000_000,
+            "queued.max.messages.kbytes": 2_000_000,
+        }
+    )
+    consumer.assign([TopicPartition(TOPIC, PARTITION, 0)])
+    server_s, started_s = cpu_seconds(server_pid), time.monotonic()
+    first_s = 0.0
+    expected = 0
+    while expected <= records:
+        if time.monotonic() - started_s > CONSUME_SECONDS_MAX:
+            raise SystemExit(f"only {expected} of {records} records after {CONSUME_SECONDS_MAX} s")
+        messages = consumer.consume(10_000, timeout=0.5)
+        if messages and not expected:
+            first_s = time.monotonic()
+        for message in messages:
+            if message.error():
+                raise KafkaException(message.error())
+            number = int(message.value()[:NUMBER_BYTES])
+            if number != expected or message.offset() != expected:
+                raise SystemExit(
+                    f"record {number} at offset {message.offset()} instead of {expected}"
+                )
+            expected += 1
+    end_s = time.monotonic()
+    server_s = cpu_seconds(server_pid) - server_s
+    consumer.close()
+    return {
+        "consumed_records": expected - 1,
+        "consumed_records_per_s_after_first": records / (end_s - first_s),
+        "consume_seconds": end_s - started_s,
+        "consume_server_us_per_record": server_s / records * 1e6,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("action", choices=["produce", "consume"])
+    parser.add_argument("bootstrap_servers")
+    parser.add_argument("server_pid", type=int)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    arguments = parser.parse_args()
+    action = produce if arguments.action == "produce" else consume
+    sys.stdout.write(
+        json.dumps(action(arguments.bootstrap_servers, arguments.server_pid, arguments.records))
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,26 @@
+"""What memory a server holds that has started, answered one Metadata request and has no client."""
+
+import time
+from collections.abc import Mapping
+
+from benchmarks.report import Bar, Measurement
+from benchmarks.request_bytes import BlockingConnection, metadata_request
+from benchmarks.server_process import ServerName, cpu_seconds, serve
+
+SETTLE_S = 1.0
+
+
+def run(server_name: ServerName) -> Mapping[str, float]:
+    """Resident memory one second after the first answer, and the CPU of the second that follows."""
+    with serve(server_name) as server:
+        with BlockingConnection(server.address) as connection:
+            connection.exchange(metadata_request())
+        time.sleep(SETTLE_S)
+        resident_bytes = server.resident_bytes()
+        cpu_s = cpu_seconds(server.pid)
+        time.sleep(SETTLE_S)
+        idle_s = cpu_seconds(server.pid) - cpu_s
+        return {"resident_mb": resident_bytes / 1e6, "idle_cpu_ms_per_s": idle_s / SETTLE_S * 1e3}
+
+
+MEASUREMENTS = (Measurement("idle", "1 broker", run, bars=(Bar("resident_mb", "at most", 60),)),)

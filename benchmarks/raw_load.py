@@ -1,0 +1,327 @@
+"""The raw load: Produce requests made beforehand, W in flight on each of C connections.
+
+A program of its own (`python -m benchmarks.raw_load --help`) that prints its figures as one JSON
+object. Nothing is decoded while the clock runs: answers are cut by their constant size, kept, and
+all of them are checked afterwards (size, correlation id, topic, error code, base offset).
+"""
+
+import argparse
+import json
+import select
+import socket
+import time
+from array import array
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from itertools import pairwise
+from struct import Struct
+
+from benchmarks import request_bytes, server_process
+from benchmarks.request_bytes import BlockingConnection, ProduceRequests
+from protocol.api_keys import ApiKey
+
+TOPIC = "produce"
+READ_BYTES = 1 << 20
+ANSWER_WAIT_S = 20.0
+
+
+class LoadError(Exception):
+    """The server answered something else than it should."""
+
+
+@dataclass(slots=True)
+class LoadConnection:
+    """One connection of the load: what it will send and what it got."""
+
+    socket: socket.socket
+    requests: ProduceRequests
+    answers: list[bytes] = field(default_factory=list)
+
+    @classmethod
+    def open(
+        cls, address: tuple[str, int], requests_of: Callable[[BlockingConnection], ProduceRequests]
+    ) -> "LoadConnection":
+        """Connect; `requests_of` may use the connection for a producer id first."""
+        blocking = BlockingConnection(address)
+        requests = requests_of(blocking)
+        blocking.socket.setblocking(False)
+        return cls(blocking.socket, requests)
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """One timed stretch: latencies in ns, and what it took."""
+
+    seconds: float
+    latencies_ns: "array[int]"
+
+
+def run_pipelined(
+    connection: LoadConnection, first: int, end: int, in_flight: int, answer_bytes: int
+) -> Timing:
+    """Requests first to end - 1 on one connection, topped up as soon as answers are in."""
+    sock, requests = connection.socket, connection.requests
+    receive, send = sock.recv, sock.send
+    frames, size = requests.frames, requests.size
+    keep = connection.answers.append
+    clock = time.perf_counter_ns
+    epoll = select.epoll()
+    epoll.register(sock, select.EPOLLIN)
+    wait = epoll.poll
+    # (time, requests or answer bytes so far), one entry per system call
+    sends: list[tuple[int, int]] = []
+    reads: list[tuple[int, int]] = []
+    begin_byte, end_byte = first * size, end * size
+    sent_byte = begin_byte
+    read_bytes, read_bytes_end = 0, (end - first) * answer_bytes
+    started_ns = clock()
+    while True:
+        target = min(end_byte, begin_byte + (read_bytes // answer_bytes + in_flight) * size)
+        if target > sent_byte:
+            now_ns = clock()
+            sent_byte += send(frames[sent_byte:target])
+            sends.append((now_ns, (sent_byte - begin_byte) // size))
+            if sent_byte < target:
+                raise LoadError("the server's socket took no more: too much in flight for it")
+        if not wait(ANSWER_WAIT_S):
+            raise LoadError(f"no answer for {ANSWER_WAIT_S} s after {read_bytes} bytes")
+        data = receive(READ_BYTES)
+        read_bytes += len(data)
+        reads.append((clock(), read_bytes // answer_bytes))
+        keep(data)
+        if read_bytes >= read_bytes_end:
+            break
+        if not data:
+            raise LoadError("the server closed the connection")
+    seconds = (clock() - started_ns) / 1e9
+    epoll.close()
+    return Timing(seconds, pair_latencies(sends, reads))
+
+
+def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -> "array[int]":
+    """Answers come in the order of their requests, so the two logs pair up one by one."""
+    latencies_ns = array("q")
+    sent_at = iter(sends)
+    sent_ns, sent = next(sent_at)
+    answered = 0
+    for read_ns, answered_end in reads:
+        while answered < answered_end:
+            if answered >= sent:
+                sent_ns, sent = next(sent_at)
+                continue
+            count = min(sent, answered_end) - answered
+            latencies_ns.extend([read_ns - sent_ns] * count)
+            answered += count
+    return latencies_ns
+
+
+def run_one_by_one(
+    connections: list[LoadConnection], first: int, end: int, answer_bytes: int
+) -> Timing:
+    """Requests first to end - 1 on every connection, each after the answer to the one before."""
+    epoll = select.epoll()
+    wait = epoll.poll
+    clock = time.perf_counter_ns
+    by_fd = {connection.socket.fileno(): connection for connection in connections}
+    receive = {fd: connection.socket.recv for fd, connection in by_fd.items()}
+    send = {fd: connection.socket.send for fd, connection in by_fd.items()}
+    keep = {fd: connection.answers.append for fd, connection in by_fd.items()}
+    frames = {
+        fd: iter([connection.requests.run(index, index + 1) for index in range(first, end)])
+        for fd, connection in by_fd.items()
+    }
+    sent_ns = dict.fromkeys(by_fd, 0)
+    latencies_ns = array("q")
+    note = latencies_ns.append
+    left = (end - first) * len(connections)
+    for fd in by_fd:
+        epoll.register(fd, select.EPOLLIN)
+    started_ns = clock()
+    for fd in by_fd:
+        sent_ns[fd] = clock()
+        send[fd](next(frames[fd]))
+    while left:
+        events = wait(ANSWER_WAIT_S)
+        if not events:
+            raise LoadError(f"no answer for {ANSWER_WAIT_S} s, {left} still to come")
+        for fd, _ in events:
+            data = receive[fd](65536)
+            now_ns = clock()
+            if len(data) != answer_bytes:
+                raise LoadError(f"an answer of {len(data)} instead of {answer_bytes} bytes")
+            note(now_ns - sent_ns[fd])
+            keep[fd](data)
+            left -= 1
+            frame = next(frames[fd], None)
+            if frame is not None:
+                sent_ns[fd] = now_ns
+                send[fd](frame)
+    seconds = (clock() - started_ns) / 1e9
+    epoll.close()
+    return Timing(seconds, latencies_ns)
+
+
+# Checking ------------------------------------------------------------------------------------
+
+
+def first_answer(connection: LoadConnection) -> bytes:
+    """Send request 0 and decode its answer properly; returns it, as the pattern for all others."""
+    sock = connection.socket
+    sock.settimeout(ANSWER_WAIT_S)
+    sock.sendall(connection.requests.run(0, 1))
+    (size,) = Struct(">i").unpack(prefix := sock.recv(4, socket.MSG_WAITALL))
+    answer = prefix + sock.recv(size, socket.MSG_WAITALL)
+    sock.setblocking(False)
+    response = request_bytes.decode_response(
+        ApiKey.PRODUCE, request_bytes.PRODUCE_VERSION, memoryview(answer)
+    )
+    (topic,) = response.responses
+    (partition,) = topic.partition_responses
+    if partition.error_code or topic.name != TOPIC or partition.index != 0:
+        raise LoadError(f"the first answer is {response}")
+    connection.answers.append(answer)
+    return answer
+
+
+def check_answers(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
+    """Every answer's size, correlation id, names and error code; base offsets are handed out once.
+
+    Raises:
+        LoadError: one is not as it should be.
+    """
+    # size, correlation id, [tags, counts, topic, counts, index], error code, base offset, rest
+    middle = 1 + 1 + 1 + len(TOPIC) + 1 + 4
+    row = Struct(f">ii{middle}shq{len(pattern) - 8 - middle - 10}x")
+    size_wanted, _, middle_wanted, _, _ = row.unpack(pattern)
+    base_offsets: list[int] = []
+    for connection in connections:
+        received = b"".join(connection.answers)
+        if len(received) != count * len(pattern):
+            raise LoadError(f"{len(received)} bytes of answers, not {count} x {len(pattern)}")
+        for index, (size, correlation, names, error_code, base_offset) in enumerate(
+            row.iter_unpack(received)
+        ):
+            if (size, correlation, names) != (size_wanted, index, middle_wanted):
+                raise LoadError(f"answer {index} has size {size}, correlation id {correlation}")
+            if error_code:
+                raise LoadError(f"answer {index} has error code {error_code}")
+            base_offsets.append(base_offset)
+    base_offsets.sort()
+    if any(later - earlier != 1 for earlier, later in pairwise(base_offsets)):
+        raise LoadError("base offsets have gaps or were handed out twice")
+
+
+# The program ---------------------------------------------------------------------------------
+
+
+def measure(
+    address: tuple[str, int],
+    server_pid: int,
+    *,
+    connection_count: int,
+    in_flight: int,
+    requests: int,
+    warm_up: int,
+    is_idempotent: bool,
+) -> dict[str, float]:
+    """Warm up, run, check; the figures of one run. `requests` are shared by the connections."""
+    # one more than the warm-up: the first answer is the pattern
+    warm = 1 + max(1, warm_up // connection_count)
+    each = warm + requests // connection_count
+    with ExitStack() as sockets:
+        connections = _connect(address, connection_count, each, is_idempotent)
+        for connection in connections:
+            sockets.enter_context(connection.socket)
+        patterns = [first_answer(connection) for connection in connections]
+        pattern = patterns[0]
+
+        def run(first: int, end: int) -> Timing:
+            if connection_count == 1:
+                return run_pipelined(connections[0], first, end, in_flight, len(pattern))
+            return run_one_by_one(connections, first, end, len(pattern))
+
+        run(1, warm)
+        server_s = server_process.cpu_seconds(server_pid)
+        client_s, machine_s = time.process_time(), server_process.machine_busy_seconds()
+        timing = run(warm, each)
+        server_s = server_process.cpu_seconds(server_pid) - server_s
+        client_s = time.process_time() - client_s
+        machine_s = server_process.machine_busy_seconds() - machine_s
+    check_answers(connections, each, pattern)
+    count = len(timing.latencies_ns)
+    ordered = sorted(timing.latencies_ns)
+    return {
+        "responses": count,
+        "responses_per_s": count / timing.seconds,
+        "server_us_per_request": server_s / count * 1e6,
+        "p50_us": ordered[count // 2] / 1e3,
+        "p99_us": ordered[count * 99 // 100] / 1e3,
+        "server_cpu_share": server_s / timing.seconds,
+        "client_cpu_share": client_s / timing.seconds,
+        "other_cpu_share": max(0.0, machine_s - server_s - client_s) / timing.seconds,
+    }
+
+
+def _connect(
+    address: tuple[str, int], connection_count: int, each: int, is_idempotent: bool
+) -> list[LoadConnection]:
+    with BlockingConnection(address) as admin:
+        admin.create_topic(TOPIC)
+    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, each)
+
+    def requests_of(connection: BlockingConnection) -> ProduceRequests:
+        if plain is not None:
+            return plain
+        producer_id, epoch = connection.init_producer_id()
+        return request_bytes.produce_requests(
+            TOPIC, each, producer_id=producer_id, producer_epoch=epoch
+        )
+
+    return [LoadConnection.open(address, requests_of) for _ in range(connection_count)]
+
+
+def command(
+    server: server_process.ServerProcess,
+    *,
+    connection_count: int,
+    in_flight: int,
+    requests: int,
+    is_idempotent: bool,
+) -> list[str]:
+    """The module and arguments that run this load against a server."""
+    host, port = server.address
+    words = ["benchmarks.raw_load", host, port, server.pid]
+    words += ["--connections", connection_count, "--in-flight", in_flight, "--requests", requests]
+    words += ["--idempotent"] if is_idempotent else []
+    return [str(word) for word in words]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("host")
+    parser.add_argument("port", type=int)
+    parser.add_argument("server_pid", type=int)
+    parser.add_argument("--connections", type=int, default=1)
+    parser.add_argument("--in-flight", type=int, default=50, help="with one connection only")
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--warm-up", type=int, default=5_000)
+    parser.add_argument("--idempotent", action="store_true")
+    arguments = parser.parse_args()
+    if arguments.connections > 1 and arguments.in_flight > 1:
+        parser.error("several connections have one request in flight each")
+    server_process.allow_open_files()
+    figures = measure(
+        (arguments.host, arguments.port),
+        arguments.server_pid,
+        connection_count=arguments.connections,
+        in_flight=arguments.in_flight,
+        requests=arguments.requests,
+        warm_up=arguments.warm_up,
+        is_idempotent=arguments.idempotent,
+    )
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

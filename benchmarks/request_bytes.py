@@ -1,0 +1,207 @@
+"""Requests as bytes, made before any clock runs, and a blocking connection for the few others.
+
+All produce requests of a run have one size, so a run of them is one slice of one buffer.
+"""
+
+import socket
+import time
+from dataclasses import dataclass
+from struct import Struct
+from types import TracebackType
+from typing import Any, Self
+
+from crc32c import crc32c
+from kafka.record.default_records import DefaultRecordBatchBuilder
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.records import HEADER_BYTES
+
+CLIENT_ID = "benchmark"
+PRODUCE_VERSION = 9
+VALUE_BYTES = 100
+TIMEOUT_MS = 30_000
+TOPIC_WAIT_S = 10.0
+
+_CORRELATION = Struct(">i")
+_CORRELATION_POSITION = 8
+_CRC = Struct(">I")
+_CRC_POSITION = 17
+_CRC_START = 21
+_SEQUENCE = Struct(">i")
+_SEQUENCE_POSITION = 53
+_SEQUENCE_MASK = 0x7FFFFFFF
+_SIZE = Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class ProduceRequests:
+    """Framed requests of `size` bytes each, back to back; request i has correlation id i."""
+
+    frames: memoryview
+    size: int
+
+    def run(self, first: int, end: int) -> memoryview:
+        """The bytes of requests first to end - 1."""
+        return self.frames[first * self.size : end * self.size]
+
+
+def produce_requests(
+    topic: str, count: int, *, producer_id: int = -1, producer_epoch: int = -1
+) -> ProduceRequests:
+    """`count` requests with one record each; with a producer id, sequences count from 0."""
+    is_idempotent = producer_id >= 0
+    batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
+    template = _produce_request(topic, batch)
+    size = len(template)
+    frames = bytearray(template * count)
+    batch_position = template.index(batch)
+    for index in range(count):
+        start = index * size
+        _CORRELATION.pack_into(frames, start + _CORRELATION_POSITION, index)
+        if is_idempotent:
+            at = start + batch_position
+            _SEQUENCE.pack_into(frames, at + _SEQUENCE_POSITION, index & _SEQUENCE_MASK)
+            crc = crc32c(bytes(frames[at + _CRC_START : at + len(batch)]))
+            _CRC.pack_into(frames, at + _CRC_POSITION, crc)
+    return ProduceRequests(memoryview(bytes(frames)), size)
+
+
+def produce_request(topic: str, producer_id: int, producer_epoch: int, correlation: int) -> bytes:
+    """One framed request: the first batch of this producer."""
+    frame = bytearray(_produce_request(topic, record_batch(producer_id, producer_epoch, 0)))
+    _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation)
+    return bytes(frame)
+
+
+def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
+    """A batch with one record of `VALUE_BYTES` and no key."""
+    builder = DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=0,
+        is_transactional=False,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        batch_size=1 << 20,
+    )
+    timestamp_ms = int(time.time() * 1000)
+    builder.append(offset=0, timestamp=timestamp_ms, key=None, value=b"x" * VALUE_BYTES, headers=[])
+    batch = bytes(builder.build())
+    assert len(batch) > HEADER_BYTES
+    return batch
+
+
+def _produce_request(topic: str, batch: bytes) -> bytes:
+    topic_data = messages.ProduceRequest.TopicProduceData
+    partition_data = topic_data.PartitionProduceData
+    request = messages.ProduceRequest(
+        version=PRODUCE_VERSION,
+        transactional_id=None,
+        acks=-1,
+        timeout_ms=TIMEOUT_MS,
+        topic_data=[
+            topic_data(
+                version=PRODUCE_VERSION,
+                name=topic,
+                partition_data=[
+                    partition_data(version=PRODUCE_VERSION, index=0, records=batch),
+                ],
+            )
+        ],
+    )
+    return frame_request(request, 0)
+
+
+def frame_request(request: Any, correlation: int) -> bytes:
+    """A kafka-python request with header and size."""
+    request.with_header(correlation_id=correlation, client_id=CLIENT_ID)
+    return bytes(request.encode(header=True, framed=True))
+
+
+def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview) -> Any:
+    """The response in a frame that still has its size."""
+    response = messages.response_class(api_key)
+    return response.decode(bytes(frame), version=api_version, header=True, framed=True)
+
+
+class BlockingConnection:
+    """One request, then its answer: for all that isn't measured by itself."""
+
+    def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
+        self.socket = socket.create_connection(address, timeout=timeout_s)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.socket.close()
+
+    def exchange(self, request: Any, correlation: int = 0) -> Any:
+        """Send a kafka-python request, return its decoded response."""
+        self.socket.sendall(frame_request(request, correlation))
+        return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.read_frame())
+
+    def read_frame(self) -> bytes:
+        """The next response with its size."""
+        prefix = self._read(4)
+        return prefix + self._read(_SIZE.unpack(prefix)[0])
+
+    def _read(self, size: int) -> bytes:
+        parts = []
+        while size:
+            part = self.socket.recv(size)
+            if not part:
+                raise ConnectionError("the server closed the connection")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def create_topic(self, topic: str) -> None:
+        """Have a topic created as producers do, by asking for its metadata, and wait for it."""
+        version = 5
+        request_topic = messages.MetadataRequest.MetadataRequestTopic
+        deadline_s = time.monotonic() + TOPIC_WAIT_S
+        while time.monotonic() < deadline_s:
+            response = self.exchange(
+                messages.MetadataRequest(
+                    version=version,
+                    topics=[request_topic(version=version, name=topic)],
+                    allow_auto_topic_creation=True,
+                )
+            )
+            (found,) = response.topics
+            if found.error_code == 0 and found.partitions:
+                return
+            time.sleep(0.02)
+        raise TimeoutError(f"topic {topic} was not created within {TOPIC_WAIT_S} s")
+
+    def offers(self, api_key: ApiKey) -> bool:
+        """Whether the server's ApiVersions lists a key."""
+        response = self.exchange(messages.ApiVersionsRequest(version=0))
+        return any(entry.api_key == api_key for entry in response.api_keys)
+
+    def init_producer_id(self, version: int = 1) -> tuple[int, int]:
+        """A new producer id and its epoch."""
+        response = self.exchange(init_producer_id_request(version))
+        if response.error_code:
+            raise ConnectionError(f"InitProducerId answered error {response.error_code}")
+        return response.producer_id, response.producer_epoch
+
+
+def init_producer_id_request(version: int = 1) -> Any:
+    """InitProducerId of an idempotent producer without transactions."""
+    return messages.InitProducerIdRequest(
+        version=version, transactional_id=None, transaction_timeout_ms=60_000
+    )
+
+
+def metadata_request() -> Any:
+    """Metadata without topics: what a client asks first."""
+    return messages.MetadataRequest(version=5, topics=[], allow_auto_topic_creation=False)

@@ -1,0 +1,181 @@
+"""A server under test as a process: start it, ask the kernel what it costs, stop it.
+
+CPU times come from the process CPU clock (nanoseconds), not from the 10 ms ticks of /proc/PID/stat.
+"""
+
+import ctypes
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal
+
+ServerName = Literal["ours", "rdmock"]
+SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock")
+
+PROJECT = Path(__file__).resolve().parent.parent
+OPEN_FILES_MIN = 4096
+START_SECONDS_MAX = 20
+STOP_SECONDS_MAX = 10
+_LINE = re.compile(r"bootstrap\.servers=(\S+)")
+_MODULES: dict[ServerName, tuple[str, ...]] = {
+    "ours": ("broker", "serve", "--port", "0"),
+    "rdmock": ("benchmarks.rdmock",),
+}
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ServerError(Exception):
+    """The server did not start, or did not stop as agreed; the message holds its last log lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerProcess:
+    """A running server; `started_at_s` is `time.perf_counter()` right before the exec."""
+
+    name: ServerName
+    pid: int
+    bootstrap: tuple[tuple[str, int], ...]
+    started_at_s: float
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port of the first broker."""
+        return self.bootstrap[0]
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """What a client's `bootstrap.servers` wants."""
+        return ",".join(f"{host}:{port}" for host, port in self.bootstrap)
+
+    def resident_bytes(self) -> int:
+        """Resident memory now."""
+        return _status_bytes(self.pid, "VmRSS")
+
+    def peak_resident_bytes(self) -> int:
+        """The most resident memory the process ever had."""
+        return _status_bytes(self.pid, "VmHWM")
+
+
+def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> list[str]:
+    """The command line of a server; `options` are KEY=VALUE of the broker configuration."""
+    overrides = [part for option in options for part in ("-o", option)]
+    return [sys.executable, "-m", *_MODULES[name], "--brokers", str(brokers), *overrides]
+
+
+@contextmanager
+def serve(
+    name: ServerName, *, brokers: int = 1, options: Sequence[str] = (), cpu: int | None = None
+) -> Iterator[ServerProcess]:
+    """Run a server for the length of a with block, pinned to one CPU when `cpu` is given.
+
+    Raises:
+        ServerError: it said no address, or did not end with status 0 after SIGTERM.
+    """
+    allow_open_files()
+    with tempfile.TemporaryFile() as log:
+        started_at_s = time.perf_counter()
+        with pinned(cpu):  # inherited by the child from its first instruction on
+            process = subprocess.Popen(
+                command(name, brokers, options),
+                cwd=PROJECT,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        try:
+            bootstrap = _read_address(process, log)
+            yield ServerProcess(name, process.pid, bootstrap, started_at_s)
+        finally:
+            status = _stop(process)
+        if status != 0:
+            raise ServerError(f"{name} ended with status {status}: {_tail(log)}")
+
+
+def _read_address(
+    process: "subprocess.Popen[bytes]", log: IO[bytes]
+) -> tuple[tuple[str, int], ...]:
+    assert process.stdout is not None
+    line = process.stdout.readline().decode(errors="replace")
+    match = _LINE.search(line)
+    if match is None:
+        raise ServerError(f"no bootstrap.servers in the first line {line!r}: {_tail(log)}")
+    pairs = (address.rpartition(":") for address in match[1].split(","))
+    return tuple((host, int(port)) for host, _, port in pairs)
+
+
+def _stop(process: "subprocess.Popen[bytes]") -> int:
+    process.terminate()
+    try:
+        return process.wait(STOP_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
+    finally:
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _tail(log: IO[bytes]) -> str:
+    log.seek(0)
+    return log.read()[-2000:].decode(errors="replace").strip()
+
+
+@contextmanager
+def pinned(cpu: int | None) -> Iterator[None]:
+    """Keep this process, and what it starts meanwhile, on one CPU; None leaves it alone."""
+    if cpu is None:
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {cpu})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+def two_cpus() -> tuple[int, int] | tuple[None, None]:
+    """One CPU for the server and one for its client, where there are two."""
+    cpus = sorted(os.sched_getaffinity(0))
+    return (cpus[0], cpus[1]) if len(cpus) > 1 else (None, None)
+
+
+def allow_open_files() -> None:
+    """Raise the soft limit of open files for this process and its children."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < OPEN_FILES_MIN:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES_MIN, hard), hard))
+
+
+def cpu_seconds(pid: int) -> float:
+    """CPU time of all threads of a process so far."""
+    clock_id = ctypes.c_int()
+    error = _libc.clock_getcpuclockid(pid, ctypes.byref(clock_id))
+    if error:
+        raise OSError(error, os.strerror(error))
+    return time.clock_gettime(clock_id.value)
+
+
+def machine_busy_seconds() -> float:
+    """CPU time that everything on the machine used so far, in ticks of 10 ms."""
+    with open("/proc/stat", encoding="ascii") as stat:
+        user, nice, system, _idle, _wait, irq, soft_irq, steal = map(
+            int, stat.readline().split()[1:9]
+        )
+    ticks = user + nice + system + irq + soft_irq + steal
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _status_bytes(pid: int, field: str) -> int:
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        for line in status:
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) * 1024
+    raise LookupError(f"{field} of process {pid}")

@@ -1,0 +1,20 @@
+"""How long a server takes from its exec to the first Metadata answer, over a raw socket."""
+
+import time
+from collections.abc import Mapping
+
+from benchmarks.report import Bar, Measurement
+from benchmarks.request_bytes import BlockingConnection, metadata_request
+from benchmarks.server_process import ServerName, cpu_seconds, serve
+
+
+def run(server_name: ServerName) -> Mapping[str, float]:
+    """One start of one broker; the client learns the port from the server's first line."""
+    with serve(server_name) as server, BlockingConnection(server.address) as connection:
+        response = connection.exchange(metadata_request())
+        seconds = time.perf_counter() - server.started_at_s
+        assert len(response.brokers) == 1
+        return {"start_s": seconds, "server_cpu_s": cpu_seconds(server.pid)}
+
+
+MEASUREMENTS = (Measurement("start", "1 broker", run, bars=(Bar("start_s", "at most", 0.4),)),)

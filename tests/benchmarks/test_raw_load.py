@@ -1,0 +1,85 @@
+"""The load believes no answer it hasn't checked, and pairs times with the right requests."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from benchmarks import raw_load, request_bytes, server_process
+from benchmarks.raw_load import LoadConnection, LoadError
+from protocol import messages
+
+
+def _answer(correlation_id: int, base_offset: int, error_code: int = 0) -> bytes:
+    version = request_bytes.PRODUCE_VERSION
+    topic = messages.ProduceResponse.TopicProduceResponse
+    partition = topic.PartitionProduceResponse(
+        version=version, index=0, error_code=error_code, base_offset=base_offset, record_errors=[]
+    )
+    response = messages.ProduceResponse(
+        version=version,
+        responses=[
+            topic(version=version, name=raw_load.TOPIC, partition_responses=[partition]),
+        ],
+    )
+    response.with_header(correlation_id=correlation_id)
+    return bytes(response.encode(header=True, framed=True))
+
+
+@pytest.fixture
+def connection() -> Iterator[LoadConnection]:
+    with socket.socket() as unused:
+        requests = request_bytes.produce_requests(raw_load.TOPIC, 1)
+        yield LoadConnection(unused, requests)
+
+
+def test_good_answers_pass_however_they_were_cut(connection: LoadConnection) -> None:
+    whole = _answer(0, 0) + _answer(1, 1) + _answer(2, 2)
+    connection.answers += [whole[:70], whole[70:75], whole[75:]]
+
+    raw_load.check_answers([connection], 3, _answer(0, 0))
+
+
+@pytest.mark.parametrize(
+    ("second", "complaint"),
+    [
+        (_answer(1, 1, error_code=45), "error code 45"),
+        (_answer(2, 1), "correlation id 2"),
+        (_answer(1, 0), "base offsets"),
+        (_answer(1, 7), "base offsets"),
+        (b"", "bytes of answers"),
+    ],
+)
+def test_one_bad_answer_is_found(connection: LoadConnection, second: bytes, complaint: str) -> None:
+    connection.answers += [_answer(0, 0), second]
+
+    with pytest.raises(LoadError, match=complaint):
+        raw_load.check_answers([connection], 2, _answer(0, 0))
+
+
+def test_an_answer_is_timed_from_the_send_that_held_its_request() -> None:
+    sends = [(100, 2), (150, 3)]
+    reads = [(120, 1), (160, 1), (200, 3)]
+
+    assert list(raw_load.pair_latencies(sends, reads)) == [20, 100, 50]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize(("connection_count", "in_flight"), [(1, 50), (10, 1)])
+@pytest.mark.parametrize("is_idempotent", [False, True])
+def test_the_load_gets_all_its_answers_from_librdkafkas_mock(
+    connection_count: int, in_flight: int, is_idempotent: bool
+) -> None:
+    with server_process.serve("rdmock") as server:
+        figures = raw_load.measure(
+            server.address,
+            server.pid,
+            connection_count=connection_count,
+            in_flight=in_flight,
+            requests=500,
+            warm_up=20,
+            is_idempotent=is_idempotent,
+        )
+
+    assert figures["responses"] == 500
+    assert figures["server_us_per_request"] > 0
