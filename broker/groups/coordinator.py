@@ -1,0 +1,316 @@
+"""The table of groups: finds or makes the group of a request, and keeps offsets no longer than due.
+
+Errors that concern no group in particular are decided here, in the order of Kafka's
+`GroupCoordinatorService`; what happens inside a group is decided by `group` and `joining`.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from broker.groups.group import Group
+from broker.groups.joining import join as join_group
+from broker.groups.requests import (
+    UNKNOWN_MEMBER,
+    CommitRequest,
+    JoinRequest,
+    MemberIdentity,
+    OffsetToCommit,
+    SyncRequest,
+)
+from broker.groups.results import (
+    CommittedOffset,
+    DescribedMember,
+    GroupDescription,
+    GroupListing,
+    GroupState,
+    JoinReply,
+    JoinResult,
+    LeftMember,
+    SyncReply,
+    SyncResult,
+)
+from broker.timers import Timer, Timers
+from protocol.errors import ErrorCode
+
+MINUTE_MS = 60_000
+CLASSIC_GROUP_TYPE = "classic"
+
+
+class GroupCoordinator:
+    """All groups of the cluster.
+
+    `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
+    `member_id_suffix` gives the unique part of a new member's id.
+    """
+
+    def __init__(
+        self, config: Mapping[str, Any], timers: Timers, member_id_suffix: Callable[[], str]
+    ) -> None:
+        self.config = config
+        self._timers = timers
+        self._member_id_suffix = member_id_suffix
+        self._groups: dict[str, Group] = {}
+        self._expiry_timer: Timer | None = None
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    # Membership ----------------------------------------------------------------------------
+
+    def join(self, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
+        """Join a group; `reply` is called once, at once or when the rebalance is through."""
+        if not request.group_id:
+            reply(JoinResult(ErrorCode.INVALID_GROUP_ID, request.member_id))
+            return
+        low_ms = self.config["group.min.session.timeout.ms"]
+        high_ms = self.config["group.max.session.timeout.ms"]
+        if not low_ms <= request.session_timeout_ms <= high_ms:
+            reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
+            return
+        group = self._groups.get(request.group_id)
+        if group is None:
+            if request.member_id != UNKNOWN_MEMBER:
+                reply(JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+                return
+            group = self._create(request.group_id, now_ms)
+        join_group(
+            group,
+            request,
+            reply,
+            now_ms,
+            size_max=self.config["group.max.size"],
+            member_id_suffix=self._member_id_suffix,
+        )
+        group.deliver()
+
+    def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
+        """Hand in or wait for an assignment; `reply` is called once."""
+        group = self._groups.get(request.group_id)
+        if not request.group_id:
+            reply(SyncResult(ErrorCode.INVALID_GROUP_ID))
+        elif group is None:
+            reply(SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        else:
+            group.sync(request, reply, now_ms)
+            group.deliver()
+
+    def heartbeat(
+        self,
+        group_id: str,
+        member_id: str,
+        group_instance_id: str | None,
+        generation_id: int,
+        now_ms: int,
+    ) -> ErrorCode:
+        """Keep a member's session."""
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        return group.heartbeat(member_id, group_instance_id, generation_id, now_ms)
+
+    def leave(
+        self, group_id: str, leavers: Sequence[MemberIdentity], now_ms: int
+    ) -> tuple[ErrorCode, tuple[LeftMember, ...]]:
+        """Let members go: an error for all, or what became of each, in the order given."""
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID, ()
+        group = self._groups.get(group_id)
+        if group is None:
+            unknown = ErrorCode.UNKNOWN_MEMBER_ID
+            return ErrorCode.NONE, tuple(
+                LeftMember(who.member_id, who.group_instance_id, unknown) for who in leavers
+            )
+        left = group.leave(leavers, now_ms)
+        group.deliver()
+        return ErrorCode.NONE, left
+
+    # Committed offsets ---------------------------------------------------------------------
+
+    def commit(self, request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
+        """Remember offsets; one error code for each, in the order given.
+
+        A commit without a generation to a group that is not there makes one without members.
+        """
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id < 0:
+            group = self._create(request.group_id, now_ms)
+        if group is None:
+            missing = ErrorCode.GROUP_ID_NOT_FOUND
+            error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
+        else:
+            error_code = group.check_commit(request)
+        if group is None or error_code is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
+        if group.state is not GroupState.EMPTY:
+            group.touch(request.member_id, now_ms)
+        expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
+        return tuple(self._commit_one(group, each, expires_ms, now_ms) for each in request.offsets)
+
+    def _commit_one(
+        self, group: Group, wanted: OffsetToCommit, expires_ms: int | None, now_ms: int
+    ) -> ErrorCode:
+        metadata = wanted.metadata or ""
+        if len(metadata) > self.config["offset.metadata.max.bytes"]:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        group.offsets.put(
+            wanted.topic_name,
+            wanted.partition_index,
+            CommittedOffset(wanted.offset, wanted.leader_epoch, metadata, now_ms, expires_ms),
+        )
+        return ErrorCode.NONE
+
+    def committed(
+        self, group_id: str, topic_name: str, partition_index: int
+    ) -> CommittedOffset | None:
+        """What a group last committed for a partition, or None."""
+        group = self._groups.get(group_id)
+        return None if group is None else group.offsets.get(topic_name, partition_index)
+
+    def all_committed(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """Topic name, partition index and offset of all that a group committed."""
+        group = self._groups.get(group_id)
+        return iter(()) if group is None else iter(group.offsets)
+
+    def delete_offsets(
+        self, group_id: str, partitions: Sequence[tuple[str, int]]
+    ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
+        """Forget offsets of partitions nobody in the group reads.
+
+        Returns an error for all, or NONE and an error code for each (topic name, index).
+        """
+        if not group_id:
+            return ErrorCode.INVALID_GROUP_ID, ()
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND, ()
+        if group.state is not GroupState.EMPTY and not group.is_consumer_group:
+            return ErrorCode.NON_EMPTY_GROUP, ()
+        error_codes = []
+        for topic_name, partition_index in partitions:
+            if group.is_subscribed_to(topic_name):
+                error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
+            else:
+                group.offsets.remove(topic_name, partition_index)
+                error_codes.append(ErrorCode.NONE)
+        return ErrorCode.NONE, tuple(error_codes)
+
+    def forget_topic(self, name: str) -> None:
+        """Forget what any group committed for a topic: it was deleted."""
+        for group in self._groups.values():
+            group.offsets.remove_topic(name)
+
+    # Groups --------------------------------------------------------------------------------
+
+    def describe(self, group_id: str) -> GroupDescription | None:
+        """A group with its members, or None when there is none of this id."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return None
+        stable_protocol = group.protocol_name if group.state is GroupState.STABLE else None
+        return GroupDescription(
+            group_id=group_id,
+            state=group.state,
+            protocol_type=group.protocol_type or "",
+            protocol_name=stable_protocol or "",
+            members=tuple(
+                DescribedMember(
+                    member_id=member.member_id,
+                    group_instance_id=member.group_instance_id,
+                    client_id=member.client_id,
+                    client_host=member.client_host,
+                    metadata=member.protocols.get(stable_protocol or "", b""),
+                    assignment=member.assignment,
+                )
+                for member in group.members
+            ),
+        )
+
+    def list_groups(
+        self, states: Collection[str] = (), types: Collection[str] = ()
+    ) -> list[GroupListing]:
+        """All groups, or those in one of these states and of one of these types, in any case."""
+        wanted_states = {name.strip().lower() for name in states}
+        wanted_types = {name.strip().lower() for name in types}
+        if wanted_types and CLASSIC_GROUP_TYPE not in wanted_types:
+            return []
+        return [
+            GroupListing(group.group_id, group.state, group.protocol_type or "")
+            for group in self._groups.values()
+            if not wanted_states or group.state.value.lower() in wanted_states
+        ]
+
+    def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
+        """Delete a group that has no members, with its offsets."""
+        group = self._groups.get(group_id)
+        if group is None:
+            return ErrorCode.GROUP_ID_NOT_FOUND
+        if group.state is not GroupState.EMPTY:
+            return ErrorCode.NON_EMPTY_GROUP
+        self._drop(group, now_ms)
+        return ErrorCode.NONE
+
+    def _create(self, group_id: str, now_ms: int) -> Group:
+        group = Group(
+            group_id,
+            self._timers,
+            initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
+            now_ms=now_ms,
+        )
+        self._groups[group_id] = group
+        if self._expiry_timer is None:
+            self._schedule_expiry(now_ms)
+        return group
+
+    def _drop(self, group: Group, now_ms: int) -> None:
+        group.bury(now_ms)
+        del self._groups[group.group_id]
+
+    # Expiry --------------------------------------------------------------------------------
+
+    def _schedule_expiry(self, now_ms: int) -> None:
+        interval_ms = self.config["offsets.retention.check.interval.ms"]
+        self._expiry_timer = self._timers.schedule(now_ms + interval_ms, self._run_expiry)
+
+    def _run_expiry(self, now_ms: int) -> None:
+        self.expire_offsets(now_ms)
+        self._expiry_timer = None
+        if self._groups:
+            self._schedule_expiry(now_ms)
+
+    def expire_offsets(self, now_ms: int) -> None:
+        """Forget offsets past their retention, and groups without members that have none left."""
+        retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
+        for group in tuple(self._groups.values()):
+            for topic_name, partition_index, committed in tuple(group.offsets):
+                if _is_expired(group, topic_name, committed, retention_ms, now_ms):
+                    group.offsets.remove(topic_name, partition_index)
+            is_idle = group.state is GroupState.EMPTY and not group.members.pending
+            if is_idle and not group.offsets:
+                self._drop(group, now_ms)
+
+
+def _is_expired(
+    group: Group, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
+) -> bool:
+    """Kafka's `ClassicGroup.offsetExpirationCondition` (KIP-211).
+
+    Retention counts from when the group lost its last member. Without members ever, and for topics
+    that a stable group of consumers no longer reads, it counts from the commit.
+    """
+    if group.protocol_type is None:
+        since_ms = committed.committed_ms
+    elif group.state is GroupState.EMPTY:
+        since_ms = group.state_since_ms
+    elif (
+        group.state is GroupState.STABLE
+        and group.subscribed_topics is not None
+        and topic_name not in group.subscribed_topics
+    ):
+        since_ms = committed.committed_ms
+    else:
+        return False
+    if committed.expires_ms is not None:
+        return now_ms >= committed.expires_ms
+    return now_ms - since_ms >= retention_ms

@@ -1,0 +1,141 @@
+"""What a JoinGroup does to a group: let in, let rejoin, hand out an id, or refuse.
+
+The order of the checks is that of Kafka's `GroupMetadataManager.classicGroupJoinToClassicGroup`.
+"""
+
+from collections.abc import Callable
+
+from broker.groups.group import Group
+from broker.groups.membership import Member
+from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
+from broker.groups.results import GroupState, JoinReply, JoinResult
+from protocol.errors import ErrorCode
+
+
+def join(
+    group: Group,
+    request: JoinRequest,
+    reply: JoinReply,
+    now_ms: int,
+    *,
+    size_max: int,
+    member_id_suffix: Callable[[], str],
+) -> None:
+    """Answer a JoinGroup now, or when everybody has joined; `group.deliver` gives the answers."""
+    if not _has_room_for(group, request.member_id, size_max):
+        group.turn_away(request.member_id, now_ms)
+        _refuse(group, reply, ErrorCode.GROUP_MAX_SIZE_REACHED)
+    elif not _accepts_protocols(group, request):
+        _refuse(group, reply, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
+    elif request.member_id == UNKNOWN_MEMBER:
+        _join_without_id(group, request, reply, now_ms, member_id_suffix())
+    elif request.member_id in group.members.pending:
+        if request.group_instance_id is not None:
+            # Ids are given out in advance only to members that are not static.
+            _refuse(group, reply, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
+        else:
+            group.add_member(request.member_id, request, reply, now_ms)
+    else:
+        _join_again(group, request, reply, now_ms)
+
+
+def _join_without_id(
+    group: Group, request: JoinRequest, reply: JoinReply, now_ms: int, suffix: str
+) -> None:
+    instance_id = request.group_instance_id
+    if instance_id is not None:
+        new_member_id = f"{instance_id}-{suffix}"
+        current = group.members.get(group.members.static_id(instance_id) or UNKNOWN_MEMBER)
+        if current is None:
+            group.add_member(new_member_id, request, reply, now_ms)
+        else:
+            _replace_static(group, current, new_member_id, request, reply, now_ms)
+        return
+    new_member_id = f"{request.client_id}-{suffix}"
+    if request.must_know_id:
+        group.expect(new_member_id, request.session_timeout_ms, now_ms)
+        _refuse(group, reply, ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
+    else:
+        group.add_member(new_member_id, request, reply, now_ms)
+
+
+def _join_again(group: Group, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
+    error_code = group.members.check(request.member_id, request.group_instance_id)
+    member = group.members.get(request.member_id)
+    if error_code is not ErrorCode.NONE or member is None:
+        _refuse(group, reply, error_code, request.member_id)
+        return
+    is_unchanged = member.has_protocols(request.protocols)
+    is_leader = group.members.leader_id == member.member_id
+    if is_unchanged and (
+        group.state is GroupState.COMPLETING_REBALANCE
+        or (group.state is GroupState.STABLE and not is_leader)
+    ):
+        # It may have missed the answer; it gets it again and the generation stays. A leader of a
+        # stable group rejoins because partitions changed: that is a rebalance.
+        group.post_join(reply, group.joined(member))
+    else:
+        group.rejoin(member, request, reply, now_ms)
+
+
+def _replace_static(
+    group: Group,
+    member: Member,
+    new_member_id: str,
+    request: JoinRequest,
+    reply: JoinReply,
+    now_ms: int,
+) -> None:
+    """A static member came back without its id: the same member in everything but that.
+
+    A stable group whose protocol stays doesn't rebalance. An old version, which can't be told to
+    skip the assignment, then must not learn that it leads: it is told the old leader's id.
+    """
+    old_leader_id = group.members.leader_id or ""
+    group.replace_static(member, new_member_id, request, now_ms)
+    if (
+        group.state is not GroupState.STABLE
+        or group.members.select_protocol() != group.protocol_name
+    ):
+        group.rejoin(member, request, reply, now_ms)
+        return
+    answer = group.joined(member)
+    is_leader = answer.leader_id == new_member_id
+    group.post_join(
+        reply,
+        JoinResult(
+            error_code=ErrorCode.NONE,
+            member_id=new_member_id,
+            generation_id=answer.generation_id,
+            protocol_type=answer.protocol_type,
+            protocol_name=answer.protocol_name,
+            leader_id=answer.leader_id if request.can_skip_assignment else old_leader_id,
+            skip_assignment=is_leader and request.can_skip_assignment,
+            members=answer.members if request.can_skip_assignment else (),
+        ),
+    )
+
+
+def _has_room_for(group: Group, member_id: str, size_max: int) -> bool:
+    """Kafka's `acceptJoiningMember`: while preparing, only who has joined takes up room."""
+    member = group.members.get(member_id)
+    if group.state is GroupState.PREPARING_REBALANCE:
+        has_joined = member is not None and member.join_reply is not None
+        return has_joined or group.members.awaiting_join_count < size_max
+    if group.state is GroupState.EMPTY:
+        return True
+    return member is not None or len(group.members) < size_max
+
+
+def _accepts_protocols(group: Group, request: JoinRequest) -> bool:
+    if group.state is GroupState.EMPTY:
+        return bool(request.protocol_type and request.protocols)
+    return group.protocol_type == request.protocol_type and group.members.share_one_of(
+        request.protocols
+    )
+
+
+def _refuse(
+    group: Group, reply: JoinReply, error_code: ErrorCode, member_id: str = UNKNOWN_MEMBER
+) -> None:
+    group.post_join(reply, JoinResult(error_code, member_id))

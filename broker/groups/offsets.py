@@ -1,0 +1,45 @@
+"""What one group committed, by topic and partition."""
+
+from collections.abc import Iterator
+
+from broker.groups.results import CommittedOffset
+
+
+class OffsetTable:
+    """Committed offsets of one group."""
+
+    __slots__ = ("_by_topic",)
+
+    def __init__(self) -> None:
+        self._by_topic: dict[str, dict[int, CommittedOffset]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._by_topic.values()))
+
+    def __iter__(self) -> Iterator[tuple[str, int, CommittedOffset]]:
+        """Topic name, partition index and offset of everything committed."""
+        for topic_name, partitions in self._by_topic.items():
+            for partition_index, committed in partitions.items():
+                yield topic_name, partition_index, committed
+
+    def get(self, topic_name: str, partition_index: int) -> CommittedOffset | None:
+        """The last offset committed for a partition, or None."""
+        partitions = self._by_topic.get(topic_name)
+        return None if partitions is None else partitions.get(partition_index)
+
+    def put(self, topic_name: str, partition_index: int, committed: CommittedOffset) -> None:
+        """Remember an offset instead of the partition's last one."""
+        self._by_topic.setdefault(topic_name, {})[partition_index] = committed
+
+    def remove(self, topic_name: str, partition_index: int) -> None:
+        """Forget a partition's offset, if there is one."""
+        partitions = self._by_topic.get(topic_name)
+        if partitions is None:
+            return
+        partitions.pop(partition_index, None)
+        if not partitions:
+            del self._by_topic[topic_name]
+
+    def remove_topic(self, topic_name: str) -> None:
+        """Forget all offsets of a topic."""
+        self._by_topic.pop(topic_name, None)

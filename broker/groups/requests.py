@@ -1,0 +1,81 @@
+"""What clients ask of a group, as plain values. Times are durations in ms, ids are as sent."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+UNKNOWN_MEMBER = ""
+"""The member id of somebody who has none yet (Kafka's `UNKNOWN_MEMBER_ID`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinRequest:
+    """One JoinGroup.
+
+    `protocols` maps a protocol's name to the member's metadata for it, most wanted first.
+    `must_know_id` is said by versions that join in two steps (KIP-394), `can_skip_assignment` by
+    those that know the field of that name (KIP-814).
+    """
+
+    group_id: str
+    member_id: str
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    protocol_type: str
+    protocols: Mapping[str, bytes]
+    group_instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    must_know_id: bool = False
+    can_skip_assignment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SyncRequest:
+    """One SyncGroup; only the leader's has assignments, by member id.
+
+    The protocol's type and name are None for versions that don't say what they believe them to be.
+    """
+
+    group_id: str
+    member_id: str
+    generation_id: int
+    assignments: Mapping[str, bytes]
+    group_instance_id: str | None = None
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemberIdentity:
+    """Who wants to leave: by member id, by static instance id (then with no member id), or both."""
+
+    member_id: str
+    group_instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetToCommit:
+    """One partition's offset; a leader epoch of -1 is not known, metadata of None is empty."""
+
+    topic_name: str
+    partition_index: int
+    offset: int
+    leader_epoch: int = -1
+    metadata: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitRequest:
+    """One OffsetCommit, of a member or (generation -1) of a consumer that manages itself.
+
+    `retention_ms` of -1 leaves the offsets' life to the broker's configuration.
+    """
+
+    group_id: str
+    offsets: tuple[OffsetToCommit, ...]
+    generation_id: int = -1
+    member_id: str = UNKNOWN_MEMBER
+    group_instance_id: str | None = None
+    retention_ms: int = -1
+    knows_missing_groups: bool = True
+    """Whether the request's version may be told GROUP_ID_NOT_FOUND (OffsetCommit v9+)."""

@@ -1,0 +1,111 @@
+"""What a group answers, as frozen values."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from protocol.errors import ErrorCode
+
+NO_GENERATION = -1
+
+
+class GroupState(Enum):
+    """Kafka's `ClassicGroupState`; the values are what DescribeGroups and ListGroups say."""
+
+    EMPTY = "Empty"
+    PREPARING_REBALANCE = "PreparingRebalance"
+    COMPLETING_REBALANCE = "CompletingRebalance"
+    STABLE = "Stable"
+    DEAD = "Dead"
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedMember:
+    """A member as the leader sees it, with its metadata for the protocol that was chosen."""
+
+    member_id: str
+    group_instance_id: str | None
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class JoinResult:
+    """The answer to a JoinGroup; only a leader gets `members`."""
+
+    error_code: ErrorCode
+    member_id: str
+    generation_id: int = NO_GENERATION
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    leader_id: str = ""
+    skip_assignment: bool = False
+    members: tuple[JoinedMember, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """The answer to a SyncGroup."""
+
+    error_code: ErrorCode
+    protocol_type: str | None = None
+    protocol_name: str | None = None
+    assignment: bytes = b""
+
+
+JoinReply = Callable[[JoinResult], None]
+SyncReply = Callable[[SyncResult], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LeftMember:
+    """What became of one member that was to leave; the ids are those of the request."""
+
+    member_id: str
+    group_instance_id: str | None
+    error_code: ErrorCode
+
+
+@dataclass(frozen=True, slots=True)
+class DescribedMember:
+    """A member in a description; its metadata is empty unless the group is stable."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    metadata: bytes
+    assignment: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class GroupDescription:
+    """A group as DescribeGroups shows it; the protocol's name is empty unless it is stable."""
+
+    group_id: str
+    state: GroupState
+    protocol_type: str
+    protocol_name: str
+    members: tuple[DescribedMember, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupListing:
+    """A group as ListGroups shows it."""
+
+    group_id: str
+    state: GroupState
+    protocol_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class CommittedOffset:
+    """What was committed for a partition.
+
+    `expires_ms` is set when the commit itself said how long it is to live (OffsetCommit v2-4).
+    """
+
+    offset: int
+    leader_epoch: int
+    metadata: str
+    committed_ms: int
+    expires_ms: int | None = None

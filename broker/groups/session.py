@@ -1,0 +1,44 @@
+"""How long a member may be silent."""
+
+from collections.abc import Callable
+
+from broker.timers import Timer, Timers
+
+
+class SessionTimer:
+    """Calls `expire(now_ms)` once when `restart` was not called for as long as the last one said.
+
+    A heartbeat only moves the deadline: the timer in the heap stays and is set anew when it fires
+    too early, so that heartbeats cost no heap operations.
+    """
+
+    __slots__ = ("_deadline_ms", "_expire", "_timer", "_timers")
+
+    def __init__(self, timers: Timers, expire: Callable[[int], None]) -> None:
+        self._timers = timers
+        self._expire = expire
+        self._timer: Timer | None = None
+        self._deadline_ms = 0
+
+    def restart(self, now_ms: int, timeout_ms: int) -> None:
+        """Give another `timeout_ms` from now, whatever was left."""
+        self._deadline_ms = now_ms + timeout_ms
+        if self._timer is not None:
+            if self._timer.due_ms <= self._deadline_ms:
+                return
+            self._timers.cancel(self._timer)
+        self._timer = self._timers.schedule(self._deadline_ms, self._run)
+
+    def stop(self) -> None:
+        """Never expire, unless restarted."""
+        self._timers.cancel(self._timer)
+        self._timer = None
+
+    def _run(self, now_ms: int) -> None:
+        fired, self._timer = self._timer, None
+        assert fired is not None
+        if fired.due_ms < self._deadline_ms:
+            # Not at `now_ms`, even if that is later: sessions must end in the order of their ends.
+            self._timer = self._timers.schedule(self._deadline_ms, self._run)
+        else:
+            self._expire(now_ms)

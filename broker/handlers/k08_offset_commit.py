@@ -1,0 +1,115 @@
+"""OffsetCommit: v2-10.
+
+Behaviour:
+    Remembers offsets for members of the current generation and, with generation -1, for consumers
+    without a group while the group has no members; that makes the group if need be. A member's
+    commit also keeps its session. From v10 topics are named by id.
+    Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10), OFFSET_METADATA_TOO_LARGE
+    (offset.metadata.max.bytes), and for all of them UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
+    ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. A
+    generation of a group that is not there: GROUP_ID_NOT_FOUND from v9, before ILLEGAL_GENERATION.
+    The retention of v2-4 is kept; otherwise offsets.retention.minutes counts.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.topics import Topic
+
+MISSING_GROUP_VERSION_MIN = 9
+TOPIC_ID_VERSION_MIN = 10
+
+_TopicAnswer = messages.OffsetCommitResponse.OffsetCommitResponseTopic
+_PartitionAnswer = _TopicAnswer.OffsetCommitResponsePartition
+
+
+@handles(ApiKey.OFFSET_COMMIT, versions=(2, 10))
+def handle_offset_commit(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
+    version = context.api_version
+    topics = [(each, _find_topic(cluster, each, version)) for each in request.topics]
+    offsets = tuple(
+        OffsetToCommit(
+            topic_name=topic.name,
+            partition_index=each.partition_index,
+            offset=each.committed_offset,
+            leader_epoch=each.committed_leader_epoch,
+            metadata=each.committed_metadata,
+        )
+        for wanted, topic in topics
+        if topic is not None
+        for each in wanted.partitions
+        if _has_partition(topic, each.partition_index)
+    )
+    # One error code for each of `offsets`, taken below in the same order.
+    error_codes = iter(_commit(context, request, offsets, cluster))
+    return messages.OffsetCommitResponse(
+        version=version,
+        topics=[
+            _TopicAnswer(
+                version=version,
+                name=wanted.name,
+                topic_id=wanted.topic_id,
+                partitions=[
+                    _PartitionAnswer(
+                        version=version,
+                        partition_index=each.partition_index,
+                        error_code=(
+                            _missing_error(topic, version)
+                            if topic is None or not _has_partition(topic, each.partition_index)
+                            else next(error_codes)
+                        ),
+                    )
+                    for each in wanted.partitions
+                ],
+            )
+            for wanted, topic in topics
+        ],
+    )
+
+
+def _commit(
+    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: "Cluster"
+) -> tuple[ErrorCode, ...]:
+    if not offsets:
+        return ()
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return (error_code,) * len(offsets)
+    return cluster.groups.commit(
+        CommitRequest(
+            group_id=request.group_id,
+            offsets=offsets,
+            generation_id=request.generation_id_or_member_epoch,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+            retention_ms=request.retention_time_ms,
+            knows_missing_groups=context.api_version >= MISSING_GROUP_VERSION_MIN,
+        ),
+        context.now_ms,
+    )
+
+
+def _find_topic(cluster: "Cluster", wanted: Any, version: int) -> "Topic | None":
+    if version >= TOPIC_ID_VERSION_MIN:
+        return cluster.topics.get_by_id(wanted.topic_id)
+    return cluster.topics.get(wanted.name)
+
+
+def _has_partition(topic: "Topic", partition_index: int) -> bool:
+    return 0 <= partition_index < len(topic.partitions)
+
+
+def _missing_error(topic: "Topic | None", version: int) -> ErrorCode:
+    if topic is None and version >= TOPIC_ID_VERSION_MIN:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,0 +1,136 @@
+"""OffsetFetch: v1-10.
+
+Behaviour:
+    What a group committed for the partitions asked for; offset -1 where nothing was. A null list of
+    topics (v2+) asks for all there is. From v8 several groups at once, each with its own error;
+    from v10 topics are named by id, and an unknown one gets UNKNOWN_TOPIC_ID for its partitions. A
+    group that is not there has committed nothing. Errors: NOT_COORDINATOR; v1, which has no place
+    for it, says it for each partition.
+
+Gaps:
+    require_stable never finds an unstable offset, as there are no transactional commits.
+    Member id and epoch (v9+) are not checked: they mean something to the consumer protocol only.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.groups.results import CommittedOffset
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+GROUP_ERROR_VERSION_MIN = 2
+MANY_GROUPS_VERSION_MIN = 8
+TOPIC_ID_VERSION_MIN = 10
+
+_Response = messages.OffsetFetchResponse
+_GroupAnswer = _Response.OffsetFetchResponseGroup
+_TopicAnswer = _GroupAnswer.OffsetFetchResponseTopics
+_PartitionAnswer = _TopicAnswer.OffsetFetchResponsePartitions
+_OldTopicAnswer = _Response.OffsetFetchResponseTopic
+_OldPartitionAnswer = _OldTopicAnswer.OffsetFetchResponsePartition
+_NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", committed_ms=-1)
+_NO_TOPIC_ID = UUID(int=0)
+
+_Found = tuple[int, CommittedOffset, ErrorCode]
+"""Of one partition: its index, what is committed, and what is wrong with it."""
+
+
+@handles(ApiKey.OFFSET_FETCH, versions=(1, 10))
+def handle_offset_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
+    version = context.api_version
+    if version >= MANY_GROUPS_VERSION_MIN:
+        groups = []
+        for wanted in request.groups:
+            error_code, topics = _answer_group(context, wanted, cluster)
+            groups.append(
+                _GroupAnswer(
+                    version=version, group_id=wanted.group_id, topics=topics, error_code=error_code
+                )
+            )
+        return _Response(version=version, groups=groups)
+    error_code, topics = _answer_group(context, request, cluster)
+    return _Response(version=version, error_code=error_code, topics=topics)
+
+
+def _answer_group(
+    context: RequestContext, wanted: Any, cluster: "Cluster"
+) -> tuple[ErrorCode, list[Any]]:
+    """The error and the topics of one group; `wanted` has its `group_id` and `topics`."""
+    version = context.api_version
+    error_code = ownership_error(cluster, context.broker_id, wanted.group_id)
+    if error_code is ErrorCode.NONE:
+        if wanted.topics is None:
+            return error_code, _fetch_all(cluster, wanted.group_id, version)
+        topics = [_fetch_topic(cluster, wanted.group_id, each, version) for each in wanted.topics]
+        return error_code, topics
+    if version >= GROUP_ERROR_VERSION_MIN:
+        return error_code, []
+    return error_code, [
+        _topic(
+            version,
+            topic.name,
+            _NO_TOPIC_ID,
+            [(index, _NOTHING, error_code) for index in topic.partition_indexes],
+        )
+        for topic in wanted.topics
+    ]
+
+
+def _fetch_topic(cluster: "Cluster", group_id: str, wanted: Any, version: int) -> Any:
+    name, topic_id = wanted.name, _NO_TOPIC_ID
+    if version >= TOPIC_ID_VERSION_MIN:
+        topic_id = wanted.topic_id
+        topic = cluster.topics.get_by_id(topic_id)
+        if topic is None:
+            unknown = ErrorCode.UNKNOWN_TOPIC_ID
+            found = [(index, _NOTHING, unknown) for index in wanted.partition_indexes]
+            return _topic(version, "", topic_id, found)
+        name = topic.name
+    found = [
+        (index, cluster.groups.committed(group_id, name, index) or _NOTHING, ErrorCode.NONE)
+        for index in wanted.partition_indexes
+    ]
+    return _topic(version, name, topic_id, found)
+
+
+def _fetch_all(cluster: "Cluster", group_id: str, version: int) -> list[Any]:
+    by_topic: dict[str, list[_Found]] = {}
+    for name, index, committed in cluster.groups.all_committed(group_id):
+        by_topic.setdefault(name, []).append((index, committed, ErrorCode.NONE))
+    answers = []
+    for name, found in by_topic.items():
+        topic = cluster.topics.get(name)
+        if topic is not None or version < TOPIC_ID_VERSION_MIN:
+            topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
+            answers.append(_topic(version, name, topic_id, found))
+    return answers
+
+
+def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> Any:
+    """One topic's answer; v8 moved topics into groups and gave the same fields other classes."""
+    is_in_group = version >= MANY_GROUPS_VERSION_MIN
+    partition_class: Any = _PartitionAnswer if is_in_group else _OldPartitionAnswer
+    partitions = [
+        partition_class(
+            version=version,
+            partition_index=index,
+            committed_offset=committed.offset,
+            committed_leader_epoch=committed.leader_epoch,
+            metadata=committed.metadata,
+            error_code=error_code,
+        )
+        for index, committed, error_code in found
+    ]
+    if is_in_group:
+        return _TopicAnswer(version=version, name=name, topic_id=topic_id, partitions=partitions)
+    return _OldTopicAnswer(version=version, name=name, partitions=partitions)

@@ -1,0 +1,72 @@
+"""FindCoordinator: v0-6.
+
+Behaviour:
+    Groups (key type 0) and transactional ids (1) are spread over the brokers that are up; every
+    broker gives the same answer. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
+    share groups among them, get INVALID_REQUEST. From v4 a batch of keys, each answered alone.
+
+Gaps:
+    Kafka answers COORDINATOR_NOT_AVAILABLE until its internal topic exists; here nothing has to be
+    created, so the first answer is the coordinator.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.context import RequestContext
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+GROUP_KEY_TYPE = 0
+TRANSACTION_KEY_TYPE = 1
+BATCH_VERSION_MIN = 4
+
+_MESSAGES = {
+    ErrorCode.NONE: "NONE",  # what Kafka sends where there is no error
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
+    ErrorCode.INVALID_REQUEST: "This type of coordinator key is not supported.",
+}
+
+
+class _Found(NamedTuple):
+    error_code: ErrorCode
+    node_id: int = -1
+    host: str = ""
+    port: int = -1
+
+
+@handles(ApiKey.FIND_COORDINATOR, versions=(0, 6))
+def handle_find_coordinator(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleFindCoordinatorRequest`."""
+    version = context.api_version
+    if version < BATCH_VERSION_MIN:
+        found = _find(cluster, request.key_type, request.key)
+        return messages.FindCoordinatorResponse(
+            version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
+        )
+    coordinators = []
+    for key in request.coordinator_keys:
+        found = _find(cluster, request.key_type, key)
+        coordinators.append(
+            messages.FindCoordinatorResponse.Coordinator(
+                version=version,
+                key=key,
+                error_message=_MESSAGES[found.error_code],
+                **found._asdict(),
+            )
+        )
+    return messages.FindCoordinatorResponse(version=version, coordinators=coordinators)
+
+
+def _find(cluster: "Cluster", key_type: int, key: str) -> _Found:
+    if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
+        return _Found(ErrorCode.INVALID_REQUEST)
+    node_id = cluster.coordinator_id(key)
+    if node_id is None:
+        return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    broker = cluster.brokers[node_id]
+    return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port)

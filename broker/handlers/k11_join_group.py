@@ -1,0 +1,96 @@
+"""JoinGroup: v0-9.
+
+Behaviour:
+    Answered when the rebalance is through: every member has joined or the rebalance timeout (in v0
+    the session timeout) is over. The leader gets all members with their metadata.
+    A dynamic member without an id gets MEMBER_ID_REQUIRED and its id from v4 (KIP-394); the id is
+    forgotten after the session timeout. A static member without an id takes the place of the one
+    before it, which is fenced with FENCED_INSTANCE_ID; a stable group whose protocol stays does not
+    rebalance then, and from v9 tells a leader to skip the assignment.
+    Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
+    GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
+    NOT_COORDINATOR.
+    A client that disconnects while it waits stays a member until its session ends.
+
+Gaps:
+    Only the classic protocol: there are no groups of the consumer protocol (KIP-848) to join.
+    The reason field is accepted and not used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.groups.requests import JoinRequest
+from broker.groups.results import JoinResult
+from broker.parked import Parked
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+REBALANCE_TIMEOUT_VERSION_MIN = 1
+KNOWN_ID_VERSION_MIN = 4
+NULLABLE_PROTOCOL_VERSION_MIN = 7
+SKIP_ASSIGNMENT_VERSION_MIN = 9
+
+
+@handles(ApiKey.JOIN_GROUP, versions=(0, 9))
+def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleJoinGroupRequest`."""
+    version = context.api_version
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return _response(JoinResult(error_code, request.member_id), version)
+    has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
+    parked = Parked()
+    cluster.groups.join(
+        JoinRequest(
+            group_id=request.group_id,
+            member_id=request.member_id,
+            group_instance_id=request.group_instance_id,
+            client_id=context.client_id or "",
+            client_host=f"/{context.client_host}",  # as Java prints an address
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=(
+                request.rebalance_timeout_ms
+                if has_rebalance_timeout
+                else request.session_timeout_ms
+            ),
+            protocol_type=request.protocol_type,
+            protocols={each.name: bytes(each.metadata) for each in request.protocols},
+            must_know_id=version >= KNOWN_ID_VERSION_MIN,
+            can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
+        ),
+        lambda result: parked.complete(_response(result, version)),
+        context.now_ms,
+    )
+    return parked
+
+
+def _response(result: JoinResult, version: int) -> Any:
+    protocol_name = result.protocol_name
+    if protocol_name is None and version < NULLABLE_PROTOCOL_VERSION_MIN:
+        protocol_name = ""
+    return messages.JoinGroupResponse(
+        version=version,
+        error_code=result.error_code,
+        generation_id=result.generation_id,
+        protocol_type=result.protocol_type,
+        protocol_name=protocol_name,
+        leader=result.leader_id,
+        skip_assignment=result.skip_assignment,
+        member_id=result.member_id,
+        members=[
+            messages.JoinGroupResponse.JoinGroupResponseMember(
+                version=version,
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                metadata=member.metadata,
+            )
+            for member in result.members
+        ],
+    )

@@ -1,0 +1,34 @@
+"""Heartbeat: v0-4.
+
+Behaviour:
+    Keeps the session of a member. REBALANCE_IN_PROGRESS while the group waits for members to join
+    again. Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that is not there),
+    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+
+@handles(ApiKey.HEARTBEAT, versions=(0, 4))
+def handle_heartbeat(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleHeartbeatRequest`."""
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is ErrorCode.NONE:
+        error_code = cluster.groups.heartbeat(
+            request.group_id,
+            request.member_id,
+            request.group_instance_id,
+            request.generation_id,
+            context.now_ms,
+        )
+    return messages.HeartbeatResponse(version=context.api_version, error_code=error_code)

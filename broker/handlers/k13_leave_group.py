@@ -1,0 +1,59 @@
+"""LeaveGroup: v0-5.
+
+Behaviour:
+    Removes one member, from v3 several at once, each answered alone; the group then rebalances
+    once. A member without an id but with an instance id is removed whoever stands for it now
+    (KIP-345). A group that is not there answers UNKNOWN_MEMBER_ID for each member. Before v3 the
+    one member's error is the error of the response.
+    Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR.
+
+Gaps:
+    The reason field is accepted and not used.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.groups.requests import MemberIdentity
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.groups.results import LeftMember
+
+BATCH_VERSION_MIN = 3
+
+
+@handles(ApiKey.LEAVE_GROUP, versions=(0, 5))
+def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
+    version = context.api_version
+    is_batch = version >= BATCH_VERSION_MIN
+    leavers = (
+        [MemberIdentity(each.member_id, each.group_instance_id) for each in request.members]
+        if is_batch
+        else [MemberIdentity(request.member_id)]
+    )
+    left: tuple[LeftMember, ...] = ()
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is ErrorCode.NONE:
+        error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
+    if not is_batch and left:
+        error_code = left[0].error_code
+    return messages.LeaveGroupResponse(
+        version=version,
+        error_code=error_code,
+        members=[
+            messages.LeaveGroupResponse.MemberResponse(
+                version=version,
+                member_id=each.member_id,
+                group_instance_id=each.group_instance_id,
+                error_code=each.error_code,
+            )
+            for each in left
+        ],
+    )

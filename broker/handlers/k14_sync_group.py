@@ -1,0 +1,59 @@
+"""SyncGroup: v0-5.
+
+Behaviour:
+    The leader hands in everybody's assignment; whoever else syncs is answered when it has. A member
+    without an assignment gets an empty one. Members that do not sync within the rebalance timeout
+    are removed, and the group rebalances. From v5 a protocol type or name that is not the group's
+    gets INCONSISTENT_GROUP_PROTOCOL (KIP-559).
+    Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that is not there),
+    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.groups.requests import SyncRequest
+from broker.groups.results import SyncResult
+from broker.parked import Parked
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+
+@handles(ApiKey.SYNC_GROUP, versions=(0, 5))
+def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleSyncGroupRequest`."""
+    version = context.api_version
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    if error_code is not ErrorCode.NONE:
+        return _response(SyncResult(error_code), version)
+    parked = Parked()
+    cluster.groups.sync(
+        SyncRequest(
+            group_id=request.group_id,
+            member_id=request.member_id,
+            generation_id=request.generation_id,
+            group_instance_id=request.group_instance_id,
+            protocol_type=request.protocol_type,
+            protocol_name=request.protocol_name,
+            assignments={each.member_id: bytes(each.assignment) for each in request.assignments},
+        ),
+        lambda result: parked.complete(_response(result, version)),
+        context.now_ms,
+    )
+    return parked
+
+
+def _response(result: SyncResult, version: int) -> Any:
+    return messages.SyncGroupResponse(
+        version=version,
+        error_code=result.error_code,
+        protocol_type=result.protocol_type,
+        protocol_name=result.protocol_name,
+        assignment=result.assignment,
+    )

@@ -1,0 +1,40 @@
+"""ListGroups: v0-5.
+
+Behaviour:
+    The groups this broker coordinates: clients ask every broker. From v4 only those in one of the
+    states asked for, from v5 only those of one of the types; both in any case, none means all.
+    All groups here are of type classic.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.coordinator import CLASSIC_GROUP_TYPE
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+
+@handles(ApiKey.LIST_GROUPS, versions=(0, 5))
+def handle_list_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleListGroupsRequest`."""
+    version = context.api_version
+    return messages.ListGroupsResponse(
+        version=version,
+        error_code=ErrorCode.NONE,
+        groups=[
+            messages.ListGroupsResponse.ListedGroup(
+                version=version,
+                group_id=group.group_id,
+                protocol_type=group.protocol_type,
+                group_state=group.state.value,
+                group_type=CLASSIC_GROUP_TYPE,
+            )
+            for group in cluster.groups.list_groups(request.states_filter, request.types_filter)
+            if cluster.coordinator_id(group.group_id) == context.broker_id
+        ],
+    )

@@ -1,0 +1,42 @@
+"""DeleteGroups: v0-2.
+
+Behaviour:
+    Deletes groups without members, with their offsets; each group has its own error:
+    NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name given twice counts once.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+
+@handles(ApiKey.DELETE_GROUPS, versions=(0, 2))
+def handle_delete_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleDeleteGroupsRequest`."""
+    version = context.api_version
+    return messages.DeleteGroupsResponse(
+        version=version,
+        results=[
+            messages.DeleteGroupsResponse.DeletableGroupResult(
+                version=version,
+                group_id=group_id,
+                error_code=_delete(context, group_id, cluster),
+            )
+            for group_id in dict.fromkeys(request.groups_names)
+        ],
+    )
+
+
+def _delete(context: RequestContext, group_id: str, cluster: "Cluster") -> ErrorCode:
+    error_code = ownership_error(cluster, context.broker_id, group_id)
+    if error_code is not ErrorCode.NONE:
+        return error_code
+    return cluster.groups.delete_group(group_id, context.now_ms)

@@ -1,0 +1,74 @@
+"""OffsetDelete: v0.
+
+Behaviour:
+    Forgets what a group committed for partitions. A topic that a consumer of the group subscribes
+    to gets GROUP_SUBSCRIBED_TO_TOPIC, one that is not there UNKNOWN_TOPIC_OR_PARTITION; an offset
+    that is not there is no error. For the whole request: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
+    NON_EMPTY_GROUP (members that are no consumers), NOT_COORDINATOR. As in Kafka, none of these is
+    said when no partition of the request exists.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.groups.ownership import ownership_error
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicAnswer = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
+
+
+@handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
+def handle_offset_delete(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
+    wanted = [
+        (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
+    ]
+    known = [each for each in wanted if _exists(cluster, *each)]
+    error_code, error_codes = _delete(context, request.group_id, known, cluster)
+    if error_code is not ErrorCode.NONE:
+        return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
+    outcome = dict(zip(known, error_codes, strict=True))
+    return messages.OffsetDeleteResponse(
+        version=context.api_version,
+        error_code=ErrorCode.NONE,
+        topics=[
+            _TopicAnswer(
+                version=context.api_version,
+                name=topic.name,
+                partitions=[
+                    _TopicAnswer.OffsetDeleteResponsePartition(
+                        version=context.api_version,
+                        partition_index=each.partition_index,
+                        error_code=outcome.get(
+                            (topic.name, each.partition_index),
+                            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+                        ),
+                    )
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _delete(
+    context: RequestContext, group_id: str, known: list[tuple[str, int]], cluster: "Cluster"
+) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
+    if not known:
+        return ErrorCode.NONE, ()
+    error_code = ownership_error(cluster, context.broker_id, group_id)
+    if error_code is not ErrorCode.NONE:
+        return error_code, ()
+    return cluster.groups.delete_offsets(group_id, known)
+
+
+def _exists(cluster: "Cluster", topic_name: str, partition_index: int) -> bool:
+    topic = cluster.topics.get(topic_name)
+    return topic is not None and 0 <= partition_index < len(topic.partitions)

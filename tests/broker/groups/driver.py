@@ -1,0 +1,140 @@
+"""Drives a GroupCoordinator in virtual time, for the tests of this package."""
+
+from itertools import count
+from typing import Any
+
+from broker.groups.coordinator import GroupCoordinator
+from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit, SyncRequest
+from broker.groups.results import GroupDescription, GroupState, JoinResult, SyncResult
+from broker.timers import Timers
+from protocol.errors import ErrorCode
+
+DEFAULTS: dict[str, Any] = {
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": 6000,
+    "group.max.session.timeout.ms": 1_800_000,
+    "group.max.size": 2**31 - 1,
+    "offset.metadata.max.bytes": 4096,
+    "offsets.retention.minutes": 10_080,
+    "offsets.retention.check.interval.ms": 600_000,
+}
+GROUP = "g"
+SESSION_MS = 10_000
+REBALANCE_MS = 60_000
+
+
+class Driver:
+    """One group's clients: every verb runs at `now_ms`; answers are lists that fill in time."""
+
+    def __init__(self, **config: Any) -> None:
+        overrides = {name.replace("_", "."): value for name, value in config.items()}
+        suffixes = count(1)
+        self.timers = Timers()
+        self.now_ms = 1_000
+        self.groups = GroupCoordinator(
+            config=DEFAULTS | overrides,
+            timers=self.timers,
+            member_id_suffix=lambda: f"id{next(suffixes)}",
+        )
+
+    def join(self, member_id: str = "", **changes: Any) -> list[JoinResult]:
+        """Send a JoinGroup; the list has its answer once there is one."""
+        fields: dict[str, Any] = {
+            "group_id": GROUP,
+            "member_id": member_id,
+            "client_id": "client",
+            "client_host": "/host",
+            "session_timeout_ms": SESSION_MS,
+            "rebalance_timeout_ms": REBALANCE_MS,
+            "protocol_type": "consumer",
+            "protocols": {"range": b"meta"},
+        }
+        answers: list[JoinResult] = []
+        self.groups.join(JoinRequest(**(fields | changes)), answers.append, self.now_ms)
+        return answers
+
+    def sync(
+        self,
+        member_id: str,
+        generation_id: int,
+        assignments: dict[str, bytes] | None = None,
+        **changes: Any,
+    ) -> list[SyncResult]:
+        """Send a SyncGroup; the list has its answer once there is one."""
+        answers: list[SyncResult] = []
+        request = SyncRequest(GROUP, member_id, generation_id, assignments or {}, **changes)
+        self.groups.sync(request, answers.append, self.now_ms)
+        return answers
+
+    def heartbeat(
+        self, member_id: str, generation_id: int, group_instance_id: str | None = None
+    ) -> ErrorCode:
+        """Send a Heartbeat."""
+        return self.groups.heartbeat(
+            GROUP, member_id, group_instance_id, generation_id, self.now_ms
+        )
+
+    def commit(self, offset: int = 7, **changes: Any) -> ErrorCode:
+        """Commit an offset for partition 0 of topic t; the one error code."""
+        wanted = OffsetToCommit("t", 0, offset)
+        (error_code,) = self.groups.commit(
+            CommitRequest(**({"group_id": GROUP, "offsets": (wanted,)} | changes)), self.now_ms
+        )
+        return error_code
+
+    def committed(self) -> int | None:
+        """The offset committed for partition 0 of topic t, or None."""
+        found = self.groups.committed(GROUP, "t", 0)
+        return None if found is None else found.offset
+
+    def advance(self, by_ms: int) -> None:
+        """Let time pass, firing what is due on the way at its own time."""
+        end_ms = self.now_ms + by_ms
+        while (due_ms := self.timers.next_due_ms()) is not None and due_ms <= end_ms:
+            self.now_ms = max(self.now_ms, due_ms)
+            self.timers.run_due(self.now_ms)
+        self.now_ms = end_ms
+
+    def describe(self) -> GroupDescription:
+        """The group, which must be there."""
+        group = self.groups.describe(GROUP)
+        assert group is not None
+        return group
+
+    @property
+    def state(self) -> GroupState:
+        """The group's state, Dead when there is no group."""
+        group = self.groups.describe(GROUP)
+        return GroupState.DEAD if group is None else group.state
+
+    def stable(self, *names: str, **changes: Any) -> list[str]:
+        """Make a stable group of members, as many as names (their client ids); their ids."""
+        member_ids: list[str] = []
+        for name in names:
+            latest = self.join(client_id=name, **changes)
+            again = [self.join(member_id, **changes) for member_id in member_ids]
+            results = [answer[0] for answer in (*again, latest)]
+            member_ids = [result.member_id for result in results]
+            generation_id = results[0].generation_id
+            assignments = {member_id: f"for {member_id}".encode() for member_id in member_ids}
+            leader_id = results[0].leader_id
+            self.sync(leader_id, generation_id, assignments)
+            for member_id in member_ids:
+                self.sync(member_id, generation_id)
+        assert self.state is GroupState.STABLE
+        return member_ids
+
+    @property
+    def generation_id(self) -> int:
+        """What a member that asks now is told, found without changing anything."""
+        return self.groups._groups[GROUP].generation_id
+
+    def stable_static_and_dynamic(self) -> tuple[str, str]:
+        """Make a stable group of a static leader (instance i) and a dynamic follower; their ids."""
+        (static_id,) = self.stable("a", group_instance_id="i")
+        newcomer = self.join(client_id="b")
+        self.join(static_id, group_instance_id="i")
+        other_id = newcomer[0].member_id
+        self.sync(static_id, 2, {other_id: b"for the other"})
+        self.sync(other_id, 2)
+        return static_id, other_id
