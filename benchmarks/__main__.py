@@ -66,7 +66,7 @@ def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rou
             {
                 "measurement": measurement.name,
                 "case": measurement.case,
-                "not_measured": str(error),
+                "not_measured": str(error).splitlines()[-1],
                 "met": False,
                 "command": reproduce,
             }

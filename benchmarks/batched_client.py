@@ -13,8 +13,8 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
+from benchmarks.cost_clock import CostClock
 from benchmarks.request_bytes import VALUE_BYTES
-from benchmarks.server_process import cpu_seconds, machine_busy_seconds
 
 TOPIC = "batched"
 PARTITION = 0
@@ -57,28 +57,22 @@ def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
         [{"value": value_of(number)} for number in range(first, min(first + HANDED, records + 1))]
         for first in range(1, records + 1, HANDED)
     ]
-    machine_s, client_s = machine_busy_seconds(), time.process_time()
-    server_s, started_s = cpu_seconds(server_pid), time.monotonic()
+    clock = CostClock(server_pid)
     queued = sum(
         producer.produce_batch(TOPIC, batch, partition=PARTITION, on_delivery=note_failure)
         for batch in batches
     )
-    queued_s = time.monotonic() - started_s
+    queued_s = clock.stop().wall_s
     left = producer.flush(FLUSH_SECONDS_MAX)
-    seconds = time.monotonic() - started_s
-    server_s = cpu_seconds(server_pid) - server_s
-    client_s = time.process_time() - client_s
-    other_s = machine_busy_seconds() - machine_s - server_s - client_s
+    cost = clock.stop()
     if left or failures or queued != records:
         raise SystemExit(f"{queued} queued, {left} left, {len(failures)} failed: {failures[:1]}")
     return {
-        "records_per_s": records / seconds,
-        "seconds": seconds,
+        "records_per_s": records / cost.wall_s,
+        "seconds": cost.wall_s,
         "queued_after_s": queued_s,
-        "server_us_per_record": server_s / records * 1e6,
-        "server_cpu_share": server_s / seconds,
-        "client_cpu_share": client_s / seconds,
-        "other_cpu_share": max(0.0, other_s) / seconds,
+        "server_us_per_record": cost.server_s / records * 1e6,
+        **cost.shares(),
     }
 
 
@@ -96,7 +90,7 @@ def consume(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
         }
     )
     consumer.assign([TopicPartition(TOPIC, PARTITION, 0)])
-    server_s, started_s = cpu_seconds(server_pid), time.monotonic()
+    clock, started_s = CostClock(server_pid), time.monotonic()
     first_s = 0.0
     expected = 0
     while expected <= records:
@@ -115,13 +109,13 @@ def consume(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
                 )
             expected += 1
     end_s = time.monotonic()
-    server_s = cpu_seconds(server_pid) - server_s
+    cost = clock.stop()
     consumer.close()
     return {
         "consumed_records": expected - 1,
         "consumed_records_per_s_after_first": records / (end_s - first_s),
-        "consume_seconds": end_s - started_s,
-        "consume_server_us_per_record": server_s / records * 1e6,
+        "consume_seconds": cost.wall_s,
+        "consume_server_us_per_record": cost.server_s / records * 1e6,
     }
 
 

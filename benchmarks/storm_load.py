@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from struct import Struct
 
 from benchmarks import request_bytes
+from benchmarks.cost_clock import CostClock
 from benchmarks.request_bytes import BlockingConnection
-from benchmarks.server_process import allow_open_files, cpu_seconds
+from benchmarks.server_process import allow_open_files
 from protocol import messages
 from protocol.api_keys import ApiKey
 
@@ -92,7 +93,7 @@ def storm(
         admin.create_topic(TOPIC)
     epoll = select.epoll()
     by_fd: dict[int, StormClient] = {}
-    server_s, started_s = cpu_seconds(server_pid), time.monotonic()
+    clock, started_s = CostClock(server_pid), time.monotonic()
     for _ in range(clients):
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         sock.setblocking(False)
@@ -111,15 +112,14 @@ def storm(
             if client.is_done or client.failure:
                 epoll.unregister(fd)
                 open_clients -= 1
-    seconds = time.monotonic() - started_s
-    server_s = cpu_seconds(server_pid) - server_s
+    cost = clock.stop()
     storm_clients = by_fd.values()
     return {
         "done": sum(client.is_done for client in storm_clients),
         "refused": sum(client.failure is not None for client in storm_clients),
         "kept_open": sum(client.is_done and _is_open(client.socket) for client in storm_clients),
-        "seconds": seconds,
-        "server_cpu_s": server_s,
+        "seconds": cost.wall_s,
+        "server_cpu_s": cost.server_s,
     }
 
 
