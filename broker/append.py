@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.batch_check import Refusal, check_batch
+from producer_state.partition_producers import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
@@ -39,13 +40,29 @@ def append_batch(
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
-        raise NotImplementedError
+        decision = partition.producers.check(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.last_offset_delta,
+        )
+        if not isinstance(decision, Append):
+            return _not_appended(partition, decision)
     batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
     log_append_time_ms = -1
     if topic.is_log_append_time:
         log_append_time_ms = max_timestamp = now_ms
         batch = records.stamp_log_append_time(batch, now_ms)
     log.append(batch, header.records_count, max_timestamp, partition.leader_epoch)
+    if header.producer_id >= 0:
+        partition.producers.apply(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.last_offset_delta,
+            base_offset,
+            max_timestamp,
+        )
     cluster.appended(topic, partition, len(batch), now_ms)
     return PartitionResult(
         partition.partition_index,
@@ -53,4 +70,19 @@ def append_batch(
         base_offset,
         log_append_time_ms,
         log.log_start_offset,
+    )
+
+
+def _not_appended(partition: "Partition", decision: Duplicate | Refused) -> PartitionResult:
+    log_start_offset = partition.log.log_start_offset
+    if isinstance(decision, Refused):
+        return PartitionResult(
+            partition.partition_index, decision.error_code, log_start_offset=log_start_offset
+        )
+    return PartitionResult(
+        partition.partition_index,
+        decision.error_code,
+        decision.base_offset,
+        decision.timestamp,
+        log_start_offset,
     )

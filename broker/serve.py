@@ -73,7 +73,7 @@ async def serve(options: ServeOptions) -> None:
 
 async def start_server(options: ServeOptions) -> Server:
     """A cluster with all its listeners bound and its timers running."""
-    cluster_id = base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+    cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, options.broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     server = Server(cluster, SystemClock())
     listen_at = Address(options.host, options.port)
@@ -92,7 +92,12 @@ async def start_server(options: ServeOptions) -> Server:
     return server
 
 
-def advertised_address(listeners: tuple[str, ...]) -> Address | None:
+def new_cluster_id() -> str:
+    """A random id in Kafka's form: 16 bytes as base64 without padding."""
+    return base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
+
+
+def advertised_address(listeners: tuple[str, ...] | None) -> Address | None:
     """Host and port of the first of `advertised.listeners`, or None when there is none.
 
     Raises:

@@ -35,11 +35,11 @@ class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
     __slots__ = (
-        "_broker_id",
         "_is_paused",
         "_server",
         "_transport",
         "_unsent",
+        "broker_id",
         "connection",
         "last_active_ms",
         "peer",
@@ -47,7 +47,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def __init__(self, server: "Server", broker_id: int) -> None:
         self._server = server
-        self._broker_id = broker_id
+        self.broker_id = broker_id
         self._transport: Any = None
         self._is_paused = False
         self._unsent: list[bytes] | None = None
@@ -69,7 +69,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         self.connection = Connection(
             server.dispatcher,
-            broker_id=self._broker_id,
+            broker_id=self.broker_id,
             connection_id=next(server.connection_ids),
             client_host=host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
@@ -149,7 +149,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def _close(self, reason: str) -> None:
         if not self._transport.is_closing():
-            log.info("connection closed", peer=self.peer, broker=self._broker_id, reason=reason)
+            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
             self._transport.close()
 
 
@@ -216,7 +216,7 @@ class Server:
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
-        config = self.cluster.config
+        config = self.cluster.config.for_broker(protocol.broker_id)
         from_host = self._connections_by_host.get(host, 0)
         if len(self._protocols) >= config["max.connections"]:
             return f"max.connections ({config['max.connections']}) reached"

@@ -1,0 +1,55 @@
+"""InitProducerId: v0-6.
+
+Behaviour:
+    Without a transactional id every call gives a new producer id with epoch 0, whatever id and
+    epoch the request carries (some clients send their old ones, or zeros); as Kafka. Ids come in
+    blocks of 1000 per broker. From v3 on, an id without an epoch or the reverse gets
+    INVALID_REQUEST.
+
+Gaps:
+    A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one INVALID_REQUEST:
+    there are no transactions yet.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+NO_PRODUCER_ID = -1
+NO_PRODUCER_EPOCH = -1
+
+
+@handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
+def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleInitProducerIdRequest`."""
+    error_code = _check(context, request)
+    is_granted = error_code == ErrorCode.NONE
+    return messages.InitProducerIdResponse(
+        version=context.api_version,
+        throttle_time_ms=0,
+        error_code=error_code,
+        producer_id=(
+            cluster.producer_ids.next_id(context.broker_id) if is_granted else NO_PRODUCER_ID
+        ),
+        producer_epoch=0 if is_granted else NO_PRODUCER_EPOCH,
+    )
+
+
+def _check(context: RequestContext, request: Any) -> ErrorCode:
+    if request.transactional_id == "":
+        return ErrorCode.INVALID_REQUEST
+    if request.transactional_id is not None:
+        return ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    if context.api_version >= 3:
+        has_id = request.producer_id != NO_PRODUCER_ID
+        has_epoch = request.producer_epoch != NO_PRODUCER_EPOCH
+        if has_id != has_epoch:
+            return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE

@@ -1,0 +1,22 @@
+"""Hands out producer ids: blocks per broker, so that two brokers never give the same."""
+
+BLOCK_SIZE = 1000
+"""Ids of one block, as in Kafka's `ProducerIdsBlock`."""
+
+
+class ProducerIdAllocator:
+    """The cluster's source of producer ids; ids are never given twice."""
+
+    def __init__(self) -> None:
+        self._next_block_start = 0
+        # Broker id to (next id, end of its block).
+        self._blocks: dict[int, tuple[int, int]] = {}
+
+    def next_id(self, broker_id: int) -> int:
+        """An id that nobody had before, from the block of this broker."""
+        next_id, end = self._blocks.get(broker_id, (0, 0))
+        if next_id == end:
+            next_id = self._next_block_start
+            end = self._next_block_start = next_id + BLOCK_SIZE
+        self._blocks[broker_id] = (next_id + 1, end)
+        return next_id
