@@ -1,0 +1,116 @@
+"""CreateTopics: v2-7.
+
+Behaviour:
+    Each topic is answered by itself, in request order. A name twice in a request gets one
+    INVALID_REQUEST. Then, in this order: the name (INVALID_TOPIC_EXCEPTION, also for one that
+    differs from an existing topic's only in `.` and `_`), TOPIC_ALREADY_EXISTS, INVALID_CONFIG,
+    and the placement. The client gives either counts (-1 is the broker's default;
+    INVALID_REPLICATION_FACTOR, INVALID_PARTITIONS) or the brokers of every partition
+    (INVALID_REPLICA_ASSIGNMENT); both together are INVALID_REQUEST.
+    More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
+    Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
+    the topic's id. The topic is there when the answer is; timeout_ms counts for nothing.
+
+Gaps:
+    With validate_only the topic id is zero; Kafka makes one up.
+    Internal topics can't be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
+    There are no create-topic policies.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from broker.config.alteration import Refusal
+from broker.config.description import describe_topic
+from broker.config.topic_config import TopicConfig
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Result = messages.CreateTopicsResponse.CreatableTopicResult
+_NO_TOPIC_ID = UUID(int=0)
+
+
+@handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
+def handle_create_topics(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
+    counts = Counter(topic.name for topic in request.topics)
+    topics = {topic.name: _from_wire(topic) for topic in request.topics}
+    duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))
+    results = []
+    for name, topic in topics.items():
+        outcome = duplicate if counts[name] > 1 else too_large or check_new_topic(cluster, topic)
+        if isinstance(outcome, Refusal):
+            results.append(_refused(context, name, outcome))
+        else:
+            results.append(_create(context, outcome, cluster, is_trial=request.validate_only))
+    return messages.CreateTopicsResponse(
+        version=context.api_version, throttle_time_ms=0, topics=results
+    )
+
+
+def _from_wire(topic: Any) -> NewTopic:
+    return NewTopic(
+        name=topic.name,
+        partition_count=topic.num_partitions,
+        replication_factor=topic.replication_factor,
+        assignments=tuple(
+            (each.partition_index, tuple(each.broker_ids)) for each in topic.assignments
+        ),
+        overrides={config.name: config.value for config in topic.configs},
+    )
+
+
+def _create(context: RequestContext, plan: TopicPlan, cluster: "Cluster", *, is_trial: bool) -> Any:
+    if is_trial:
+        topic_id, config = _NO_TOPIC_ID, TopicConfig(cluster.shared_config, plan.overrides)
+    else:
+        topic = cluster.create_topic(plan.name, plan.assignments, plan.overrides)
+        topic_id, config = topic.topic_id, topic.config
+    version = context.api_version
+    return _Result(
+        version=version,
+        name=plan.name,
+        topic_id=topic_id,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        num_partitions=len(plan.assignments),
+        replication_factor=len(plan.assignments[0]),
+        configs=_describe_config(version, cluster, config) if version >= 5 else [],
+    )
+
+
+def _describe_config(version: int, cluster: "Cluster", config: TopicConfig) -> list[Any]:
+    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
+    return [
+        _Result.CreatableTopicConfigs(
+            version=version,
+            name=entry.key.name,
+            value=entry.text,
+            read_only=entry.is_read_only,
+            config_source=entry.source,
+            is_sensitive=entry.key.is_sensitive,
+        )
+        for entry in describe_topic(cluster.config, only_broker_id, config)
+    ]
+
+
+def _refused(context: RequestContext, name: str, refusal: Refusal) -> Any:
+    return _Result(
+        version=context.api_version,
+        name=name,
+        topic_id=_NO_TOPIC_ID,
+        error_code=refusal.error_code,
+        error_message=refusal.error_message,
+        num_partitions=-1,
+        replication_factor=-1,
+        configs=[],
+    )

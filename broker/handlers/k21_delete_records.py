@@ -1,0 +1,61 @@
+"""DeleteRecords: v0-2.
+
+Behaviour:
+    Moves the log start offset of each partition up to the offset given, -1 being the high
+    watermark, and answers where the log starts now. Only the leader does it
+    (NOT_LEADER_OR_FOLLOWER), only for topics whose cleanup.policy deletes (POLICY_VIOLATION), and
+    not beyond the high watermark (OFFSET_OUT_OF_RANGE). An offset already gone changes nothing.
+    A batch that holds the offset is kept whole; clients skip what is before it.
+    Followers share the log, so there is nothing to wait for: timeout_ms counts for nothing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
+_PartitionResult = _TopicResult.DeleteRecordsPartitionResult
+
+
+@handles(ApiKey.DELETE_RECORDS, versions=(0, 2))
+def handle_delete_records(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
+    version = context.api_version
+    topics = []
+    for topic in request.topics:
+        results = []
+        for part in topic.partitions:
+            error_code, low_watermark = _delete(
+                context, topic.name, part.partition_index, part.offset, cluster
+            )
+            results.append(
+                _PartitionResult(
+                    version=version,
+                    partition_index=part.partition_index,
+                    low_watermark=low_watermark,
+                    error_code=error_code,
+                )
+            )
+        topics.append(_TopicResult(version=version, name=topic.name, partitions=results))
+    return messages.DeleteRecordsResponse(version=version, throttle_time_ms=0, topics=topics)
+
+
+def _delete(
+    context: RequestContext, topic_name: str, partition_index: int, offset: int, cluster: "Cluster"
+) -> tuple[ErrorCode, int]:
+    topic = cluster.topics.get(topic_name)
+    partition = None if topic is None else topic.partition(partition_index)
+    if topic is None or partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, INVALID_LOW_WATERMARK
+    error_code, start_offset = check_record_deletion(topic, partition, context.broker_id, offset)
+    if error_code is ErrorCode.NONE:
+        cluster.delete_records_before(partition, start_offset, context.now_ms)
+    return error_code, start_offset

@@ -1,0 +1,64 @@
+"""OffsetForLeaderEpoch: v2-4.
+
+Behaviour:
+    The largest leader epoch up to the one asked for that the log knows, and where it ended; the
+    current one ends at the log's end, an epoch in the future gives -1 and -1. Leader and current
+    epoch are checked as for Fetch. Consumers and "debug" readers get the same answer, since what
+    was appended is committed.
+
+Gaps:
+    A replica id of a broker isn't authorized in any way.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.leadership import leader_epoch_error
+from broker.registry import handles
+from broker.topic_admin.epoch_end import UNDEFINED, epoch_end_offset
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
+_PartitionResult = _TopicResult.EpochEndOffset
+
+
+@handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=(2, 4))
+def handle_offset_for_leader_epoch(
+    context: RequestContext, request: Any, cluster: "Cluster"
+) -> Any:
+    """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
+    version = context.api_version
+    topics = []
+    for topic in request.topics:
+        results = []
+        for part in topic.partitions:
+            error_code, (leader_epoch, end_offset) = _look_up(context, topic.topic, part, cluster)
+            results.append(
+                _PartitionResult(
+                    version=version,
+                    error_code=error_code,
+                    partition=part.partition,
+                    leader_epoch=leader_epoch,
+                    end_offset=end_offset,
+                )
+            )
+        topics.append(_TopicResult(version=version, topic=topic.topic, partitions=results))
+    return messages.OffsetForLeaderEpochResponse(version=version, throttle_time_ms=0, topics=topics)
+
+
+def _look_up(
+    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+) -> tuple[ErrorCode, tuple[int, int]]:
+    topic = cluster.topics.get(topic_name)
+    partition = None if topic is None else topic.partition(request.partition)
+    if partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNDEFINED
+    error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
+    if error_code != ErrorCode.NONE:
+        return error_code, UNDEFINED
+    return ErrorCode.NONE, epoch_end_offset(partition, request.leader_epoch)

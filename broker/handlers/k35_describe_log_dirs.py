@@ -1,0 +1,79 @@
+"""DescribeLogDirs: v1-5.
+
+Behaviour:
+    One directory per broker, named after it, with every partition of which the broker is a replica;
+    a null list of topics asks for all, and what the broker doesn't have is left out. A partition's
+    size is that of its batches; nothing lags and nothing is being moved between directories.
+
+Gaps:
+    There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
+    usable_bytes what is left of it, both of all brokers together.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topics import Partition
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
+_Topic = _Result.DescribeLogDirsTopic
+_Partition = _Topic.DescribeLogDirsPartition
+
+
+@handles(ApiKey.DESCRIBE_LOG_DIRS, versions=(1, 5))
+def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `ReplicaManager.describeLogDirs`."""
+    version = context.api_version
+    topics = []
+    for name, partitions in _stored(cluster, context.broker_id, request.topics).items():
+        described = [
+            _Partition(
+                version=version,
+                partition_index=partition.partition_index,
+                partition_size=partition.log.size_bytes,
+                offset_lag=0,
+                is_future_key=False,
+            )
+            for partition in partitions
+        ]
+        topics.append(_Topic(version=version, name=name, partitions=described))
+    total_bytes = cluster.shared_config["log.memory.max.bytes"]
+    result = _Result(
+        version=version,
+        error_code=ErrorCode.NONE,
+        log_dir=f"/mock-kafka/broker-{context.broker_id}",
+        topics=topics,
+        total_bytes=total_bytes,
+        usable_bytes=max(0, total_bytes - cluster.log_bytes),
+        is_cordoned=False,
+    )
+    return messages.DescribeLogDirsResponse(
+        version=version, throttle_time_ms=0, error_code=ErrorCode.NONE, results=[result]
+    )
+
+
+def _stored(cluster: "Cluster", broker_id: int, asked: Any) -> dict[str, list[Partition]]:
+    """The broker's partitions by topic, of those asked for; topics without any are left out."""
+    wanted: dict[str, set[int]] = {}
+    for each in asked or ():
+        wanted.setdefault(each.topic, set()).update(each.partitions)
+    stored = {}
+    for topic in cluster.topics.all():
+        if asked is not None and topic.name not in wanted:
+            continue
+        partitions = [
+            partition
+            for partition in topic.partitions
+            if broker_id in partition.replicas
+            and (asked is None or partition.partition_index in wanted[topic.name])
+        ]
+        if partitions:
+            stored[topic.name] = partitions
+    return stored

@@ -1,0 +1,87 @@
+"""ElectLeaders: v0-2.
+
+Behaviour:
+    Preferred elections (type 0, and all of v0) give a partition back to its first replica, or one
+    without a leader to any replica in sync; PREFERRED_LEADER_NOT_AVAILABLE where that can't be.
+    Unclean elections (type 1) find any replica that is up for a partition without a leader;
+    ELIGIBLE_LEADERS_NOT_AVAILABLE where none is. ELECTION_NOT_NEEDED where the leader is right
+    already. Any other type gets INVALID_REQUEST for everything.
+    A null list asks for all partitions of all topics; then partitions that need no election are
+    left out of the answer.
+
+Gaps:
+    An unclean election loses no records: all replicas share one log.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.config.alteration import Refusal
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.election import ElectionType, elect_leader
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
+_PartitionResult = _TopicResult.PartitionResult
+
+
+@handles(ApiKey.ELECT_LEADERS, versions=(0, 2))
+def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `ReplicationControlManager.electLeaders`."""
+    version = context.api_version
+    election_type = _election_type(version, request)
+    topics = []
+    for topic_name, partition_indexes in _asked(request, cluster):
+        results = []
+        for partition_index in partition_indexes:
+            if isinstance(election_type, Refusal):
+                refusal: Refusal | None = election_type
+            else:
+                refusal = elect_leader(
+                    cluster, topic_name, partition_index, election_type, context.now_ms
+                )
+            if request.topic_partitions is None and _is_needless(refusal):
+                continue
+            results.append(_result(version, partition_index, refusal))
+        topics.append(_TopicResult(version=version, topic=topic_name, partition_result=results))
+    failed = isinstance(election_type, Refusal)
+    return messages.ElectLeadersResponse(
+        version=version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.INVALID_REQUEST if failed else ErrorCode.NONE,
+        replica_election_results=topics if not failed or request.topic_partitions else [],
+    )
+
+
+def _election_type(version: int, request: Any) -> ElectionType | Refusal:
+    if version == 0:
+        return ElectionType.PREFERRED
+    try:
+        return ElectionType(request.election_type)
+    except ValueError:
+        message = f"Unknown election type {request.election_type}"
+        return Refusal(ErrorCode.INVALID_REQUEST, message)
+
+
+def _asked(request: Any, cluster: "Cluster") -> list[tuple[str, list[int]]]:
+    if request.topic_partitions is None:
+        return [(t.name, list(range(len(t.partitions)))) for t in cluster.topics.all()]
+    return [(each.topic, each.partitions) for each in request.topic_partitions]
+
+
+def _is_needless(refusal: Refusal | None) -> bool:
+    return refusal is not None and refusal.error_code is ErrorCode.ELECTION_NOT_NEEDED
+
+
+def _result(version: int, partition_index: int, refusal: Refusal | None) -> Any:
+    return _PartitionResult(
+        version=version,
+        partition_id=partition_index,
+        error_code=refusal.error_code if refusal else ErrorCode.NONE,
+        error_message=refusal.error_message if refusal else None,
+    )

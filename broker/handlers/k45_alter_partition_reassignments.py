@@ -1,0 +1,77 @@
+"""AlterPartitionReassignments: v0-1.
+
+Behaviour:
+    Moves partitions to other brokers, one by one in request order. Replicas share one log, so a
+    move is over at once, unless a broker it goes to is down: then it waits, visible through
+    ListPartitionReassignments, until that broker is up, another move replaces it, or null replicas
+    cancel it (NO_REASSIGNMENT_IN_PROGRESS when there is none).
+    Unknown brokers, a broker twice and empty lists get INVALID_REPLICA_ASSIGNMENT; with v1's
+    allow_replication_factor_change=false another number of replicas gets
+    INVALID_REPLICATION_FACTOR. timeout_ms counts for nothing.
+
+Gaps:
+    Giving up a cancelled move never needs Kafka's unclean election, but where Kafka would need one
+    and may not, it is refused here too.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.config.alteration import Refusal
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.reassignment import cancel_reassignment, start_reassignment
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
+_PartitionResult = _TopicResult.ReassignablePartitionResponse
+
+
+@handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=(0, 1))
+def handle_alter_partition_reassignments(
+    context: RequestContext, request: Any, cluster: "Cluster"
+) -> Any:
+    """Kafka's `ReplicationControlManager.alterPartitionReassignments`."""
+    version = context.api_version
+    may_change = version == 0 or request.allow_replication_factor_change
+    topics = []
+    for topic in request.topics:
+        results = []
+        for part in topic.partitions:
+            refusal = _alter(context, topic.name, part, cluster, may_change=may_change)
+            results.append(
+                _PartitionResult(
+                    version=version,
+                    partition_index=part.partition_index,
+                    error_code=refusal.error_code if refusal else ErrorCode.NONE,
+                    error_message=refusal.error_message if refusal else None,
+                )
+            )
+        topics.append(_TopicResult(version=version, name=topic.name, partitions=results))
+    return messages.AlterPartitionReassignmentsResponse(
+        version=version,
+        throttle_time_ms=0,
+        allow_replication_factor_change=may_change,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        responses=topics,
+    )
+
+
+def _alter(
+    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster", *, may_change: bool
+) -> Refusal | None:
+    if request.replicas is None:
+        return cancel_reassignment(cluster, topic_name, request.partition_index, context.now_ms)
+    return start_reassignment(
+        cluster,
+        topic_name,
+        request.partition_index,
+        request.replicas,
+        context.now_ms,
+        may_change_replication_factor=may_change,
+    )

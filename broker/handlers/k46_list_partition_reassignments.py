@@ -1,0 +1,65 @@
+"""ListPartitionReassignments: v0.
+
+Behaviour:
+    The partitions whose reassignment waits for a broker that is down, with all their replicas and
+    which of them come and go. A null list asks for all; what is asked for and isn't being
+    reassigned, or isn't there, is left out.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.reassignment import is_reassigning
+from broker.topics import Partition
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
+_Partition = _Topic.OngoingPartitionReassignment
+
+
+@handles(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=(0, 0))
+def handle_list_partition_reassignments(
+    context: RequestContext, request: Any, cluster: "Cluster"
+) -> Any:
+    """Kafka's `ReplicationControlManager.listPartitionReassignments`."""
+    version = context.api_version
+    topics = []
+    for name, partitions in _asked(request, cluster):
+        ongoing = [_describe(version, part) for part in partitions if is_reassigning(part)]
+        if ongoing:
+            topics.append(_Topic(version=version, name=name, partitions=ongoing))
+    return messages.ListPartitionReassignmentsResponse(
+        version=version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        topics=topics,
+    )
+
+
+def _asked(request: Any, cluster: "Cluster") -> list[tuple[str, list[Partition]]]:
+    if request.topics is None:
+        return [(topic.name, topic.partitions) for topic in cluster.topics.all()]
+    asked = []
+    for each in request.topics:
+        topic = cluster.topics.get(each.name)
+        if topic is not None:
+            found = [topic.partition(index) for index in each.partition_indexes]
+            asked.append((each.name, [part for part in found if part is not None]))
+    return asked
+
+
+def _describe(version: int, partition: Partition) -> Any:
+    return _Partition(
+        version=version,
+        partition_index=partition.partition_index,
+        replicas=list(partition.replicas),
+        adding_replicas=list(partition.adding_replicas),
+        removing_replicas=list(partition.removing_replicas),
+    )

@@ -1,0 +1,79 @@
+"""DescribeCluster: v0-2.
+
+Behaviour:
+    The cluster's id, its controller and the brokers that are up; from v2 on request also those that
+    are down, marked as fenced. Every listener is a broker's: asking for the endpoints of the
+    controllers (v1) gets MISMATCHED_ENDPOINT_TYPE, any other type UNSUPPORTED_ENDPOINT_TYPE.
+    Authorized operations, if asked for, are all there are: nothing is forbidden.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.config.alteration import Refusal
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+BROKER_ENDPOINTS = 1
+CONTROLLER_ENDPOINTS = 2
+ENDPOINT_TYPE_VERSION_MIN = 1
+FENCED_BROKERS_VERSION_MIN = 2
+
+
+@handles(ApiKey.DESCRIBE_CLUSTER, versions=(0, 2))
+def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `AuthHelper.computeDescribeClusterResponse`."""
+    version = context.api_version
+    if version >= ENDPOINT_TYPE_VERSION_MIN:
+        refusal = _check_endpoint_type(request.endpoint_type)
+        if refusal is not None:
+            return messages.DescribeClusterResponse(
+                version=version,
+                error_code=refusal.error_code,
+                error_message=refusal.error_message,
+                cluster_id="",
+                brokers=[],
+            )
+    includes_fenced = version >= FENCED_BROKERS_VERSION_MIN and request.include_fenced_brokers
+    asks_operations = request.include_cluster_authorized_operations
+    return messages.DescribeClusterResponse(
+        version=version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        endpoint_type=BROKER_ENDPOINTS,
+        cluster_id=cluster.cluster_id,
+        controller_id=cluster.controller_id,
+        brokers=[
+            messages.DescribeClusterResponse.DescribeClusterBroker(
+                version=version,
+                broker_id=broker.node_id,
+                host=broker.host,
+                port=broker.port,
+                rack=broker.rack,
+                is_fenced=not broker.is_alive,
+            )
+            for broker in cluster.brokers.values()
+            if broker.is_alive or includes_fenced
+        ],
+        cluster_authorized_operations=CLUSTER_OPERATIONS if asks_operations else NOT_REQUESTED,
+    )
+
+
+def _check_endpoint_type(endpoint_type: int) -> Refusal | None:
+    if endpoint_type == BROKER_ENDPOINTS:
+        return None
+    if endpoint_type == CONTROLLER_ENDPOINTS:
+        return Refusal(
+            ErrorCode.MISMATCHED_ENDPOINT_TYPE,
+            "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of "
+            "type CONTROLLER",
+        )
+    message = f"Unsupported endpoint type {endpoint_type}"
+    return Refusal(ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, message)

@@ -1,0 +1,114 @@
+"""DescribeTopicPartitions: v0.
+
+Behaviour:
+    Topics by name, sorted, each once; an empty list asks for all. At most
+    response_partition_limit partitions are told, and never more than 2000; then next_cursor says
+    where the next request should begin. A cursor has to name a topic of the list, if there is one,
+    and a partition from 0 on; else every topic asked for gets INVALID_REQUEST.
+    A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION, a name no topic can have
+    INVALID_TOPIC_EXCEPTION. A partition without a leader says leader -1 and no error.
+    Authorized operations are all there are: nothing is forbidden.
+
+Gaps:
+    Lists of eligible leader replicas are empty: replicas that are up are always in sync.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topic_admin.authorized_operations import NOT_REQUESTED, TOPIC_OPERATIONS
+from broker.topic_admin.deletion import NO_TOPIC_ID
+from broker.topic_admin.pages import Cursor, PageEntry, names_from, read_page
+from broker.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Response = messages.DescribeTopicPartitionsResponse
+_TopicAnswer = _Response.DescribeTopicPartitionsResponseTopic
+_PartitionAnswer = _TopicAnswer.DescribeTopicPartitionsResponsePartition
+
+
+@handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=(0, 0))
+def handle_describe_topic_partitions(
+    context: RequestContext, request: Any, cluster: "Cluster"
+) -> Any:
+    """Kafka's `DescribeTopicPartitionsRequestHandler`."""
+    version = context.api_version
+    asked = [topic.name for topic in request.topics]
+    cursor = None
+    if request.cursor is not None:
+        cursor = Cursor(request.cursor.topic_name, request.cursor.partition_index)
+    if cursor is not None and _is_misplaced(cursor, asked):
+        refused = [_refused(version, name, ErrorCode.INVALID_REQUEST) for name in asked]
+        return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
+    all_names = asked or [topic.name for topic in cluster.topics.all()]
+    entries, next_cursor = read_page(
+        cluster, names_from(all_names, cursor), cursor, request.response_partition_limit
+    )
+    return _Response(
+        version=version,
+        throttle_time_ms=0,
+        topics=[_describe(cluster, version, entry) for entry in entries],
+        next_cursor=None if next_cursor is None else _cursor_to_wire(version, next_cursor),
+    )
+
+
+def _cursor_to_wire(version: int, cursor: Cursor) -> Any:
+    return _Response.Cursor(
+        version=version, topic_name=cursor.topic_name, partition_index=cursor.partition_index
+    )
+
+
+def _is_misplaced(cursor: Cursor, asked: list[str]) -> bool:
+    return cursor.partition_index < 0 or (bool(asked) and cursor.topic_name not in asked)
+
+
+def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
+    if entry.topic is None:
+        is_legal = topic_name_problem(entry.name) is None
+        return _refused(
+            version,
+            entry.name,
+            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION,
+        )
+    return _TopicAnswer(
+        version=version,
+        error_code=ErrorCode.NONE,
+        name=entry.name,
+        topic_id=entry.topic.topic_id,
+        is_internal=False,
+        partitions=[_describe_partition(cluster, version, part) for part in entry.partitions],
+        topic_authorized_operations=TOPIC_OPERATIONS,
+    )
+
+
+def _describe_partition(cluster: "Cluster", version: int, partition: Partition) -> Any:
+    return _PartitionAnswer(
+        version=version,
+        error_code=ErrorCode.NONE,
+        partition_index=partition.partition_index,
+        leader_id=partition.leader_id,
+        leader_epoch=partition.leader_epoch,
+        replica_nodes=list(partition.replicas),
+        isr_nodes=list(partition.isr),
+        eligible_leader_replicas=[],
+        last_known_elr=[],
+        offline_replicas=[n for n in partition.replicas if not cluster.brokers[n].is_alive],
+    )
+
+
+def _refused(version: int, name: str, error_code: ErrorCode) -> Any:
+    return _TopicAnswer(
+        version=version,
+        error_code=error_code,
+        name=name,
+        topic_id=NO_TOPIC_ID,
+        is_internal=name in INTERNAL_TOPICS,
+        partitions=[],
+        topic_authorized_operations=NOT_REQUESTED,
+    )

@@ -1,0 +1,170 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster, stop_broker
+
+VERSIONS = range(2, 8)
+_Topic = messages.CreateTopicsRequest.CreatableTopic
+
+
+def topic(name: str, partitions: int = -1, replicas: int = -1, **rest: Any) -> Any:
+    return _Topic(
+        name=name,
+        num_partitions=partitions,
+        replication_factor=replicas,
+        assignments=[
+            _Topic.CreatableReplicaAssignment(partition_index=index, broker_ids=broker_ids)
+            for index, broker_ids in rest.get("assignments", ())
+        ],
+        configs=[
+            _Topic.CreatableTopicConfig(name=key, value=value)
+            for key, value in rest.get("configs", ())
+        ],
+    )
+
+
+def create(
+    cluster: Cluster, *topics: Any, version: int = 7, validate_only: bool = False, **rest: int
+) -> list[Any]:
+    request = messages.CreateTopicsRequest(
+        version=version, topics=list(topics), timeout_ms=1000, validate_only=validate_only
+    )
+    answers: list[Any] = call(cluster, request, version, **rest).topics
+    return answers
+
+
+def only(answers: list[Any]) -> Any:
+    (answer,) = answers
+    return answer
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_creates_a_topic_and_tells_what_it_can(version: int) -> None:
+    cluster = make_cluster()
+    answer = only(create(cluster, topic("a", 4, 2), version=version))
+
+    created = cluster.topics.get("a")
+    assert created is not None
+    assert [len(part.replicas) for part in created.partitions] == [2, 2, 2, 2]
+    assert (answer.name, answer.error_code, answer.error_message) == ("a", ErrorCode.NONE, None)
+    if version >= 5:
+        assert (answer.num_partitions, answer.replication_factor) == (4, 2)
+    assert len(answer.configs or ()) == (len(created.config) if version >= 5 else 0)
+    assert answer.topic_id == (created.topic_id if version >= 7 else None)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_refuses_a_topic_that_exists(version: int) -> None:
+    cluster = make_cluster()
+    create(cluster, topic("a"))
+
+    answer = only(create(cluster, topic("a"), version=version))
+
+    assert answer.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert answer.error_message == "Topic 'a' already exists."
+    if version >= 5:
+        assert (answer.num_partitions, answer.replication_factor, answer.configs) == (-1, -1, [])
+
+
+def test_counts_of_minus_one_are_the_brokers_defaults() -> None:
+    cluster = make_cluster(**{"num.partitions": "5", "default.replication.factor": "3"})
+
+    answer = only(create(cluster, topic("a")))
+
+    assert (answer.num_partitions, answer.replication_factor) == (5, 3)
+
+
+def test_any_broker_takes_the_request() -> None:
+    cluster = make_cluster()
+
+    for broker_id in cluster.brokers:
+        answer = only(create(cluster, topic(f"by-{broker_id}"), broker_id=broker_id))
+        assert answer.error_code == ErrorCode.NONE
+
+
+def test_validate_only_answers_as_if_and_creates_nothing() -> None:
+    cluster = make_cluster()
+
+    good, bad = create(cluster, topic("a", 2, 3), topic("b", 0), validate_only=True)
+
+    assert (good.error_code, good.num_partitions, good.replication_factor) == (0, 2, 3)
+    assert good.topic_id is None
+    assert bad.error_code == ErrorCode.INVALID_PARTITIONS
+    assert len(cluster.topics) == 0
+    # Nor does it take a turn in the round robin of leaders.
+    create(cluster, topic("c", 1, 1))
+    assert [part.leader_id for each in cluster.topics.all() for part in each.partitions] == [1]
+
+
+def test_topics_are_answered_one_by_one_in_request_order() -> None:
+    cluster = make_cluster()
+
+    answers = create(cluster, topic("c"), topic("bad name"), topic("a"))
+
+    assert [answer.name for answer in answers] == ["c", "bad name", "a"]
+    assert [answer.error_code for answer in answers] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION, 0]
+
+
+def test_a_name_given_twice_is_refused_once_and_the_others_are_created() -> None:
+    cluster = make_cluster()
+
+    twice, other = create(cluster, topic("a"), topic("b"), topic("a", 3))
+
+    assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
+    assert twice.error_message == "Duplicate topic name."
+    assert other.error_code == ErrorCode.NONE
+    assert [each.name for each in cluster.topics.all()] == ["b"]
+
+
+def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> None:
+    cluster = make_cluster()
+
+    answers = create(cluster, topic("a", 10_000, 1), topic("b", 1, 1))
+
+    assert {answer.error_code for answer in answers} == {ErrorCode.POLICY_VIOLATION}
+    assert len(cluster.topics) == 0
+
+
+def test_a_topics_own_configuration_is_kept_and_told_with_its_source() -> None:
+    cluster = make_cluster(**{"log.retention.ms": "77"})
+
+    answer = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
+
+    told = {entry.name: (entry.value, entry.config_source) for entry in answer.configs}
+    assert told["cleanup.policy"] == ("compact", 1)
+    assert told["retention.ms"] == ("77", 4)
+    assert told["max.message.bytes"][1] == 5
+    created = cluster.topics.get("a")
+    assert created is not None
+    assert dict(created.config.overrides) == {"cleanup.policy": "compact"}
+
+
+def test_the_brokers_of_each_partition_can_be_chosen() -> None:
+    cluster = make_cluster()
+
+    answer = only(create(cluster, topic("a", assignments=[(1, [3, 1]), (0, [2, 3])])))
+
+    created = cluster.topics.get("a")
+    assert created is not None
+    assert [part.replicas for part in created.partitions] == [(2, 3), (3, 1)]
+    assert [part.leader_id for part in created.partitions] == [2, 3]
+    assert (answer.num_partitions, answer.replication_factor) == (2, 2)
+
+
+def test_replicas_beyond_the_brokers_that_are_up_go_on_those_that_are_down() -> None:
+    cluster = make_cluster()
+    stop_broker(cluster, 2)
+
+    answer = only(create(cluster, topic("a", 2, 3)))
+
+    assert answer.error_code == ErrorCode.NONE
+    created = cluster.topics.get("a")
+    assert created is not None
+    for partition in created.partitions:
+        assert sorted(partition.replicas) == [1, 2, 3]
+        assert sorted(partition.isr) == [1, 3]
+        assert partition.leader_id in {1, 3}

@@ -1,0 +1,97 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster
+
+VERSIONS = range(4)
+_Topic = messages.CreatePartitionsRequest.CreatePartitionsTopic
+
+
+def growth(name: str, count: int, assignments: list[list[int]] | None = None) -> Any:
+    wanted = None
+    if assignments is not None:
+        wanted = [_Topic.CreatePartitionsAssignment(broker_ids=each) for each in assignments]
+    return _Topic(name=name, count=count, assignments=wanted)
+
+
+def grow(
+    cluster: Cluster, *topics: Any, version: int = 3, validate_only: bool = False
+) -> list[Any]:
+    request = messages.CreatePartitionsRequest(
+        version=version, topics=list(topics), timeout_ms=1000, validate_only=validate_only
+    )
+    results: list[Any] = call(cluster, request, version).results
+    return results
+
+
+def cluster_with(*names: str) -> Cluster:
+    cluster = make_cluster()
+    for name in names:
+        cluster.create_topic(name, [(1, 2)], {})
+    return cluster
+
+
+def partition_counts(cluster: Cluster) -> dict[str, int]:
+    return {topic.name: len(topic.partitions) for topic in cluster.topics.all()}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_adds_partitions(version: int) -> None:
+    cluster = cluster_with("a", "b")
+
+    placed, chosen = grow(cluster, growth("a", 3), growth("b", 2, [[3, 1]]), version=version)
+
+    assert (placed.error_code, placed.error_message) == (ErrorCode.NONE, None)
+    assert (chosen.error_code, chosen.error_message) == (ErrorCode.NONE, None)
+    assert partition_counts(cluster) == {"a": 3, "b": 2}
+    topic = cluster.topics.get("b")
+    assert topic is not None
+    assert [part.replicas for part in topic.partitions] == [(1, 2), (3, 1)]
+    assert topic.partitions[1].partition_index == 1
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_says_why_not(version: int) -> None:
+    (result,) = grow(cluster_with("a"), growth("a", 1), version=version)
+
+    assert result.error_code == ErrorCode.INVALID_PARTITIONS
+    assert result.error_message == "Topic already has 1 partition(s)."
+
+
+def test_topics_are_answered_one_by_one_in_request_order() -> None:
+    cluster = cluster_with("a", "b")
+
+    results = grow(cluster, growth("missing", 2), growth("b", 2), growth("a", 0))
+
+    assert [(result.name, result.error_code) for result in results] == [
+        ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("b", ErrorCode.NONE),
+        ("a", ErrorCode.INVALID_PARTITIONS),
+    ]
+    assert results[0].error_message is None
+    assert partition_counts(cluster) == {"a": 1, "b": 2}
+
+
+def test_a_name_given_twice_is_refused_once() -> None:
+    cluster = cluster_with("a", "b")
+
+    results = grow(cluster, growth("a", 2), growth("b", 2), growth("a", 3))
+
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", ErrorCode.INVALID_REQUEST),
+        ("b", ErrorCode.NONE),
+    ]
+    assert partition_counts(cluster) == {"a": 1, "b": 2}
+
+
+def test_validate_only_checks_and_adds_nothing() -> None:
+    cluster = cluster_with("a", "b")
+
+    results = grow(cluster, growth("a", 2), growth("b", 1), validate_only=True)
+
+    assert [result.error_code for result in results] == [0, ErrorCode.INVALID_PARTITIONS]
+    assert partition_counts(cluster) == {"a": 1, "b": 1}
