@@ -16,12 +16,21 @@ if TYPE_CHECKING:
     from broker.parked import Parked
 
 
+WRITE_BYTES_PER_TURN = 256 * 1024
+"""How much one client may be answered before it is the others' turn.
+
+A few hundred small requests can ask for megabytes of answers; this bounds what they hold up, and
+what lies in memory for a client that doesn't read.
+"""
+
+
 class Connection:
     """The state machine of one connection."""
 
     __slots__ = (
         "_close_reason",
         "_dispatcher",
+        "_has_more",
         "_on_ready",
         "_parked",
         "_reader",
@@ -51,6 +60,12 @@ class Connection:
         self._parked: Parked | None = None
         self._ready_answer: bytes | None = None
         self._close_reason: str | None = None
+        self._has_more = False
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
+        return self._has_more or self._parked is not None
 
     @property
     def is_waiting(self) -> bool:
@@ -69,9 +84,15 @@ class Connection:
         self._reader.feed(data)
         return self._advance([], now_ms)
 
+    def hold(self, data: bytes) -> None:
+        """Take bytes without handling them: the client doesn't read what it was answered."""
+        self._reader.feed(data)
+
     def resume(self, now_ms: int) -> Effects:
-        """Go on after `on_ready`: the parked answer first, then whatever waited behind it."""
-        if self._close_reason is not None or self._parked is None or not self._parked.is_done:
+        """Go on: a parked answer that has come first, then whatever waits behind it."""
+        if self._close_reason is not None or (
+            self._parked is not None and not self._parked.is_done
+        ):
             return NOTHING
         self._parked = None
         answer, self._ready_answer = self._ready_answer, None
@@ -92,18 +113,24 @@ class Connection:
     def _advance(self, out: list[bytes], now_ms: int) -> Effects:
         reader = self._reader
         answer_frame = self._dispatcher.answer
+        left_bytes = WRITE_BYTES_PER_TURN
         try:
-            while self._parked is None and (frame := reader.next_frame()) is not None:
+            while left_bytes > 0 and self._parked is None:
+                frame = reader.next_frame()
+                if frame is None:
+                    break
                 answer: Answer = answer_frame(frame, self, now_ms)
                 if isinstance(answer, bytes):
                     out.append(answer)
+                    left_bytes -= len(answer)
                 elif answer is not None:
                     self._take_other(answer, out)
                     if self._close_reason is not None:
                         break
         except FrameError as error:
             self._close_reason = str(error)
-        return Effects(b"".join(out), self._close_reason)
+        self._has_more = left_bytes <= 0
+        return Effects(b"".join(out), self._close_reason, self._has_more)
 
     def _take_other(self, answer: "Waiting | Close", out: list[bytes]) -> None:
         if isinstance(answer, Close):

@@ -5,10 +5,15 @@ from typing import NamedTuple
 
 
 class Effects(NamedTuple):
-    """What to do after a read or a wake-up, in this order: write, then perhaps close."""
+    """What to do after a read or a wake-up, in this order: write, then perhaps close.
+
+    `has_more` says that requests are left which can be handled at once: call `resume` when it is
+    this connection's turn again and its client takes what was written.
+    """
 
     write: bytes
     close_reason: str | None
+    has_more: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,4 +23,4 @@ class Close:
     reason: str
 
 
-NOTHING = Effects(b"", None)
+NOTHING = Effects(b"", None, has_more=False)

@@ -5,7 +5,6 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
-from collections import deque
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +35,9 @@ class ClientProtocol(asyncio.Protocol):
 
     __slots__ = (
         "_is_paused",
+        "_is_write_paused",
         "_server",
         "_transport",
-        "_unsent",
         "broker_id",
         "connection",
         "last_active_ms",
@@ -50,7 +49,7 @@ class ClientProtocol(asyncio.Protocol):
         self.broker_id = broker_id
         self._transport: Any = None
         self._is_paused = False
-        self._unsent: list[bytes] | None = None
+        self._is_write_paused = False
         self.connection: Connection | None = None
         self.last_active_ms = 0
         self.peer = "?"
@@ -83,14 +82,14 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._unsent is not None:
-            self._hold(data)
-            return
-        self._perform(connection.receive(data, now_ms))
+        if self._is_write_paused:
+            connection.hold(data)
+        else:
+            self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self) -> None:
-        """A parked answer has come."""
-        if self.connection is not None:
+        """Go on with what waits: a parked answer has come, or it is this client's turn again."""
+        if self.connection is not None and not self._is_write_paused:
             self._perform(self.connection.resume(self._server.clock.now_ms()))
 
     def _perform(self, effects: Effects) -> None:
@@ -99,39 +98,34 @@ class ClientProtocol(asyncio.Protocol):
         if effects.close_reason is not None:
             self._close(effects.close_reason)
             return
+        if effects.has_more and not self._is_write_paused:
+            self._server.make_ready(self)
+        self._pause_or_resume_reading()
+
+    def _pause_or_resume_reading(self) -> None:
+        """Let a client that sends ahead, or doesn't read, fill its socket and not our memory."""
         connection = self.connection
-        # A client that sends on while it waits fills our memory: let its own socket fill instead.
-        if connection is not None and connection.is_waiting:
-            self._pause(
-                wanted=self._unsent is not None or connection.buffered_bytes > BUFFERED_BYTES_HIGH
-            )
-        elif self._is_paused and self._unsent is None:
-            self._pause(wanted=False)
-
-    def _pause(self, *, wanted: bool) -> None:
-        if wanted == self._is_paused or self._transport.is_closing():
+        if connection is None or self._transport.is_closing():
             return
-        self._is_paused = wanted
-        if wanted:
-            self._transport.pause_reading()
-        else:
-            self._transport.resume_reading()
-
-    def _hold(self, data: bytes) -> None:
-        assert self._unsent is not None
-        self._unsent.append(data)
+        wanted = self._is_write_paused or (
+            connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH
+        )
+        if wanted != self._is_paused:
+            self._is_paused = wanted
+            if wanted:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
 
     def pause_writing(self) -> None:
         """The client doesn't read its answers: make no more of them."""
-        self._unsent = []
-        self._pause(wanted=True)
+        self._is_write_paused = True
+        self._pause_or_resume_reading()
 
     def resume_writing(self) -> None:
         """The client reads again."""
-        held, self._unsent = self._unsent or [], None
-        self._pause(wanted=False)
-        for data in held:
-            self.data_received(data)
+        self._is_write_paused = False
+        self._server.make_ready(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """The socket is closed, by whichever side."""
@@ -165,7 +159,7 @@ class Server:
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._listeners: list[asyncio.Server] = []
-        self._ready: deque[ClientProtocol] = deque()
+        self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -243,8 +237,10 @@ class Server:
         self._ready.append(protocol)
 
     def _drain_ready(self) -> None:
-        while self._ready:
-            self._ready.popleft().resume_connection()
+        """Give each a turn; who still has more to do comes after the sockets' turn."""
+        batch, self._ready = self._ready, []
+        for protocol in batch:
+            protocol.resume_connection()
 
     def _schedule_idle_check(self, now_ms: int) -> None:
         idle_ms_max = self.cluster.config["connections.max.idle.ms"]

@@ -4,11 +4,13 @@ Bodies go through kafka-python's compiled codecs. The headers are cut by hand: t
 to them than a few integers, and every request has one.
 """
 
+from functools import cache
 from struct import Struct
 from typing import Any, NamedTuple
 
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.nullability import Check, null_check
 
 _HEADER = Struct(">hhih")
 _FRAME_HEADER = Struct(">ii")
@@ -122,7 +124,16 @@ def decode_request(
         raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
     if decoded_end != end - start:
         raise DecodeError(f"body ends after {decoded_end} of {end - start} bytes")
+    check = _null_check(api_key, api_version)
+    null_field = None if check is None else check(request)
+    if null_field is not None:
+        raise DecodeError(f"field {null_field} must not be null")
     return request
+
+
+@cache
+def _null_check(api_key: ApiKey, api_version: int) -> Check | None:
+    return null_check(messages.request_class(api_key)._struct, api_version)
 
 
 def frame_response(

@@ -1,5 +1,6 @@
 """A connection answers in order whatever the cuts, and no bytes make it raise."""
 
+from dataclasses import replace
 from struct import pack
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster import Cluster
-from broker.connection import Connection
+from broker.connection import WRITE_BYTES_PER_TURN, Connection
 from broker.context import RequestContext
 from broker.dispatch import Dispatcher
 from broker.registry import ROUTES
@@ -59,6 +60,8 @@ class Client:
     def _keep(self, effects: Any) -> None:
         self.written += effects.write
         self.close_reason = self.close_reason or effects.close_reason
+        if effects.has_more:
+            self.ready_count += 1
 
     def correlation_ids(self) -> list[int]:
         """Of the frames written so far, in order."""
@@ -155,6 +158,23 @@ def test_a_second_request_waits_until_the_first_is_answered() -> None:
     assert not client.connection.is_waiting
 
 
+def test_one_client_gets_a_bounded_turn_and_the_rest_of_its_answers_in_the_next() -> None:
+    cluster = make_cluster()
+    for number in range(100):
+        cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
+    client = Client(cluster)
+    everything = messages.MetadataRequest(version=9, topics=None)
+    stream = b"".join(request_frame(everything, 9, number) for number in range(50))
+
+    effects = client.connection.receive(stream, NOW_MS)
+    assert effects.has_more
+    assert len(effects.write) < WRITE_BYTES_PER_TURN + 100_000
+
+    client._keep(effects)
+    client.settle(NOW_MS)
+    assert client.correlation_ids() == list(range(50))
+
+
 def test_a_lost_client_leaves_no_one_waiting() -> None:
     cluster = make_cluster()
     topic = cluster.create_topic("t", [(1,)], {})
@@ -224,8 +244,6 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_format() -
 
 
 def test_a_bug_in_a_handler_closes_that_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
     def broken(*_arguments: Any) -> Any:
         raise RuntimeError("boom")
 

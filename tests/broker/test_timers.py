@@ -3,13 +3,17 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.timers import Timers
+from broker.timers import TimerCallback, Timers
 
 
 def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
-    timers, fired = Timers(), []
+    timers, fired = Timers(), list[str]()
+
+    def firing(name: str) -> TimerCallback:
+        return lambda _now_ms: fired.append(name)
+
     for name in "abc":
-        timers.schedule(5, lambda _now_ms, name=name: fired.append(name))
+        timers.schedule(5, firing(name))
 
     assert timers.run_due(4) == 0
     assert timers.run_due(5) == 3
@@ -17,10 +21,12 @@ def test_equal_times_fire_in_the_order_they_were_scheduled() -> None:
 
 
 def test_a_timer_scheduled_by_a_timer_fires_in_the_same_call_when_it_is_due() -> None:
-    timers, fired = Timers(), []
-    timers.schedule(
-        1, lambda now_ms: timers.schedule(now_ms, lambda now_ms: fired.append(now_ms)) and None
-    )
+    timers, fired = Timers(), list[int]()
+
+    def again(now_ms: int) -> None:
+        timers.schedule(now_ms, fired.append)
+
+    timers.schedule(1, again)
 
     timers.run_due(10)
 
@@ -28,7 +34,7 @@ def test_a_timer_scheduled_by_a_timer_fires_in_the_same_call_when_it_is_due() ->
 
 
 def test_the_alarm_rings_only_for_a_timer_before_all_others() -> None:
-    timers, alarms = Timers(), []
+    timers, alarms = Timers(), list[int]()
     timers.on_earlier = alarms.append
     for due_ms in (10, 20, 5):
         timers.schedule(due_ms, lambda _now_ms: None)
@@ -49,9 +55,13 @@ def test_ten_thousand_cancelled_timers_leave_no_heap_behind() -> None:
 def test_exactly_the_due_and_uncancelled_fire_earliest_first(
     plan: list[tuple[int, bool]], now_ms: int
 ) -> None:
-    timers, fired = Timers(), []
+    timers, fired = Timers(), list[tuple[int, int]]()
+
+    def firing(entry: tuple[int, int]) -> TimerCallback:
+        return lambda _now_ms: fired.append(entry)
+
     for number, (due_ms, is_cancelled) in enumerate(plan):
-        timer = timers.schedule(due_ms, lambda _n, entry=(due_ms, number): fired.append(entry))
+        timer = timers.schedule(due_ms, firing((due_ms, number)))
         if is_cancelled:
             timers.cancel(timer)
 

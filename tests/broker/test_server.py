@@ -1,0 +1,232 @@
+"""The shell over real sockets: bad clients hurt nobody else, and a stop is orderly."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from struct import pack
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.server import Server
+from protocol import messages
+from tests.broker.cluster_builder import make_cluster
+from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
+
+
+class ManualClock:
+    """Time that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.time_ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.time_ms
+
+
+Scenario = Callable[[Server, int], Awaitable[None]]
+
+
+def run(scenario: Scenario, **overrides: str) -> Sequence[MutableMapping[str, Any]]:
+    """Run a scenario against a listening server; returns what was logged."""
+
+    async def main() -> None:
+        server = Server(make_cluster(1, **overrides), ManualClock())
+        port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
+        server.start()
+        try:
+            await asyncio.wait_for(scenario(server, port), 60)
+        finally:
+            await server.stop()
+
+    with capture_logs() as logs:
+        asyncio.run(main())
+    return logs
+
+
+async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", port)
+
+
+async def read_frame(reader: asyncio.StreamReader) -> bytes:
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    return await reader.readexactly(size)
+
+
+async def assert_serves(port: int) -> None:
+    """A well-behaved client is answered."""
+    reader, writer = await connect(port)
+    writer.write(metadata_frame(77))
+    frame = await read_frame(reader)
+    assert int.from_bytes(frame[:4], "big") == 77
+    writer.close()
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (pack(">i", -1), "negative size"),
+        (pack(">i", 2_000_000_000), "socket.request.max.bytes"),
+        (pack(">ihhih", 10, 999, 0, 1, -1), "unknown API key"),
+        (pack(">ihhih", 10, 3, 99, 1, -1), "unsupported version"),
+        (pack(">ihhih", 14, 3, 4, 1, -1) + b"\x7f\xff\xff\xff", "undecodable"),
+    ],
+)
+def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
+    async def scenario(_server: Server, port: int) -> None:
+        reader, writer = await connect(port)
+        writer.write(data)
+        assert await reader.read() == b""
+        writer.close()
+        await assert_serves(port)
+
+    closed = [entry for entry in run(scenario) if entry["event"] == "connection closed"]
+    assert len(closed) == 1
+    assert reason in closed[0]["reason"]
+    assert closed[0]["peer"].startswith("127.0.0.1:")
+
+
+def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
+    async def scenario(_server: Server, port: int) -> None:
+        reader, writer = await connect(port)
+        for byte in metadata_frame(5):
+            writer.write(bytes((byte,)))
+            await writer.drain()
+            await asyncio.sleep(0)
+        await assert_serves(port)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 5
+        writer.close()
+
+    assert run(scenario) == []
+
+
+def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
+    chance = random.Random(20)
+
+    async def scenario(server: Server, port: int) -> None:
+        async def babble() -> None:
+            _reader, writer = await connect(port)
+            writer.write(chance.randbytes(chance.randint(1, 5000)))
+            writer.close()
+
+        await asyncio.gather(*(babble() for _ in range(200)))
+        await assert_serves(port)
+
+    logs = run(scenario)
+    assert not [entry for entry in logs if entry["log_level"] == "error"]
+
+
+def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        silent = await asyncio.gather(*(connect(port) for _ in range(1000)))
+        await assert_serves(port)
+        for _reader, writer in silent:
+            writer.close()
+
+    assert run(scenario) == []
+
+
+def test_idle_connections_are_closed_and_those_that_wait_for_an_answer_are_not() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        server.cluster.create_topic("t", [(1,)], {})
+        idle_reader, idle_writer = await connect(port)
+        idle_writer.write(metadata_frame(1)[:7])
+        waiting_reader, waiting_writer = await connect(port)
+        waiting_writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
+        await assert_serves(port)
+
+        while len(server._protocols) > 2:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+
+        assert await idle_reader.read() == b""
+        assert not waiting_reader.at_eof()
+        for writer in (idle_writer, waiting_writer):
+            writer.close()
+
+    reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]
+    assert reasons == ["idle for 601000 ms"]
+
+
+def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
+    async def scenario(_server: Server, port: int) -> None:
+        first = [await connect(port) for _ in range(2)]
+        for _reader, writer in first:
+            writer.write(metadata_frame(1))
+        for reader, _writer in first:
+            await read_frame(reader)
+        reader, writer = await connect(port)
+        assert await reader.read() == b""
+        writer.close()
+        for _reader, writer in first:
+            writer.close()
+            await writer.wait_closed()
+        await asyncio.sleep(0)
+        await assert_serves(port)
+
+    logs = run(scenario, **{"max.connections": "2"})
+    assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
+
+
+def test_a_client_that_sends_ahead_while_it_waits_fills_its_own_socket_not_our_memory() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        server.cluster.create_topic("t", [(1,)], {})
+        _reader, writer = await connect(port)
+        writer.write(fetch_frame(1, "t", max_wait_ms=10_000_000))
+        await writer.drain()
+        frame = metadata_frame(2)
+        writer.write(frame * (64 * 1024 * 1024 // len(frame)))
+        for _ in range(200):
+            await asyncio.sleep(0)
+        (protocol,) = server._protocols
+        assert protocol.connection is not None
+        assert protocol.connection.buffered_bytes < 4 * 1024 * 1024
+        writer.transport.abort()
+
+    run(scenario)
+
+
+def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        for number in range(100):
+            server.cluster.create_topic(f"topic-{number}", [(1,)], {})
+        reader, writer = await connect(port)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
+        writer.write(everything * 1000)
+        for _ in range(400):
+            await asyncio.sleep(0)
+        (protocol,) = server._protocols
+        assert protocol._transport.get_write_buffer_size() < 4 * 1024 * 1024
+        await assert_serves(port)
+
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        for _ in range(1000):
+            await read_frame(reader)
+        writer.close()
+
+    run(scenario)
+
+
+def test_a_stop_answers_what_is_in_flight_first() -> None:
+    answers = []
+
+    async def scenario(server: Server, port: int) -> None:
+        server.cluster.create_topic("t", [(1,)], {})
+        reader, writer = await connect(port)
+        writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
+        await assert_serves(port)
+
+        stopping = asyncio.ensure_future(server.stop())
+        answers.append(await read_frame(reader))
+        assert await reader.read() == b""
+        writer.close()
+        await stopping
+
+    run(scenario)
+    assert int.from_bytes(answers[0][:4], "big") == 9
