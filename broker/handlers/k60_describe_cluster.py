@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
 from broker.registry import handles
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, NOT_REQUESTED
+from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -62,7 +62,8 @@ def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Clu
             for broker in cluster.brokers.values()
             if broker.is_alive or includes_fenced
         ],
-        cluster_authorized_operations=CLUSTER_OPERATIONS if asks_operations else NOT_REQUESTED,
+        # Our schemas have this field as a set; None is sent as "not requested".
+        authorized_operations=CLUSTER_OPERATIONS if asks_operations else None,
     )
 
 

@@ -17,7 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 from broker.context import RequestContext
 from broker.registry import handles
-from broker.topic_admin.authorized_operations import NOT_REQUESTED, TOPIC_OPERATIONS
+from broker.topic_admin.authorized_operations import (
+    NOT_REQUESTED,
+    TOPIC_OPERATIONS,
+    bit_field,
+)
 from broker.topic_admin.deletion import NO_TOPIC_ID
 from broker.topic_admin.pages import Cursor, PageEntry, names_from, read_page
 from broker.topics import INTERNAL_TOPICS, Partition, topic_name_problem
@@ -83,7 +87,7 @@ def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
         topic_id=entry.topic.topic_id,
         is_internal=False,
         partitions=[_describe_partition(cluster, version, part) for part in entry.partitions],
-        topic_authorized_operations=TOPIC_OPERATIONS,
+        topic_authorized_operations=bit_field(TOPIC_OPERATIONS),
     )
 
 

@@ -1,7 +1,6 @@
 """What a client may do with a resource where nothing forbids it: everything (KIP-430).
 
-Source: Kafka's `AclEntry.supportedOperations`. A set of operations is one number on the wire, with
-the bit of each operation's code set.
+Source: Kafka's `AclEntry.supportedOperations`.
 """
 
 from enum import IntEnum
@@ -22,29 +21,20 @@ class AclOperation(IntEnum):
     IDEMPOTENT_WRITE = 12
 
 
-def _bits(*operations: AclOperation) -> int:
-    return sum(1 << operation for operation in operations)
-
-
-NOT_REQUESTED = -(2**31)
-"""Says that the client didn't ask."""
-
-TOPIC_OPERATIONS = _bits(
+TOPIC_OPERATIONS = frozenset(AclOperation) - {
+    AclOperation.CLUSTER_ACTION,
+    AclOperation.IDEMPOTENT_WRITE,
+}
+CLUSTER_OPERATIONS = frozenset(AclOperation) - {
     AclOperation.READ,
     AclOperation.WRITE,
-    AclOperation.CREATE,
     AclOperation.DELETE,
-    AclOperation.ALTER,
-    AclOperation.DESCRIBE,
-    AclOperation.DESCRIBE_CONFIGS,
-    AclOperation.ALTER_CONFIGS,
-)
-CLUSTER_OPERATIONS = _bits(
-    AclOperation.CREATE,
-    AclOperation.ALTER,
-    AclOperation.DESCRIBE,
-    AclOperation.CLUSTER_ACTION,
-    AclOperation.DESCRIBE_CONFIGS,
-    AclOperation.ALTER_CONFIGS,
-    AclOperation.IDEMPOTENT_WRITE,
-)
+}
+
+NOT_REQUESTED = -(2**31)
+"""In place of a bit field: the client didn't ask."""
+
+
+def bit_field(operations: frozenset[AclOperation]) -> int:
+    """A set of operations as the wire has it: one number, with the bit of each code set."""
+    return sum(1 << operation for operation in operations)

@@ -17,7 +17,7 @@ CLUSTER_ID = "test-cluster"
 NOW_MS = 1_700_000_000_000
 
 
-def make_cluster(broker_count: int = 3, **overrides: str) -> Cluster:
+def make_cluster(broker_count: int = 3, /, **overrides: str) -> Cluster:
     """A cluster of brokers 1..n; keys have dots, so `make_cluster(**{"num.partitions": "3"})`."""
     cluster = Cluster(
         BrokerConfig.from_overrides(overrides),

@@ -22,7 +22,7 @@ def test_growing_spreads_partitions_as_creating_them_at_once_would(data: st.Data
     first_count, more_count = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20))
     grown, whole = make_cluster(broker_count), make_cluster(broker_count)
     for cluster in (grown, whole):
-        cluster.create_topic("other", cluster.place(data.draw(st.just(2)), 1), {})
+        cluster.create_topic("other", cluster.place(2, 1), {})
     topic = topic_of(grown, first_count, replication_factor)
 
     added = check_new_partitions(grown, topic, first_count + more_count, None)

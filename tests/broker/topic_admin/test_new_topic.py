@@ -23,8 +23,10 @@ REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (
         NewTopic("a", 1, 4),
         ErrorCode.INVALID_REPLICATION_FACTOR,
-        "Unable to replicate the partition 4 time(s): The target replication factor of 4 cannot "
-        "be reached because only 3 broker(s) are registered.",
+        (
+            "Unable to replicate the partition 4 time(s): The target replication factor of 4 "
+            "cannot be reached because only 3 broker(s) are registered."
+        ),
     ),
     (NewTopic("a", overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),
     (NewTopic("a", overrides={"retention.ms": "soon"}), ErrorCode.INVALID_CONFIG, "retention.ms"),

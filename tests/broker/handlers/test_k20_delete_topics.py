@@ -1,0 +1,124 @@
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+VERSIONS = range(1, 7)
+
+
+def delete(cluster: Cluster, *topics: str | UUID | None, version: int = 6) -> list[Any]:
+    """Ask for topics by name (a string) or by id."""
+    state = messages.DeleteTopicsRequest.DeleteTopicState
+    if version < 6:
+        names: list[Any] = list(topics)
+        request = messages.DeleteTopicsRequest(version=version, topic_names=names, timeout_ms=1000)
+    else:
+        wanted = [
+            state(version=version, name=None, topic_id=each)
+            if isinstance(each, UUID)
+            else state(version=version, name=each, topic_id=UUID(int=0))
+            for each in topics
+        ]
+        request = messages.DeleteTopicsRequest(version=version, topics=wanted, timeout_ms=1000)
+    responses: list[Any] = call(cluster, request, version).responses
+    return responses
+
+
+def cluster_with(*names: str, overrides: dict[str, str] | None = None) -> Cluster:
+    cluster = make_cluster(**(overrides or {}))
+    for name in names:
+        cluster.create_topic(name, [(1, 2)], {})
+    return cluster
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_deletes_by_name(version: int) -> None:
+    cluster = cluster_with("a", "b")
+
+    deleted, missing = delete(cluster, "a", "missing", version=version)
+
+    assert (deleted.name, deleted.error_code) == ("a", ErrorCode.NONE)
+    assert (missing.name, missing.error_code) == (
+        "missing",
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    )
+    assert [topic.name for topic in cluster.topics.all()] == ["b"]
+    if version >= 5:
+        assert (deleted.error_message, missing.error_message) == (None, None)
+    if version >= 6:
+        assert (deleted.topic_id, missing.topic_id) == (UUID(int=1), None)
+
+
+def test_version_6_deletes_by_id() -> None:
+    cluster = cluster_with("a", "b")
+
+    deleted, missing = delete(cluster, UUID(int=2), UUID(int=77))
+
+    assert (deleted.name, deleted.topic_id, deleted.error_code) == ("b", UUID(int=2), 0)
+    assert (missing.name, missing.topic_id) == (None, UUID(int=77))
+    assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_ID
+    assert cluster.topics.get("b") is None
+    assert cluster.topics.get_by_id(UUID(int=2)) is None
+
+
+def test_version_6_says_why_a_topic_cannot_be_meant() -> None:
+    cluster = cluster_with("a")
+
+    (neither,) = delete(cluster, None)
+    (both,) = delete(cluster, "a", UUID(int=1))
+
+    assert neither.error_code == both.error_code == ErrorCode.INVALID_REQUEST
+    assert neither.error_message == "Neither topic name nor id were specified."
+    assert both.error_message == (
+        "The provided topic name maps to an ID that was already supplied."
+    )
+    assert cluster.topics.get("a") is not None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_refuses_a_name_given_twice_once(version: int) -> None:
+    cluster = cluster_with("a", "b")
+
+    twice, other = delete(cluster, "a", "b", "a", version=version)
+
+    assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
+    assert (other.name, other.error_code) == ("b", ErrorCode.NONE)
+    assert [topic.name for topic in cluster.topics.all()] == ["a"]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_deletion_can_be_disabled_for_every_version(version: int) -> None:
+    cluster = cluster_with("a", "b", overrides={"delete.topic.enable": "false"})
+
+    results = delete(cluster, "a", "b", version=version)
+
+    disabled = ErrorCode.TOPIC_DELETION_DISABLED if version >= 3 else ErrorCode.INVALID_REQUEST
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", disabled),
+        ("b", disabled),
+    ]
+    assert len(cluster.topics) == 2
+
+
+def test_records_go_with_the_topic_and_who_waits_for_them_hears_at_once() -> None:
+    cluster = cluster_with("a")
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    partition = topic.partitions[0]
+    partition.log.append(b"a batch", 1, 0, 0)
+    cluster.appended(topic, partition, 7, NOW_MS)
+    woken_at: list[int] = []
+    partition.log.waiters.add(woken_at.append)
+
+    delete(cluster, "a")
+
+    assert cluster.log_bytes == 0
+    assert woken_at == [NOW_MS]
+    # A new topic of the same name is another topic.
+    again = cluster.create_topic("a", [(1,)], {})
+    assert (again.topic_id, again.partitions[0].log.log_end_offset) == (UUID(int=2), 0)

@@ -1,0 +1,84 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+VERSIONS = range(3)
+_Topic = messages.DeleteRecordsRequest.DeleteRecordsTopic
+
+
+def cluster_with_ten_records() -> Cluster:
+    """Topic `a`: partition 0 led by broker 1 with five batches of two; partition 1 by broker 2."""
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1, 2), (2, 1)], {})
+    for _ in range(5):
+        topic.partitions[0].log.append(b"a batch", 2, 0, 0)
+        cluster.appended(topic, topic.partitions[0], 7, NOW_MS)
+    return cluster
+
+
+def delete(
+    cluster: Cluster, *wanted: tuple[str, int, int], version: int = 2
+) -> list[tuple[int, int]]:
+    """Error code and low watermark of each (topic, partition, offset)."""
+    request = messages.DeleteRecordsRequest(
+        version=version,
+        topics=[
+            _Topic(
+                name=name,
+                partitions=[_Topic.DeleteRecordsPartition(partition_index=index, offset=offset)],
+            )
+            for name, index, offset in wanted
+        ],
+        timeout_ms=1000,
+    )
+    topics: list[Any] = call(cluster, request, version).topics
+    assert [(t.name, t.partitions[0].partition_index) for t in topics] == [w[:2] for w in wanted]
+    return [(t.partitions[0].error_code, t.partitions[0].low_watermark) for t in topics]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_moves_the_start_of_the_log(version: int) -> None:
+    cluster = cluster_with_ten_records()
+
+    results = delete(cluster, ("a", 0, 5), ("a", 1, 0), ("a", 2, 0), ("b", 0, 0), version=version)
+
+    assert results == [
+        (ErrorCode.NONE, 5),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, -1),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+    ]
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    log = topic.partitions[0].log
+    assert (log.log_start_offset, log.log_end_offset) == (5, 10)
+    # The batch with offsets 4 and 5 is still needed.
+    assert log.batch_count == 3
+    assert cluster.log_bytes == log.size_bytes == 21
+
+
+def test_minus_one_deletes_all_there_is() -> None:
+    cluster = cluster_with_ten_records()
+
+    assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
+    assert cluster.log_bytes == 0
+    assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
+
+
+def test_an_offset_already_gone_answers_where_the_log_starts() -> None:
+    cluster = cluster_with_ten_records()
+    delete(cluster, ("a", 0, 6))
+
+    assert delete(cluster, ("a", 0, 2)) == [(ErrorCode.NONE, 6)]
+
+
+def test_beyond_the_high_watermark_nothing_is_deleted() -> None:
+    cluster = cluster_with_ten_records()
+
+    assert delete(cluster, ("a", 0, 11)) == [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)]
+    assert cluster.log_bytes == 35

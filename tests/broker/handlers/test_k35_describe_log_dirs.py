@@ -1,0 +1,80 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+VERSIONS = range(1, 6)
+
+
+def cluster_with_topics() -> Cluster:
+    """Topic `a` on brokers 1 and 2 with a batch of 7 bytes in partition 1; topic `b` on 3."""
+    cluster = make_cluster(**{"log.memory.max.bytes": "1000"})
+    topic = cluster.create_topic("a", [(1, 2), (2, 1)], {})
+    cluster.create_topic("b", [(3,)], {})
+    topic.partitions[1].log.append(b"a batch", 1, 0, 0)
+    cluster.appended(topic, topic.partitions[1], 7, NOW_MS)
+    return cluster
+
+
+def describe(
+    cluster: Cluster,
+    asked: list[tuple[str, list[int]]] | None,
+    *,
+    version: int = 5,
+    broker_id: int = 1,
+) -> Any:
+    topic = messages.DescribeLogDirsRequest.DescribableLogDirTopic
+    topics = (
+        None
+        if asked is None
+        else [topic(topic=name, partitions=indexes) for name, indexes in asked]
+    )
+    request = messages.DescribeLogDirsRequest(version=version, topics=topics)
+    response = call(cluster, request, version, broker_id=broker_id)
+    assert response.error_code == ErrorCode.NONE
+    (result,) = response.results
+    return result
+
+
+def sizes(result: Any) -> dict[str, dict[int, int]]:
+    return {
+        topic.name: {part.partition_index: part.partition_size for part in topic.partitions}
+        for topic in result.topics
+    }
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_the_sizes_of_a_brokers_partitions(version: int) -> None:
+    result = describe(cluster_with_topics(), None, version=version)
+
+    assert (result.error_code, result.log_dir) == (ErrorCode.NONE, "/mock-kafka/broker-1")
+    assert sizes(result) == {"a": {0: 0, 1: 7}}
+    for partition in result.topics[0].partitions:
+        assert (partition.offset_lag, partition.is_future_key) == (0, False)
+    if version >= 4:
+        assert (result.total_bytes, result.usable_bytes) == (1000, 993)
+
+
+def test_each_broker_has_a_directory_of_its_own() -> None:
+    result = describe(cluster_with_topics(), None, broker_id=3)
+
+    assert result.log_dir == "/mock-kafka/broker-3"
+    assert sizes(result) == {"b": {0: 0}}
+
+
+def test_what_is_asked_for_and_not_on_the_broker_is_left_out() -> None:
+    cluster = cluster_with_topics()
+
+    asked = [("a", [1, 5]), ("b", [0]), ("missing", [0])]
+    assert sizes(describe(cluster, asked)) == {"a": {1: 7}}
+    assert sizes(describe(cluster, [("a", [0]), ("a", [1])])) == {"a": {0: 0, 1: 7}}
+
+
+def test_an_empty_list_is_not_a_null_one() -> None:
+    result = describe(cluster_with_topics(), [])
+
+    assert (result.log_dir, result.topics) == ("/mock-kafka/broker-1", [])

@@ -1,0 +1,115 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+VERSIONS = range(3)
+PREFERRED, UNCLEAN = 0, 1
+
+
+def elect(
+    cluster: Cluster,
+    asked: list[tuple[str, list[int]]] | None,
+    election_type: int = PREFERRED,
+    version: int = 2,
+) -> Any:
+    topic = messages.ElectLeadersRequest.TopicPartitions
+    partitions = None
+    if asked is not None:
+        partitions = [topic(topic=name, partitions=indexes) for name, indexes in asked]
+    request = messages.ElectLeadersRequest(
+        version=version,
+        election_type=election_type,
+        topic_partitions=partitions,
+        timeout_ms=1000,
+    )
+    return call(cluster, request, version)
+
+
+def results(response: Any) -> dict[str, dict[int, int]]:
+    return {
+        topic.topic: {part.partition_id: part.error_code for part in topic.partition_result}
+        for topic in response.replica_election_results
+    }
+
+
+def cluster_with_moved_leader() -> Cluster:
+    """Topic `a`: partition 0 led by its second replica, partition 1 by its first."""
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1, 2), (2, 3)], {})
+    cluster.set_leader(topic.partitions[0], 2, NOW_MS)
+    return cluster
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_elects_preferred_leaders(version: int) -> None:
+    cluster = cluster_with_moved_leader()
+
+    response = elect(cluster, [("a", [0, 1, 2]), ("b", [0])], version=version)
+
+    assert response.error_code == ErrorCode.NONE
+    assert results(response) == {
+        "a": {
+            0: ErrorCode.NONE,
+            1: ErrorCode.ELECTION_NOT_NEEDED,
+            2: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        },
+        "b": {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
+    }
+    told = [part.error_message for part in response.replica_election_results[0].partition_result]
+    assert told == [None, None, "No such partition as a-2"]
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    assert [part.leader_id for part in topic.partitions] == [1, 2]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_asked_for_all_every_version_leaves_out_what_needs_no_election(version: int) -> None:
+    cluster = cluster_with_moved_leader()
+
+    assert results(elect(cluster, None, version=version)) == {"a": {0: ErrorCode.NONE}}
+    assert results(elect(cluster, None, version=version)) == {"a": {}}
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_an_unclean_election_finds_a_leader_where_there_is_none(version: int) -> None:
+    cluster = cluster_with_moved_leader()
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    cluster.set_leader(topic.partitions[0], -1, NOW_MS)
+    topic.partitions[0].isr = (3,)
+
+    response = elect(cluster, [("a", [0, 1])], UNCLEAN, version)
+
+    assert results(response) == {
+        "a": {0: ErrorCode.NONE, 1: ErrorCode.ELECTION_NOT_NEEDED},
+    }
+    assert topic.partitions[0].leader_id == 1
+
+
+@pytest.mark.parametrize("asked", [[("a", [0])], None])
+def test_an_unknown_election_type_elects_nobody(
+    asked: list[tuple[str, list[int]]] | None,
+) -> None:
+    cluster = cluster_with_moved_leader()
+
+    response = elect(cluster, asked, election_type=2)
+
+    assert response.error_code == ErrorCode.INVALID_REQUEST
+    expected = {"a": {0: ErrorCode.INVALID_REQUEST}} if asked else {}
+    assert results(response) == expected
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    assert topic.partitions[0].leader_id == 2
+
+
+def test_version_0_knows_preferred_elections_only() -> None:
+    cluster = cluster_with_moved_leader()
+
+    response = elect(cluster, [("a", [0])], election_type=0, version=0)
+
+    assert results(response) == {"a": {0: ErrorCode.NONE}}

@@ -1,0 +1,104 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.topic_admin.reassignment import is_reassigning
+from broker.topics import Topic
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster, stop_broker
+
+VERSIONS = range(2)
+_Topic = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+
+
+def alter(
+    cluster: Cluster,
+    *moves: tuple[int, list[int] | None],
+    topic_name: str = "a",
+    version: int = 1,
+    may_change_replication_factor: bool = True,
+) -> Any:
+    partitions = [
+        _Topic.ReassignablePartition(partition_index=index, replicas=replicas)
+        for index, replicas in moves
+    ]
+    request = messages.AlterPartitionReassignmentsRequest(
+        version=version,
+        timeout_ms=1000,
+        allow_replication_factor_change=may_change_replication_factor,
+        topics=[_Topic(name=topic_name, partitions=partitions)],
+    )
+    return call(cluster, request, version)
+
+
+def error_codes(response: Any) -> list[int]:
+    assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
+    return [part.error_code for topic in response.responses for part in topic.partitions]
+
+
+def cluster_and_topic() -> tuple[Cluster, Topic]:
+    cluster = make_cluster(4)
+    return cluster, cluster.create_topic("a", [(1, 2), (2, 3)], {})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_moves_partitions_and_answers_for_each(version: int) -> None:
+    cluster, topic = cluster_and_topic()
+
+    response = alter(cluster, (1, [4, 1]), (0, [9]), (2, [1]), (0, None), (0, [3]), version=version)
+
+    assert error_codes(response) == [
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+        ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+        ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
+        ErrorCode.NONE,
+    ]
+    (answered,) = response.responses
+    assert answered.name == "a"
+    assert [part.partition_index for part in answered.partitions] == [1, 0, 2, 0, 0]
+    assert "broker 9" in answered.partitions[1].error_message
+    assert answered.partitions[0].error_message is None
+    assert [part.replicas for part in topic.partitions] == [(3,), (4, 1)]
+    assert [part.leader_id for part in topic.partitions] == [3, 4]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: int) -> None:
+    cluster, topic = cluster_and_topic()
+    stop_broker(cluster, 4)
+
+    assert error_codes(alter(cluster, (0, [4, 1]), version=version)) == [ErrorCode.NONE]
+    assert is_reassigning(topic.partitions[0])
+    assert topic.partitions[0].leader_id == 1
+    assert error_codes(alter(cluster, (0, None), version=version)) == [ErrorCode.NONE]
+    assert not is_reassigning(topic.partitions[0])
+
+
+def test_version_1_may_forbid_another_number_of_replicas_and_says_so_again() -> None:
+    cluster, topic = cluster_and_topic()
+
+    response = alter(cluster, (0, [3]), may_change_replication_factor=False)
+
+    assert error_codes(response) == [ErrorCode.INVALID_REPLICATION_FACTOR]
+    assert response.allow_replication_factor_change is False
+    assert topic.partitions[0].replicas == (1, 2)
+
+
+def test_version_0_may_always_change_the_number_of_replicas() -> None:
+    cluster, topic = cluster_and_topic()
+
+    assert error_codes(alter(cluster, (0, [3]), version=0)) == [ErrorCode.NONE]
+    assert topic.partitions[0].replicas == (3,)
+
+
+def test_a_topic_that_is_not_there_is_unknown() -> None:
+    cluster, _ = cluster_and_topic()
+
+    response = alter(cluster, (0, [1]), topic_name="b")
+
+    assert error_codes(response) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    message = response.responses[0].partitions[0].error_message
+    assert message == "Unable to find a topic named b."

@@ -1,0 +1,68 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import CLUSTER_ID, call, make_cluster, stop_broker
+
+VERSIONS = range(3)
+
+
+def describe(cluster: Cluster, version: int = 2, **fields: Any) -> Any:
+    return call(cluster, messages.DescribeClusterRequest(version=version, **fields), version)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_the_brokers_that_are_up(version: int) -> None:
+    cluster = make_cluster()
+    cluster.brokers[1].rack = "r1"
+    stop_broker(cluster, 2)
+
+    response = describe(cluster, version)
+
+    assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
+    assert (response.cluster_id, response.controller_id) == (CLUSTER_ID, cluster.controller_id)
+    assert [(b.broker_id, b.host, b.port, b.rack) for b in response.brokers] == [
+        (1, "localhost", 9092, "r1"),
+        (3, "localhost", 9094, None),
+    ]
+    assert response.authorized_operations is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_authorized_operations_if_asked(version: int) -> None:
+    response = describe(make_cluster(), version, include_cluster_authorized_operations=True)
+
+    assert response.authorized_operations == CLUSTER_OPERATIONS
+
+
+def test_version_2_tells_brokers_that_are_down_if_asked() -> None:
+    cluster = make_cluster()
+    stop_broker(cluster, 2)
+
+    response = describe(cluster, include_fenced_brokers=True)
+
+    told = [(each.broker_id, each.is_fenced) for each in response.brokers]
+    assert told == [(1, False), (2, True), (3, False)]
+
+
+@pytest.mark.parametrize("version", [1, 2])
+@pytest.mark.parametrize(
+    ("endpoint_type", "error_code", "words"),
+    [
+        (2, ErrorCode.MISMATCHED_ENDPOINT_TYPE, "endpoint of type CONTROLLER"),
+        (3, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, "Unsupported endpoint type 3"),
+        (0, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, "Unsupported endpoint type 0"),
+    ],
+)
+def test_a_brokers_listener_describes_brokers_only(
+    version: int, endpoint_type: int, error_code: ErrorCode, words: str
+) -> None:
+    response = describe(make_cluster(), version, endpoint_type=endpoint_type)
+
+    assert response.error_code == error_code
+    assert words in response.error_message
+    assert (response.brokers, response.controller_id) == ([], -1)

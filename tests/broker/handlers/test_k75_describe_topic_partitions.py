@@ -1,0 +1,105 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.topic_admin.authorized_operations import TOPIC_OPERATIONS, bit_field
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster, stop_broker
+
+VERSIONS = range(1)
+_Request = messages.DescribeTopicPartitionsRequest
+
+
+def describe(
+    cluster: Cluster,
+    *names: str,
+    limit: int = 2000,
+    cursor: tuple[str, int] | None = None,
+    version: int = 0,
+) -> Any:
+    sent = cursor and _Request.Cursor(topic_name=cursor[0], partition_index=cursor[1])
+    request = _Request(
+        version=version,
+        topics=[_Request.TopicRequest(name=name) for name in names],
+        response_partition_limit=limit,
+        cursor=sent,
+    )
+    return call(cluster, request, version)
+
+
+def told(response: Any) -> list[tuple[str, int, list[int]]]:
+    return [
+        (topic.name, topic.error_code, [part.partition_index for part in topic.partitions])
+        for topic in response.topics
+    ]
+
+
+def cluster_with_a_and_b() -> Cluster:
+    cluster = make_cluster()
+    cluster.create_topic("b", [(2, 3)], {})
+    cluster.create_topic("a", [(1, 2), (3,), (2, 1)], {})
+    return cluster
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_describes_topics_and_partitions(version: int) -> None:
+    cluster = cluster_with_a_and_b()
+    stop_broker(cluster, 3)
+
+    response = describe(cluster, version=version)
+
+    assert told(response) == [("a", 0, [0, 1, 2]), ("b", 0, [0])]
+    assert response.next_cursor is None
+    topic = response.topics[0]
+    described = cluster.topics.get("a")
+    assert described is not None
+    assert topic.topic_id == described.topic_id
+    assert topic.is_internal is False
+    assert topic.topic_authorized_operations == bit_field(TOPIC_OPERATIONS)
+    whole, leaderless, _ = topic.partitions
+    assert (whole.error_code, whole.leader_id, whole.leader_epoch) == (ErrorCode.NONE, 1, 0)
+    assert (whole.replica_nodes, whole.isr_nodes, whole.offline_replicas) == ([1, 2], [1, 2], [])
+    assert (whole.eligible_leader_replicas, whole.last_known_elr) == ([], [])
+    assert (leaderless.error_code, leaderless.leader_id) == (ErrorCode.NONE, -1)
+    assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([3], [3])
+
+
+def test_names_are_sorted_each_once_and_wrong_ones_are_told_apart() -> None:
+    response = describe(cluster_with_a_and_b(), "b", "no name", "missing", "b")
+
+    assert told(response) == [
+        ("b", ErrorCode.NONE, [0]),
+        ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
+        ("no name", ErrorCode.INVALID_TOPIC_EXCEPTION, []),
+    ]
+    assert response.topics[1].topic_id is None
+
+
+def test_the_cursor_leads_through_everything() -> None:
+    cluster = cluster_with_a_and_b()
+
+    first = describe(cluster, limit=2)
+    at = (first.next_cursor.topic_name, first.next_cursor.partition_index)
+    second = describe(cluster, limit=2, cursor=at)
+
+    assert told(first) == [("a", 0, [0, 1])]
+    assert at == ("a", 2)
+    assert told(second) == [("a", 0, [2]), ("b", 0, [0])]
+    assert second.next_cursor is None
+
+
+def test_a_cursor_on_a_topic_that_is_gone_goes_on_with_the_next() -> None:
+    assert told(describe(cluster_with_a_and_b(), cursor=("aa", 5))) == [("b", 0, [0])]
+
+
+@pytest.mark.parametrize("cursor", [("c", 0), ("a", -1)])
+def test_a_cursor_out_of_place_is_refused_for_every_topic(cursor: tuple[str, int]) -> None:
+    response = describe(cluster_with_a_and_b(), "a", "b", cursor=cursor)
+
+    assert told(response) == [
+        ("a", ErrorCode.INVALID_REQUEST, []),
+        ("b", ErrorCode.INVALID_REQUEST, []),
+    ]
+    assert response.next_cursor is None
