@@ -9,7 +9,7 @@ Every replica of a partition shares this log: in one process, followers have wha
 
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 Waiter = Callable[[int], None]
 """Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
@@ -96,18 +96,17 @@ class PartitionLog:
     def _index_of(self, offset: int) -> int:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
 
-    def batch_from_timestamp(self, timestamp: int) -> bytes | None:
-        """The first batch whose largest timestamp is at least `timestamp`, or None."""
+    def batches_from_timestamp(self, timestamp: int) -> Iterator[bytes]:
+        """The batches whose largest timestamp is at least `timestamp`, in offset order."""
         for index, max_timestamp in enumerate(self._max_timestamps):
             if max_timestamp >= timestamp:
-                return self._batches[index]
-        return None
+                yield self._batches[index]
 
-    def batch_of_max_timestamp(self) -> bytes | None:
-        """The earliest batch with the largest timestamp of the log, or None when it is empty."""
-        if not self._batches:
-            return None
-        return self._batches[self._max_timestamps.index(max(self._max_timestamps))]
+    def batches_by_max_timestamp(self) -> Iterator[bytes]:
+        """All batches, the largest timestamps first, and of equal ones the earlier batch."""
+        times = self._max_timestamps
+        for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
+            yield self._batches[index]
 
     def epoch_of(self, offset: int) -> int:
         """The leader epoch in which an offset was written; -1 when the log doesn't know it."""

@@ -9,6 +9,7 @@ Behaviour:
     Fetch.
 """
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.context import RequestContext
@@ -110,21 +111,33 @@ def _find(partition: Partition, timestamp: int) -> Found:
     if timestamp in {LATEST_TIERED, EARLIEST_PENDING_UPLOAD}:
         return Found()
     if timestamp == MAX_TIMESTAMP:
-        batch = log.batch_of_max_timestamp()
-        return _first_record(log, batch, None) if batch is not None else Found()
-    batch = log.batch_from_timestamp(timestamp)
-    return _first_record(log, batch, timestamp) if batch is not None else Found()
+        return _latest_record(log)
+    for batch in log.batches_from_timestamp(timestamp):
+        for record in _kept_records(log, batch):
+            if record.timestamp >= timestamp:
+                return Found(record.offset, record.timestamp, log.epoch_of(record.offset))
+    return Found()
 
 
-def _first_record(log: PartitionLog, batch: bytes, timestamp: int | None) -> Found:
-    """The batch's first record at or after `timestamp`, or with the batch's largest (None)."""
-    kept = [
-        record
-        for record in records.read_records(batch)
-        if record.offset >= log.log_start_offset
-        and (timestamp is None or record.timestamp >= timestamp)
-    ]
-    if not kept:
-        return Found()
-    record = kept[0] if timestamp is not None else max(kept, key=lambda record: record.timestamp)
-    return Found(record.offset, record.timestamp, log.epoch_of(record.offset))
+def _latest_record(log: PartitionLog) -> Found:
+    """The first record with the largest timestamp.
+
+    A batch's largest timestamp may be that of a record deleted since, so the search goes on until a
+    batch can't have a later one.
+    """
+    best = Found()
+    for batch in log.batches_by_max_timestamp():
+        if records.read_header(batch, 0).max_timestamp < best.timestamp:
+            break
+        for record in _kept_records(log, batch):
+            if record.timestamp > best.timestamp:
+                best = Found(record.offset, record.timestamp, log.epoch_of(record.offset))
+        if best.timestamp == records.read_header(batch, 0).max_timestamp:
+            break
+    return best
+
+
+def _kept_records(log: PartitionLog, batch: bytes) -> Iterator[records.Record]:
+    return (
+        record for record in records.read_records(batch) if record.offset >= log.log_start_offset
+    )

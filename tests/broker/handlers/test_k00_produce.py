@@ -1,0 +1,228 @@
+"""Produce over every version: what is appended, what is refused, and what the client is told."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.effects import Close
+from broker.handlers.k00_produce import handle_produce
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.batches import make_batch
+from tests.broker.cluster_builder import make_cluster, make_context, stop_broker
+
+VERSIONS = range(3, 14)
+_Topic = messages.ProduceRequest.TopicProduceData
+BATCH = make_batch(b"one", b"two")
+
+
+def cluster_with_topic(partitions: int = 2, brokers: int = 1, **configs: str) -> Cluster:
+    cluster = make_cluster(brokers)
+    overrides = {name.replace("_", "."): value for name, value in configs.items()}
+    placed = cluster.place(partitions, brokers)
+    cluster.create_topic("t", placed, overrides)
+    return cluster
+
+
+def send(
+    cluster: Cluster,
+    partitions: list[tuple[int, bytes | None]],
+    *,
+    version: int = 9,
+    acks: int = -1,
+    topic: str = "t",
+    topic_id: UUID | None = None,
+    transactional_id: str | None = None,
+    broker_id: int = 1,
+) -> Any:
+    found = cluster.topics.get(topic)
+    request: Any = messages.ProduceRequest(
+        version=version,
+        transactional_id=transactional_id,
+        acks=acks,
+        timeout_ms=1000,
+        topic_data=[
+            _Topic(
+                version=version,
+                name=topic,
+                topic_id=topic_id or (found.topic_id if found else UUID(int=0)),
+                partition_data=[
+                    _Topic.PartitionProduceData(version=version, index=index, records=records)
+                    for index, records in partitions
+                ],
+            )
+        ],
+    )
+    frame = bytes(request.encode(version=version))
+    context = make_context(ApiKey.PRODUCE, version, broker_id=broker_id)
+    body = handle_produce(context, frame, 0, len(frame), cluster)
+    if body is None or isinstance(body, Close):
+        return body
+    return messages.ProduceResponse.decode(bytes(body), version=version)
+
+
+def answers(response: Any) -> list[Any]:
+    (topic,) = response.responses
+    return list(topic.partition_responses)
+
+
+def end_offsets(cluster: Cluster, topic: str = "t") -> list[int]:
+    found = cluster.topics.get(topic)
+    assert found is not None
+    return [partition.log.log_end_offset for partition in found.partitions]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_appends_and_tells_the_offsets(version: int) -> None:
+    cluster = cluster_with_topic()
+    send(cluster, [(1, BATCH)], version=version)
+    response = send(cluster, [(0, BATCH), (1, BATCH)], version=version)
+
+    assert [(a.index, a.error_code, a.base_offset) for a in answers(response)] == [
+        (0, ErrorCode.NONE, 0),
+        (1, ErrorCode.NONE, 2),
+    ]
+    assert all(a.log_append_time_ms == -1 for a in answers(response))
+    assert end_offsets(cluster) == [2, 4]
+
+
+def test_the_stored_batch_is_the_one_sent_but_for_offset_and_leader_epoch() -> None:
+    cluster = cluster_with_topic()
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    topic.partitions[0].leader_epoch = 7
+    send(cluster, [(0, BATCH)])
+    send(cluster, [(0, BATCH)])
+
+    stored = topic.partitions[0].log.read(2, 10_000, at_least_one=True)
+    assert [batch[16:] for batch in stored] == [BATCH[16:]]
+    assert stored[0][:16] == (2).to_bytes(8, "big") + BATCH[8:12] + (7).to_bytes(4, "big")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_partitions_are_judged_one_by_one(version: int) -> None:
+    cluster = cluster_with_topic()
+    response = send(
+        cluster, [(0, BATCH[:-1]), (9, BATCH), (1, BATCH), (-1, BATCH)], version=version
+    )
+
+    assert [(a.error_code, a.base_offset) for a in answers(response)] == [
+        (ErrorCode.CORRUPT_MESSAGE, -1),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+        (ErrorCode.NONE, 0),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
+    ]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_unknown_topic_is_named_as_the_version_names_topics(version: int) -> None:
+    response = send(cluster_with_topic(), [(0, BATCH)], version=version, topic="nobody")
+
+    expected = ErrorCode.UNKNOWN_TOPIC_ID if version >= 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert [a.error_code for a in answers(response)] == [expected]
+
+
+def test_internal_topics_are_not_for_clients() -> None:
+    response = send(cluster_with_topic(), [(0, BATCH)], topic="__consumer_offsets")
+    assert answers(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
+@pytest.mark.parametrize("acks", [-2, 2, 32767])
+def test_other_acks_are_refused(acks: int) -> None:
+    cluster = cluster_with_topic()
+    response = send(cluster, [(0, BATCH)], acks=acks)
+
+    assert answers(response)[0].error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert end_offsets(cluster) == [0, 0]
+
+
+def test_acks_0_is_never_answered_and_an_error_ends_the_connection() -> None:
+    cluster = cluster_with_topic()
+    assert send(cluster, [(0, BATCH)], acks=0) is None
+    assert end_offsets(cluster) == [2, 0]
+
+    closed = send(cluster, [(0, BATCH[:-1]), (1, BATCH)], acks=0)
+    assert isinstance(closed, Close)
+    assert "CORRUPT_MESSAGE" in closed.reason
+    # The other partition's records count all the same.
+    assert end_offsets(cluster) == [2, 2]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_wrong_broker_says_who_leads_from_version_10_on(version: int) -> None:
+    cluster = cluster_with_topic(partitions=1, brokers=3)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    leader_id = topic.partitions[0].leader_id
+    other_id = next(n for n in cluster.brokers if n != leader_id)
+
+    response = send(cluster, [(0, BATCH)], version=version, broker_id=other_id)
+
+    answer = answers(response)[0]
+    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    if version >= 10:
+        assert answer.current_leader.leader_id == leader_id
+        assert [node.node_id for node in response.node_endpoints] == [leader_id]
+
+
+def test_too_few_replicas_matter_to_acks_all_only() -> None:
+    cluster = cluster_with_topic(partitions=1, brokers=3, min_insync_replicas="3")
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    leader_id = topic.partitions[0].leader_id
+    stop_broker(cluster, next(n for n in cluster.brokers if n != leader_id))
+
+    refused = send(cluster, [(0, BATCH)], broker_id=leader_id)
+    assert answers(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert end_offsets(cluster) == [0]
+
+    taken = send(cluster, [(0, BATCH)], acks=1, broker_id=leader_id)
+    assert answers(taken)[0].error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("version", range(8, 14))
+def test_record_errors_name_the_records(version: int) -> None:
+    cluster = cluster_with_topic(cleanup_policy="compact")
+    response = send(cluster, [(0, make_batch(b"a", b"b", key=None))], version=version)
+
+    answer = answers(response)[0]
+    assert answer.error_code == ErrorCode.INVALID_RECORD
+    assert [error.batch_index for error in answer.record_errors] == [0, 1]
+    assert "without key" in answer.error_message
+
+
+def test_log_append_time_is_told_and_stored() -> None:
+    cluster = cluster_with_topic(message_timestamp_type="LogAppendTime")
+    response = send(cluster, [(0, make_batch(b"a", timestamps=[5]))])
+    assert answers(response)[0].log_append_time_ms == 1_700_000_000_000
+
+
+def test_a_transactional_producer_hears_that_there_are_no_transactions() -> None:
+    response = send(cluster_with_topic(), [(0, BATCH)], transactional_id="tx")
+    assert answers(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+
+
+@pytest.mark.parametrize(
+    ("batches", "duplicate_code"),
+    [("5", ErrorCode.NONE), ("1", ErrorCode.DUPLICATE_SEQUENCE_NUMBER)],
+)
+def test_a_batch_sent_twice_is_stored_once(batches: str, duplicate_code: ErrorCode) -> None:
+    cluster = make_cluster(1, **{"producer.state.batches": batches})
+    cluster.create_topic("t", [(1,)], {})
+    first = make_batch(b"a", b"b", producer_id=5, producer_epoch=0, base_sequence=0)
+    gap = make_batch(b"x", producer_id=5, producer_epoch=0, base_sequence=9)
+    stale = make_batch(b"x", producer_id=5, producer_epoch=-1, base_sequence=0)
+
+    codes = [answers(send(cluster, [(0, batch)]))[0] for batch in (first, first, gap, stale)]
+
+    assert [(a.error_code, a.base_offset) for a in codes] == [
+        (ErrorCode.NONE, 0),
+        (duplicate_code, 0),
+        (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1),
+        (ErrorCode.INVALID_PRODUCER_EPOCH, -1),
+    ]
+    assert end_offsets(cluster) == [2]
+    assert {a.log_start_offset for a in codes} == {0}

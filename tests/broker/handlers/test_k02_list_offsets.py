@@ -1,0 +1,104 @@
+"""ListOffsets: latest, earliest, by time, and what the version doesn't know."""
+
+import pytest
+
+from broker.append import append_batch
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster, make_context
+
+VERSIONS = range(1, 12)
+_Topic = messages.ListOffsetsRequest.ListOffsetsTopic
+
+
+@pytest.fixture(params=["none", "gzip"])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    """Offsets 0 to 5 with the times 10, 20, 50, 40, 50, 30 in three batches."""
+    made = make_cluster(1)
+    topic = made.create_topic("t", [(1,), (1,)], {})
+    partition = topic.partitions[0]
+    context = make_context(ApiKey.PRODUCE, 9)
+    for times in ([10, 20], [50, 40], [50, 30]):
+        batch = make_batch(b"x" * 99, b"x" * 99, timestamps=times, codec=request.param)
+        append_batch(context, made, topic, partition, batch, 0, len(batch))
+    return made
+
+
+def ask(
+    cluster: Cluster, *timestamps: int, version: int = 7, partition: int = 0, epoch: int = -1
+) -> list[tuple[int, int, int]]:
+    request = messages.ListOffsetsRequest(
+        version=version,
+        replica_id=-1,
+        topics=[
+            _Topic(
+                version=version,
+                name="t",
+                partitions=[
+                    _Topic.ListOffsetsPartition(
+                        version=version,
+                        partition_index=partition + index,
+                        current_leader_epoch=epoch,
+                        timestamp=timestamp,
+                    )
+                    for index, timestamp in enumerate(timestamps)
+                ],
+            )
+        ],
+    )
+    (topic,) = call(cluster, request, version).topics
+    return [(part.error_code, part.offset, part.timestamp) for part in topic.partitions]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_knows_latest_earliest_and_times(cluster: Cluster, version: int) -> None:
+    assert ask(cluster, -1, -1, version=version) == [(0, 6, -1), (0, 0, -1)]
+    assert ask(cluster, -2, -2, version=version) == [(0, 0, -1), (0, 0, -1)]
+    assert ask(cluster, 20, version=version) == [(0, 1, 20)]
+    assert ask(cluster, 21, version=version) == [(0, 2, 50)]
+    assert ask(cluster, 51, version=version) == [(0, -1, -1)]
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "version_min", "answer"),
+    [(-3, 7, (0, 2, 50)), (-4, 8, (0, 0, -1)), (-5, 9, (0, -1, -1)), (-6, 11, (0, -1, -1))],
+)
+@pytest.mark.parametrize("version", VERSIONS)
+def test_special_timestamps_begin_with_their_version(
+    cluster: Cluster, version: int, timestamp: int, version_min: int, answer: tuple[int, int, int]
+) -> None:
+    expected = answer if version >= version_min else (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
+    assert ask(cluster, timestamp, version=version) == [expected]
+
+
+def test_any_other_negative_timestamp_is_unsupported(cluster: Cluster) -> None:
+    assert ask(cluster, -7, version=11) == [(ErrorCode.UNSUPPORTED_VERSION, -1, -1)]
+
+
+def test_deleted_records_are_not_found_by_time(cluster: Cluster) -> None:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    cluster.delete_records_before(topic.partitions[0], 3, NOW_MS)
+
+    assert ask(cluster, -2) == [(0, 3, -1)]
+    assert ask(cluster, 0) == [(0, 3, 40)]
+    assert ask(cluster, -3) == [(0, 4, 50)]
+
+
+def test_unknown_partitions_and_foreign_epochs_get_kafkas_errors(cluster: Cluster) -> None:
+    assert ask(cluster, -1, partition=7) == [(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)]
+    assert ask(cluster, -1, epoch=3) == [(ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)]
+
+
+def test_a_partition_named_twice_is_an_invalid_request(cluster: Cluster) -> None:
+    part = _Topic.ListOffsetsPartition(
+        version=7, partition_index=0, current_leader_epoch=-1, timestamp=-1
+    )
+    request = messages.ListOffsetsRequest(
+        version=7, replica_id=-1, topics=[_Topic(version=7, name="t", partitions=[part, part])]
+    )
+    (topic,) = call(cluster, request, 7).topics
+    assert [p.error_code for p in topic.partitions] == [ErrorCode.INVALID_REQUEST] * 2

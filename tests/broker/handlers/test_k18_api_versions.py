@@ -1,0 +1,43 @@
+"""ApiVersions tells what the register says, in every version."""
+
+import pytest
+
+from broker.handlers.k18_api_versions import handle_api_versions
+from broker.registry import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster, make_context
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_what_is_advertised_is_what_is_handled(version: int) -> None:
+    request = messages.ApiVersionsRequest(
+        version=version, client_software_name="apache-kafka-java", client_software_version="4.0.0"
+    )
+    response = call(make_cluster(1), request, version)
+
+    assert response.error_code == ErrorCode.NONE
+    assert {key.api_key: (key.min_version, key.max_version) for key in response.api_keys} == {
+        key: (route.advertised_min, route.version_max) for key, route in ROUTES.items()
+    }
+
+
+def test_produce_is_told_from_version_0() -> None:
+    response = call(make_cluster(1), messages.ApiVersionsRequest(version=0), 0)
+    assert (0, 0, 13) in [(k.api_key, k.min_version, k.max_version) for k in response.api_keys]
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [("", "1"), ("a", ""), ("-a", "1"), ("a", "1-"), ("a b", "1")]
+)
+def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> None:
+    request = messages.ApiVersionsRequest(
+        version=3, client_software_name=name, client_software_version=version
+    )
+    response = handle_api_versions(
+        make_context(ApiKey.API_VERSIONS, 3), request, make_cluster(1)
+    )
+    assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+    # In the version that was asked for: int16 code, empty array, throttle time, no tags.
+    assert bytes(response.encode(version=3)) == b"\x00\x2a\x01" + bytes(4) + b"\x00"
