@@ -12,8 +12,8 @@ PACKAGES = {"broker", "mock_kafka", "producer_state", "protocol", "quotas"}
 
 
 def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_path: Path) -> None:
-    # Built from links, so that the tree is left as it was. With a setuptools here that is new enough
-    # no network is needed; otherwise pip fetches one.
+    # Built from links, so that the tree is left as it was. With a new enough setuptools here no
+    # network is needed; otherwise pip fetches one.
     is_offline = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
     source = tmp_path / "source"
     source.mkdir()

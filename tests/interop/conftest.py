@@ -1,0 +1,68 @@
+"""Clusters that the whole run shares, and a topic name of its own for every test."""
+
+import itertools
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from mock_kafka import MockKafka
+from tests.interop.clients import CLIENTS, Client
+
+# The tests' records carry the same timestamps for ever, and those lie in the past.
+CONFIG = {"log.retention.ms": -1, "group.min.session.timeout.ms": 200}
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Everything in this folder is interop."""
+    for item in items:
+        if item.path.parent.name == "interop":
+            item.add_marker(pytest.mark.interop)
+
+
+def broker_errors(kafka: MockKafka) -> list[str]:
+    """What the broker itself calls an error: a bug of ours, whatever the client made of it."""
+    return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
+
+
+@pytest.fixture(scope="session")
+def shared_kafka() -> Iterator[MockKafka]:
+    with MockKafka(config=CONFIG) as kafka:
+        yield kafka
+
+
+@pytest.fixture(scope="session")
+def shared_kafka_of_three() -> Iterator[MockKafka]:
+    with MockKafka(brokers=3, config=CONFIG) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def kafka(shared_kafka: MockKafka) -> Iterator[MockKafka]:
+    """One broker; the test fails when the broker reports a bug of its own meanwhile."""
+    before = len(broker_errors(shared_kafka))
+    yield shared_kafka
+    assert broker_errors(shared_kafka)[before:] == []
+
+
+@pytest.fixture
+def kafka_of_three(shared_kafka_of_three: MockKafka) -> Iterator[MockKafka]:
+    """Three brokers; else as `kafka`."""
+    before = len(broker_errors(shared_kafka_of_three))
+    yield shared_kafka_of_three
+    assert broker_errors(shared_kafka_of_three)[before:] == []
+
+
+@pytest.fixture
+def topic(request: pytest.FixtureRequest) -> str:
+    """A name that no other test uses."""
+    name = re.sub(r"[^a-zA-Z0-9._-]", "-", request.node.name.removeprefix("test_"))
+    return f"{name[:80]}.{next(_numbers)}"
+
+
+@pytest.fixture(params=CLIENTS, ids=lambda client: client.name)
+def client(request: pytest.FixtureRequest) -> Client:
+    """Each of the client libraries in turn."""
+    param: Client = request.param
+    return param
