@@ -1,0 +1,152 @@
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import CLUSTER_ID, call, make_cluster, stop_broker
+
+VERSIONS = range(14)
+_Topic = messages.MetadataRequest.MetadataRequestTopic
+
+
+def ask(
+    cluster: Cluster,
+    names: list[str] | None,
+    version: int = 13,
+    *,
+    ids: tuple[UUID, ...] = (),
+    may_create: bool = False,
+    broker_id: int = 1,
+) -> Any:
+    topics: list[Any] | None = None
+    if names is not None:
+        topics = [_Topic(version=version, name=name) for name in names]
+        topics += [_Topic(version=version, name=None, topic_id=each) for each in ids]
+    request = messages.MetadataRequest(
+        version=version, topics=topics, allow_auto_topic_creation=may_create
+    )
+    return call(cluster, request, version, broker_id=broker_id)
+
+
+def told(response: Any) -> list[tuple[str | None, int]]:
+    return [(topic.name, topic.error_code) for topic in response.topics]
+
+
+def cluster_with_a_and_b() -> Cluster:
+    cluster = make_cluster()
+    cluster.create_topic("a", [(1, 2), (3,)], {})
+    cluster.create_topic("b", [(2, 1)], {})
+    return cluster
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_describes_brokers_and_topics(version: int) -> None:
+    cluster = cluster_with_a_and_b()
+    cluster.brokers[1].rack = "r1"
+    stop_broker(cluster, 3)
+
+    response = ask(cluster, ["a"], version)
+
+    told_brokers = [(each.node_id, each.host, each.port) for each in response.brokers]
+    assert told_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
+    (topic,) = response.topics
+    assert (topic.name, topic.error_code) == ("a", ErrorCode.NONE)
+    whole, leaderless = topic.partitions
+    assert (whole.partition_index, whole.error_code, whole.leader_id) == (0, ErrorCode.NONE, 1)
+    assert (whole.replica_nodes, whole.isr_nodes) == ([1, 2], [1, 2])
+    assert leaderless.error_code == ErrorCode.LEADER_NOT_AVAILABLE
+    assert leaderless.leader_id == -1
+    if version >= 1:
+        assert (response.controller_id, topic.is_internal) == (1, False)
+        assert [each.rack for each in response.brokers] == ["r1", None]
+    if version >= 2:
+        assert response.cluster_id == CLUSTER_ID
+    if version >= 5:
+        assert (whole.offline_replicas, leaderless.offline_replicas) == ([], [3])
+    if version >= 7:
+        assert (whole.leader_epoch, leaderless.leader_epoch) == (0, 1)
+    if version >= 10:
+        assert topic.topic_id == UUID(int=1)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_asking_for_all_is_an_empty_list_in_version_0_and_null_since(version: int) -> None:
+    cluster = cluster_with_a_and_b()
+
+    assert len(ask(cluster, [], version).topics) == (2 if version == 0 else 0)
+    if version >= 1:
+        assert told(ask(cluster, None, version)) == [("a", 0), ("b", 0)]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_what_is_missing_or_cannot_be_is_told_in_every_version(version: int) -> None:
+    cluster = make_cluster(**{"auto.create.topics.enable": "false"})
+
+    response = ask(cluster, ["missing", "no name"], version, may_create=True)
+
+    assert told(response) == [
+        ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("no name", ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ]
+    assert len(cluster.topics) == 0
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_missing_topic_is_created_and_there_the_next_time(version: int) -> None:
+    cluster = make_cluster(**{"num.partitions": "4", "default.replication.factor": "2"})
+
+    # Before version 4 there was no choice: to ask was to create.
+    first = ask(cluster, ["new"], version, may_create=version >= 4)
+    second = ask(cluster, ["new"], version)
+
+    assert told(first) == [("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert told(second) == [("new", ErrorCode.NONE)]
+    assert [len(part.replica_nodes) for part in second.topics[0].partitions] == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("version", range(4, 14))
+def test_since_version_4_a_client_may_ask_without_creating(version: int) -> None:
+    cluster = make_cluster()
+
+    assert told(ask(cluster, ["new"], version)) == [("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert len(cluster.topics) == 0
+
+
+@pytest.mark.parametrize("name", ["__consumer_offsets", "a_b", "bad/name"])
+def test_a_topic_that_cannot_be_is_not_created(name: str) -> None:
+    cluster = make_cluster()
+    cluster.create_topic("a.b", [(1,)], {})
+
+    response = ask(cluster, [name], may_create=True)
+
+    assert response.topics[0].error_code != ErrorCode.NONE
+    assert response.topics[0].is_internal is (name == "__consumer_offsets")
+    assert len(cluster.topics) == 1
+
+
+def test_more_replicas_by_default_than_brokers_create_nothing() -> None:
+    cluster = make_cluster(2, **{"default.replication.factor": "3"})
+
+    ask(cluster, ["new"], may_create=True)
+
+    assert len(cluster.topics) == 0
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_topics_are_found_by_id_since_version_12(version: int) -> None:
+    response = ask(cluster_with_a_and_b(), [], version, ids=(UUID(int=2), UUID(int=9)))
+
+    assert told(response) == [("b", ErrorCode.NONE), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
+    assert response.topics[1].topic_id == UUID(int=9)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_broker_gives_the_same_answer(version: int) -> None:
+    cluster = cluster_with_a_and_b()
+
+    answers = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
+
+    assert len(answers) == 1
