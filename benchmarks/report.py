@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from benchmarks.quiet import BUSY_SHARE, wait_until_quiet
 from benchmarks.server_process import ServerName
 
 OTHER_CPU_SHARE = "other_cpu_share"
-DISTURBED_SHARE = 0.1
-"""CPUs that other processes may use while a round is timed; above it the round is run again."""
 ATTEMPTS_MAX = 4
 
 Figures = Mapping[str, float]
@@ -47,13 +46,16 @@ class Measurement:
 
 
 def measure(
-    measurement: Measurement, servers: Sequence[ServerName], rounds: int
+    measurement: Measurement,
+    servers: Sequence[ServerName],
+    rounds: int,
+    wait: Callable[[], object] = wait_until_quiet,
 ) -> dict[ServerName, list[Figures]]:
-    """Run the rounds, the servers alternating; progress goes to stderr."""
+    """Run the rounds, the servers alternating, after a `wait` each; progress goes to stderr."""
     results: dict[ServerName, list[Figures]] = {server: [] for server in servers}
     for round_number in range(1, rounds + 1):
         for server in servers:
-            figures = _run_undisturbed(measurement, server)
+            figures = _run_undisturbed(measurement, server, wait)
             results[server].append(figures)
             shown = " ".join(f"{name}={value:.6g}" for name, value in figures.items())
             progress(
@@ -63,16 +65,24 @@ def measure(
     return results
 
 
-def _run_undisturbed(measurement: Measurement, server: ServerName) -> Figures:
+def _run_undisturbed(
+    measurement: Measurement, server: ServerName, wait: Callable[[], object]
+) -> Figures:
     """One round; again while the machine was busy with something else. Returns the quietest."""
     attempts: list[Figures] = []
     while len(attempts) < ATTEMPTS_MAX:
+        wait()
         attempts.append(measurement.run(server))
-        others = attempts[-1].get(OTHER_CPU_SHARE, 0.0)
-        if others <= DISTURBED_SHARE:
+        others = _others(attempts[-1])
+        if others <= BUSY_SHARE:
             break
         progress(f"{measurement.name} {measurement.case} {server}: others used {others:.2f} CPUs")
-    return min(attempts, key=lambda figures: figures.get(OTHER_CPU_SHARE, 0.0))
+    return min(attempts, key=_others)
+
+
+def _others(figures: Figures) -> float:
+    """CPUs that other processes used meanwhile; 0 where that was not looked at."""
+    return figures.get(OTHER_CPU_SHARE, 0.0)
 
 
 def progress(text: str) -> None:
@@ -100,6 +110,7 @@ def lines(
             "case": measurement.case,
             "server": server,
             "rounds": len(rounds),
+            "disturbed_rounds": sum(_others(figures) > BUSY_SHARE for figures in rounds),
             "figures": {name: _spread(rounds, name) for name in medians[server]},
             "ratio_ours_to_rdmock": ratios,
         }

@@ -13,6 +13,10 @@ def _never(_server: ServerName) -> Mapping[str, float]:
     raise AssertionError("not run here")
 
 
+def _no_wait() -> None:
+    pass
+
+
 def test_the_median_is_judged_not_the_best_round() -> None:
     measurement = Measurement("m", "c", _never, (Bar("cost_us", "at most", 20),))
     results: dict[ServerName, list[Figures]] = {
@@ -59,7 +63,7 @@ def test_servers_alternate_and_a_disturbed_round_is_run_again() -> None:
         order.append(server)
         return {"other_cpu_share": next(shares)}
 
-    results = report.measure(Measurement("m", "c", run), ("ours", "rdmock"), 2)
+    results = report.measure(Measurement("m", "c", run), ("ours", "rdmock"), 2, wait=_no_wait)
 
     assert order == ["ours", "rdmock", "rdmock", "ours", "rdmock"]
     assert results["rdmock"][0] == {"other_cpu_share": 0.05}
@@ -71,6 +75,9 @@ def test_on_a_machine_that_is_never_quiet_the_quietest_attempt_counts() -> None:
     def run(_server: ServerName) -> Mapping[str, float]:
         return {"other_cpu_share": next(shares)}
 
-    results = report.measure(Measurement("m", "c", run), ("ours",), 1)
+    measurement = Measurement("m", "c", run)
+    results = report.measure(measurement, ("ours",), 1, wait=_no_wait)
 
     assert results["ours"] == [{"other_cpu_share": 0.4}]
+    (line,) = report.lines(measurement, results, "scripts/bench m")
+    assert line["disturbed_rounds"] == 1
