@@ -42,8 +42,10 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster"
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is ErrorCode.NONE:
         error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
-    if not is_batch and left:
-        error_code = left[0].error_code
+    if not is_batch:
+        return messages.LeaveGroupResponse(
+            version=version, error_code=left[0].error_code if left else error_code
+        )
     return messages.LeaveGroupResponse(
         version=version,
         error_code=error_code,
@@ -54,6 +56,6 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster"
                 group_instance_id=each.group_instance_id,
                 error_code=each.error_code,
             )
-            for each in left
+            for each in (left if is_batch else ())  # older versions have no such struct
         ],
     )

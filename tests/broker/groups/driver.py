@@ -102,6 +102,11 @@ class Driver:
         return group
 
     @property
+    def is_empty(self) -> bool:
+        """Whether the group is there and has no members."""
+        return self.state is GroupState.EMPTY
+
+    @property
     def state(self) -> GroupState:
         """The group's state, Dead when there is no group."""
         group = self.groups.describe(GROUP)
@@ -138,3 +143,19 @@ class Driver:
         self.sync(static_id, 2, {other_id: b"for the other"})
         self.sync(other_id, 2)
         return static_id, other_id
+
+    def join_and_rejoin(self, leader_id: str) -> str:
+        """Have one more member join, and the leader with it; the id of the new one."""
+        newcomer = self.join(client_id="newcomer")
+        self.join(leader_id)
+        return newcomer[0].member_id
+
+    def sync_to(self, group_id: str) -> list[SyncResult]:
+        """Send a SyncGroup to another group."""
+        answers: list[SyncResult] = []
+        self.groups.sync(SyncRequest(group_id, "m", 1, {}), answers.append, self.now_ms)
+        return answers
+
+    def commit_request(self, **fields: Any) -> CommitRequest:
+        """A commit of this group."""
+        return CommitRequest(**({"group_id": GROUP} | fields))

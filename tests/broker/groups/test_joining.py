@@ -1,5 +1,7 @@
 """Who is let into a group, who gets only an id, and who is refused."""
 
+from typing import Any
+
 import pytest
 
 from broker.groups.results import GroupState, JoinedMember, JoinResult
@@ -27,7 +29,7 @@ def test_who_must_know_its_id_joins_in_two_steps() -> None:
     (first,) = driver.join(must_know_id=True)
 
     assert first == JoinResult(ErrorCode.MEMBER_ID_REQUIRED, "client-id1")
-    assert driver.state is GroupState.EMPTY
+    assert driver.is_empty
     (second,) = driver.join(first.member_id, must_know_id=True)
     assert (second.error_code, second.member_id) == (ErrorCode.NONE, "client-id1")
 
@@ -84,7 +86,7 @@ def test_a_member_id_nobody_gave_out_is_unknown_with_and_without_a_group() -> No
     ],
 )
 def test_a_join_that_can_never_do_is_refused(
-    changes: dict[str, object], error_code: ErrorCode
+    changes: dict[str, Any], error_code: ErrorCode
 ) -> None:
     assert Driver().join(**changes) == [JoinResult(error_code, "")]
 
@@ -93,7 +95,7 @@ def test_a_join_that_can_never_do_is_refused(
     "changes", [{"protocol_type": "connect"}, {"protocols": {"sticky": b""}}, {"protocols": {}}]
 )
 def test_a_joiner_that_shares_no_protocol_with_all_members_is_refused(
-    changes: dict[str, object],
+    changes: dict[str, Any],
 ) -> None:
     driver = Driver()
     driver.stable("a")
@@ -320,7 +322,7 @@ def test_a_replaced_static_members_session_runs_under_its_new_id() -> None:
 
     driver.advance(SESSION_MS)
 
-    assert driver.state is GroupState.EMPTY
+    assert driver.is_empty
 
 
 def test_an_absent_static_member_is_kept_through_a_rebalance_but_not_for_ever() -> None:

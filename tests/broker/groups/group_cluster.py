@@ -1,0 +1,173 @@
+"""A cluster and the requests of its groups' clients, as bytes there and back, for handler tests."""
+
+from typing import Any
+from uuid import UUID
+
+import broker.handlers as _registered  # noqa: F401  # importing it registers them
+from broker.cluster import Cluster
+from broker.config.broker_config import BrokerConfig
+from broker.context import RequestContext
+from broker.parked import Parked
+from broker.registry import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+GROUP = "g"
+SESSION_MS = 10_000
+START_MS = 1_000
+
+
+class GroupCluster:
+    """Three brokers with a topic t of two partitions; requests go to the group's coordinator."""
+
+    def __init__(self, **overrides: str) -> None:
+        numbers = iter(range(1, 1_000_000))
+        config = {name.replace("_", "."): value for name, value in overrides.items()}
+        self.cluster = Cluster(
+            BrokerConfig(config),
+            3,
+            cluster_id="cluster",
+            new_uuid=lambda: UUID(int=next(numbers)),
+        )
+        for broker in self.cluster.brokers.values():
+            broker.host, broker.port = "localhost", 9000 + broker.node_id
+        self.topic = self.cluster.create_topic("t", [(1,), (2,)], {})
+        self.now_ms = START_MS
+        coordinator_id = self.cluster.coordinator_id(GROUP)
+        assert coordinator_id is not None
+        self.coordinator_id = coordinator_id
+
+    @property
+    def other_id(self) -> int:
+        """A broker that does not coordinate the group."""
+        return next(node for node in self.cluster.brokers if node != self.coordinator_id)
+
+    def stop_all(self) -> None:
+        """Take every broker down."""
+        for broker in self.cluster.brokers.values():
+            broker.is_alive = False
+
+    def handle(
+        self, api_key: ApiKey, version: int, *, broker_id: int | None = None, **fields: Any
+    ) -> Any:
+        """Encode, decode and handle a request; what the handler returned."""
+        request_class = messages.request_class(api_key)
+        request = request_class.decode(
+            request_class(version=version, **fields).encode(version=version), version=version
+        )
+        context = RequestContext(
+            api_key=api_key,
+            api_version=version,
+            correlation_id=1,
+            client_id="client",
+            now_ms=self.now_ms,
+            size_bytes=0,
+            broker_id=self.coordinator_id if broker_id is None else broker_id,
+            connection_id=1,
+            client_host="127.0.0.1",
+        )
+        return ROUTES[api_key].handler(context, request, self.cluster)
+
+    def send(self, api_key: ApiKey, version: int, **fields: Any) -> list[Any]:
+        """`handle` a request, and encode and decode its answer in the same version.
+
+        Returns a list that has the answer once there is one.
+        """
+        answers: list[Any] = []
+
+        def receive(response: Any) -> None:
+            answers.append(type(response).decode(response.encode(version=version), version=version))
+
+        result = self.handle(api_key, version, **fields)
+        if not isinstance(result, Parked):
+            receive(result)
+        elif result.is_done:
+            receive(result.response)
+        else:
+            result.attach(receive)
+        return answers
+
+    def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
+        """`send` a request that is answered at once; its answer."""
+        (answer,) = self.send(api_key, version, **fields)
+        return answer
+
+    # Members and offsets to ask about ----------------------------------------------------------
+
+    def join(
+        self, version: int = 3, *, protocols: dict[str, bytes] | None = None, **fields: Any
+    ) -> list[Any]:
+        """Send a JoinGroup of a consumer."""
+        return self.send(
+            ApiKey.JOIN_GROUP, version, **self.join_fields(version, protocols) | fields
+        )
+
+    def join_fields(
+        self, version: int, protocols: dict[str, bytes] | None = None
+    ) -> dict[str, Any]:
+        """What a consumer says when it joins."""
+        request_class: Any = messages.JoinGroupRequest
+        return {
+            "group_id": GROUP,
+            "member_id": "",
+            "session_timeout_ms": SESSION_MS,
+            "rebalance_timeout_ms": SESSION_MS,
+            "protocol_type": "consumer",
+            "protocols": [
+                request_class.JoinGroupRequestProtocol(version=version, name=name, metadata=data)
+                for name, data in (protocols or {"range": b"meta"}).items()
+            ],
+        }
+
+    def sync(
+        self, member_id: str, generation_id: int, version: int = 3, **fields: Any
+    ) -> list[Any]:
+        """A SyncGroup that assigns b"partitions" to the member itself."""
+        assignment = messages.SyncGroupRequest.SyncGroupRequestAssignment(
+            version=version, member_id=member_id, assignment=b"partitions"
+        )
+        defaults = {
+            "group_id": GROUP,
+            "member_id": member_id,
+            "generation_id": generation_id,
+            "assignments": [assignment],
+        }
+        return self.send(ApiKey.SYNC_GROUP, version, **(defaults | fields))
+
+    def stable_member(self, **fields: Any) -> str:
+        """A stable group of one member, of generation 1; its id."""
+        version = 5 if "group_instance_id" in fields else 3
+        (joined,) = self.join(version, **fields)
+        (synced,) = self.sync(joined.member_id, 1)
+        assert synced.error_code == ErrorCode.NONE
+        return str(joined.member_id)
+
+    def commit(self, *offsets: tuple[str, int, int], version: int = 9, **fields: Any) -> list[int]:
+        """An OffsetCommit of (topic name, index, offset); the error code of each."""
+        request_class: Any = messages.OffsetCommitRequest
+        topic_class = request_class.OffsetCommitRequestTopic
+        topics = [
+            topic_class(
+                version=version,
+                name=name,
+                partitions=[
+                    topic_class.OffsetCommitRequestPartition(
+                        version=version,
+                        partition_index=index,
+                        committed_offset=offset,
+                        committed_metadata="note",
+                    )
+                ],
+            )
+            for name, index, offset in offsets
+        ]
+        defaults = {"group_id": GROUP, "topics": topics}
+        answer = self.ask(ApiKey.OFFSET_COMMIT, version, **(defaults | fields))
+        return [each.error_code for topic in answer.topics for each in topic.partitions]
+
+
+def versions(api_key: ApiKey, low: int = 0) -> range:
+    """Every version the schema has, from `low` on."""
+    schema_low, schema_high = messages.schema_versions(api_key)
+    return range(max(low, schema_low), schema_high + 1)

@@ -1,0 +1,148 @@
+"""OffsetCommit on the wire."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
+
+_Topic: Any = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+NOBODYS_ID = UUID(int=2**100)
+
+
+def partition(version: int, index: int, offset: int = 5, metadata: str | None = "note") -> Any:
+    return _Topic.OffsetCommitRequestPartition(
+        version=version,
+        partition_index=index,
+        committed_offset=offset,
+        committed_leader_epoch=3,
+        committed_metadata=metadata,
+    )
+
+
+def commit(cluster: GroupCluster, version: int, topics: list[Any], **fields: Any) -> Any:
+    fields = {"group_id": GROUP, "topics": topics} | fields
+    return cluster.ask(ApiKey.OFFSET_COMMIT, version, **fields)
+
+
+def codes(answer: Any) -> list[list[tuple[int, int]]]:
+    return [
+        [(each.partition_index, each.error_code) for each in topic.partitions]
+        for topic in answer.topics
+    ]
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
+def test_every_version_commits_what_exists_and_names_what_does_not(version: int) -> None:
+    cluster = GroupCluster()
+    known = _Topic(
+        version=version,
+        name="t",
+        topic_id=cluster.topic.topic_id,
+        partitions=[partition(version, 1), partition(version, 2), partition(version, -1)],
+    )
+    missing = _Topic(
+        version=version, name="nope", topic_id=NOBODYS_ID, partitions=[partition(version, 0)]
+    )
+
+    answer = commit(cluster, version, [missing, known])
+
+    no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    no_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert codes(answer) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
+    if version >= 10:
+        assert [each.topic_id for each in answer.topics] == [NOBODYS_ID, cluster.topic.topic_id]
+    else:
+        assert [each.name for each in answer.topics] == ["nope", "t"]
+    (found,) = cluster.cluster.groups.all_committed(GROUP)
+    assert found[:2] == ("t", 1)
+    assert (found[2].offset, found[2].metadata) == (5, "note")
+    assert found[2].leader_epoch == (3 if version >= 6 else -1)
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
+def test_what_is_wrong_with_the_member_is_said_for_each_partition_that_exists(
+    version: int,
+) -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member()
+    topics = [
+        _Topic(
+            version=version,
+            name="t",
+            topic_id=cluster.topic.topic_id,
+            partitions=[partition(version, 0), partition(version, 1), partition(version, 9)],
+        )
+    ]
+
+    def code(**fields: Any) -> int:
+        ((first, second, missing),) = codes(commit(cluster, version, topics, **fields))
+        assert missing[1] == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert first[1] == second[1]
+        return first[1]
+
+    right = {"member_id": member_id, "generation_id_or_member_epoch": 1}
+    wrong = right | {"generation_id_or_member_epoch": 2}
+    assert code(**right) == ErrorCode.NONE
+    assert code(**wrong) == ErrorCode.ILLEGAL_GENERATION
+    assert code(**right, broker_id=cluster.other_id) == ErrorCode.NOT_COORDINATOR
+    assert code() == ErrorCode.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
+def test_a_generation_without_a_group_is_named_so_from_version_9(version: int) -> None:
+    cluster = GroupCluster()
+    topic = _Topic(
+        version=version,
+        name="t",
+        topic_id=cluster.topic.topic_id,
+        partitions=[partition(version, 0)],
+    )
+
+    answer = commit(cluster, version, [topic], generation_id_or_member_epoch=4, member_id="m")
+
+    expected = ErrorCode.GROUP_ID_NOT_FOUND if version >= 9 else ErrorCode.ILLEGAL_GENERATION
+    assert codes(answer) == [[(0, expected)]]
+
+
+def test_metadata_may_be_null_and_must_not_be_too_long() -> None:
+    cluster = GroupCluster(offset_metadata_max_bytes="4")
+    partitions = [partition(9, 0, metadata=None), partition(9, 1, metadata="12345")]
+
+    answer = commit(cluster, 9, [_Topic(version=9, name="t", partitions=partitions)])
+
+    assert codes(answer) == [[(0, 0), (1, ErrorCode.OFFSET_METADATA_TOO_LARGE)]]
+
+
+def test_a_static_member_is_fenced_by_the_one_that_replaced_it() -> None:
+    cluster = GroupCluster()
+    old_id = cluster.stable_member(group_instance_id="i")
+    cluster.join(5, group_instance_id="i")
+    member: dict[str, Any] = {
+        "member_id": old_id,
+        "group_instance_id": "i",
+        "generation_id_or_member_epoch": 1,
+    }
+
+    assert cluster.commit(("t", 0, 1), **member) == [ErrorCode.FENCED_INSTANCE_ID]
+
+
+def test_nothing_to_commit_makes_no_group() -> None:
+    cluster = GroupCluster()
+
+    assert commit(cluster, 9, []).topics == []
+    assert cluster.commit(("nope", 0, 1)) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+    assert len(cluster.cluster.groups) == 0
+
+
+def test_versions_2_to_4_say_how_long_an_offset_lives() -> None:
+    cluster = GroupCluster()
+    for version in (2, 5):
+        fields = {"retention_time_ms": 1_000} if version == 2 else {}
+        cluster.commit(("t", 0, 1), version=version, group_id=GROUP, **fields)
+        (found,) = cluster.cluster.groups.all_committed(GROUP)
+        assert found[2].expires_ms == (cluster.now_ms + 1_000 if version == 2 else None)

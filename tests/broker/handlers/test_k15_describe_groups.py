@@ -1,0 +1,63 @@
+"""DescribeGroups on the wire."""
+
+import pytest
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS))
+def test_every_version_describes_a_stable_group(version: int) -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member(group_instance_id="i")
+
+    (group,) = cluster.ask(ApiKey.DESCRIBE_GROUPS, version, groups=[GROUP]).groups
+
+    assert (group.error_code, group.group_id, group.group_state) == (0, GROUP, "Stable")
+    assert (group.protocol_type, group.protocol_data) == ("consumer", "range")
+    assert group.authorized_operations is None
+    (member,) = group.members
+    assert (member.member_id, member.client_id) == (member_id, "client")
+    assert member.client_host == "/127.0.0.1"
+    assert (member.member_metadata, member.member_assignment) == (b"meta", b"partitions")
+    assert member.group_instance_id == ("i" if version >= 4 else None)
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS, 3))
+def test_operations_that_were_not_asked_for_are_the_smallest_integer(version: int) -> None:
+    cluster = GroupCluster()
+    answer = cluster.handle(ApiKey.DESCRIBE_GROUPS, version, groups=["missing"])
+
+    # The last field of the last group; flexible versions end both structs with a tag section.
+    tail = bytes(answer.encode(version=version))
+    tail = tail[:-2] if version >= 5 else tail
+    assert tail[-4:] == b"\x80\x00\x00\x00"
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS))
+def test_a_group_that_is_not_there_is_dead_and_from_version_6_an_error(version: int) -> None:
+    cluster = GroupCluster()
+
+    (group,) = cluster.ask(ApiKey.DESCRIBE_GROUPS, version, groups=[GROUP]).groups
+
+    is_error = version >= 6
+    assert group.error_code == (ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE)
+    assert (group.error_message is not None) == is_error
+    assert (group.group_state, group.members) == ("Dead", [])
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS))
+def test_another_brokers_group_is_an_error_of_that_group(version: int) -> None:
+    cluster = GroupCluster()
+    other_name = next(
+        name
+        for name in map(str, range(100))
+        if cluster.cluster.coordinator_id(name) != cluster.coordinator_id
+    )
+
+    groups = cluster.ask(ApiKey.DESCRIBE_GROUPS, version, groups=[other_name, GROUP]).groups
+
+    assert [group.group_id for group in groups] == [other_name, GROUP]
+    assert groups[0].error_code == ErrorCode.NOT_COORDINATOR
+    assert groups[1].group_state == "Dead"

@@ -1,0 +1,46 @@
+"""ListGroups on the wire."""
+
+import pytest
+
+from protocol.api_keys import ApiKey
+from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.LIST_GROUPS))
+def test_every_version_lists_with_the_fields_it_has(version: int) -> None:
+    cluster = GroupCluster()
+    cluster.stable_member()
+
+    answer = cluster.ask(ApiKey.LIST_GROUPS, version)
+
+    (group,) = answer.groups
+    assert (answer.error_code, group.group_id, group.protocol_type) == (0, GROUP, "consumer")
+    assert group.group_state == ("Stable" if version >= 4 else "")
+    assert group.group_type == ("classic" if version >= 5 else "")
+
+
+def test_every_group_is_listed_by_its_coordinator_and_by_no_other() -> None:
+    cluster = GroupCluster()
+    names = {f"group-{number}" for number in range(20)}
+    for name in names:
+        cluster.commit(("t", 0, 1), group_id=name, broker_id=cluster.cluster.coordinator_id(name))
+
+    listed = [
+        group.group_id
+        for broker_id in cluster.cluster.brokers
+        for group in cluster.ask(ApiKey.LIST_GROUPS, 5, broker_id=broker_id).groups
+    ]
+
+    assert len(listed) == 20
+    assert set(listed) == names
+
+
+def test_states_and_types_filter() -> None:
+    cluster = GroupCluster()
+    cluster.stable_member()
+
+    def count(**filters: list[str]) -> int:
+        return len(cluster.ask(ApiKey.LIST_GROUPS, 5, **filters).groups)
+
+    assert count(states_filter=["Stable"], types_filter=["classic"]) == 1
+    assert count(states_filter=["Empty"]) == count(types_filter=["consumer"]) == 0

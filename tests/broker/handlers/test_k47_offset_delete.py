@@ -1,0 +1,84 @@
+"""OffsetDelete on the wire."""
+
+from struct import pack
+from typing import Any
+
+import pytest
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.groups.group_cluster import GROUP, GroupCluster
+
+SUBSCRIPTION = pack(">hih", 0, 1, 1) + b"t"
+
+
+def delete(cluster: GroupCluster, *partitions: tuple[str, int], **fields: Any) -> Any:
+    topic_class = messages.OffsetDeleteRequest.OffsetDeleteRequestTopic
+    topics = [
+        topic_class(
+            version=0,
+            name=name,
+            partitions=[topic_class.OffsetDeleteRequestPartition(version=0, partition_index=index)],
+        )
+        for name, index in partitions
+    ]
+    return cluster.ask(ApiKey.OFFSET_DELETE, 0, **({"group_id": GROUP, "topics": topics} | fields))
+
+
+def codes(answer: Any) -> list[tuple[str, int, int]]:
+    return [
+        (topic.name, each.partition_index, each.error_code)
+        for topic in answer.topics
+        for each in topic.partitions
+    ]
+
+
+def test_offsets_are_forgotten_and_missing_partitions_named() -> None:
+    cluster = GroupCluster()
+    cluster.commit(("t", 0, 1), ("t", 1, 2))
+
+    answer = delete(cluster, ("t", 0), ("nope", 0), ("t", 7))
+
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert answer.error_code == ErrorCode.NONE
+    assert codes(answer) == [("t", 0, 0), ("nope", 0, unknown), ("t", 7, unknown)]
+    assert [index for _, index, _ in cluster.cluster.groups.all_committed(GROUP)] == [1]
+
+
+def test_a_topic_somebody_reads_is_kept() -> None:
+    cluster = GroupCluster()
+    cluster.stable_member(protocols={"range": SUBSCRIPTION})
+
+    answer = delete(cluster, ("t", 0))
+
+    assert codes(answer) == [("t", 0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)]
+
+
+@pytest.mark.parametrize(
+    ("prepare", "error_code"),
+    [
+        (lambda cluster: None, ErrorCode.GROUP_ID_NOT_FOUND),
+        (
+            lambda cluster: cluster.stable_member(protocol_type="connect"),
+            ErrorCode.NON_EMPTY_GROUP,
+        ),
+        (lambda cluster: cluster.stop_all(), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    ],
+)
+def test_what_is_wrong_with_the_group_is_the_error_of_the_response(
+    prepare: Any, error_code: ErrorCode
+) -> None:
+    cluster = GroupCluster()
+    prepare(cluster)
+
+    answer = delete(cluster, ("t", 0), ("nope", 0))
+
+    assert (answer.error_code, answer.topics) == (error_code, [])
+
+
+def test_without_a_partition_that_exists_nobody_asks_for_the_group() -> None:
+    answer = delete(GroupCluster(), ("nope", 0))
+
+    assert answer.error_code == ErrorCode.NONE
+    assert codes(answer) == [("nope", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
