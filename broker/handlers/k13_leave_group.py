@@ -23,7 +23,6 @@ from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
-    from broker.groups.results import LeftMember
 
 BATCH_VERSION_MIN = 3
 
@@ -38,10 +37,10 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster"
         if is_batch
         else [MemberIdentity(request.member_id)]
     )
-    left: tuple[LeftMember, ...] = ()
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
-    if error_code is ErrorCode.NONE:
-        error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
+    if error_code is not ErrorCode.NONE:
+        return messages.LeaveGroupResponse(version=version, error_code=error_code)
+    error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
     if not is_batch:
         return messages.LeaveGroupResponse(
             version=version, error_code=left[0].error_code if left else error_code
