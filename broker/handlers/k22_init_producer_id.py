@@ -5,6 +5,9 @@ Behaviour:
     epoch the request carries (some clients send their old ones, or zeros); as Kafka. Ids come in
     blocks of 1000 per broker. From v3 on, an id without an epoch or the reverse gets
     INVALID_REQUEST.
+    With producer.state.batches=1, versions from 2 on tell a producer how far back the broker knows
+    duplicates: max.in.flight.sequence.number.per.connection, an int32, in the tagged field 10000.
+    Every client so far passes over a field that it doesn't know.
 
 Gaps:
     A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one INVALID_REQUEST:
@@ -18,6 +21,7 @@ from broker.registry import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.init_producer_id import encode_response
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
@@ -27,11 +31,11 @@ NO_PRODUCER_EPOCH = -1
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
-def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
-    """Kafka's `KafkaApis.handleInitProducerIdRequest`."""
+def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Cluster") -> bytes:
+    """Kafka's `KafkaApis.handleInitProducerIdRequest`; the answer is the encoded body."""
     error_code = _check(context, request)
     is_granted = error_code == ErrorCode.NONE
-    return messages.InitProducerIdResponse(
+    response = messages.InitProducerIdResponse(
         version=context.api_version,
         throttle_time_ms=0,
         error_code=error_code,
@@ -40,6 +44,16 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Clu
         ),
         producer_epoch=0 if is_granted else NO_PRODUCER_EPOCH,
     )
+    window = _window(cluster) if is_granted else None
+    return encode_response(response, context.api_version, window)
+
+
+def _window(cluster: "Cluster") -> int | None:
+    """KIP-758's window; under Kafka's rules there is none to tell."""
+    if cluster.config["producer.state.batches"] != 1:
+        return None
+    window: int = cluster.config["max.in.flight.sequence.number.per.connection"]
+    return window
 
 
 def _check(context: RequestContext, request: Any) -> ErrorCode:

@@ -4,12 +4,19 @@ from typing import Any
 
 import pytest
 
+from broker.append import append_batch
 from broker.cluster import Cluster
+from broker.handlers.k22_init_producer_id import handle_init_producer_id
 from protocol import messages
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import call, make_cluster
+from tests.batches import make_batch
+from tests.broker.cluster_builder import make_cluster, make_context
 
 VERSIONS = range(7)
+FLEXIBLE_VERSIONS = range(2, 7)
+EPOCH_MAX = 32767
+KAFKAS_RULES = {"producer.state.batches": "5"}
 
 
 def init(
@@ -28,7 +35,12 @@ def init(
         producer_id=producer_id,
         producer_epoch=producer_epoch,
     )
-    return call(cluster, request, version, broker_id=broker_id)
+    context = make_context(ApiKey.INIT_PRODUCER_ID, version, broker_id=broker_id)
+    decoded = messages.InitProducerIdRequest.decode(
+        bytes(request.encode(version=version)), version=version
+    )
+    body = handle_init_producer_id(context, decoded, cluster)
+    return messages.InitProducerIdResponse.decode(body, version=version)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -70,3 +82,53 @@ def test_half_an_identity_is_an_invalid_request(producer_id: int, producer_epoch
 def test_there_are_no_transactions_yet(transactional_id: str, error_code: ErrorCode) -> None:
     answer = init(make_cluster(1), 4, transactional_id=transactional_id)
     assert (answer.error_code, answer.producer_id) == (error_code, -1)
+
+
+@pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
+def test_flexible_versions_tell_the_window(version: int) -> None:
+    cluster = make_cluster(1, **{"max.in.flight.sequence.number.per.connection": "258"})
+    assert init(cluster, version).unknown_tags == {"_10000": b"\x00\x00\x01\x02"}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_under_kafkas_rules_there_is_no_window_to_tell(version: int) -> None:
+    assert init(make_cluster(1, **KAFKAS_RULES), version).unknown_tags is None
+
+
+@pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
+def test_who_gets_no_id_is_told_no_window(version: int) -> None:
+    answer = init(make_cluster(1), version, transactional_id="tx")
+    assert answer.unknown_tags is None
+
+
+@pytest.mark.parametrize("overrides", [{}, KAFKAS_RULES])
+def test_a_producer_may_use_up_its_epochs_and_go_on_with_a_new_id(
+    overrides: dict[str, str],
+) -> None:
+    """Clients count epochs up themselves, to 32767; the broker only ever sees them grow."""
+    cluster = make_cluster(1, **overrides)
+    topic = cluster.create_topic("t", [(1,)], {})
+    first = init(cluster, 4)
+
+    def send(producer_id: int, producer_epoch: int, base_sequence: int) -> ErrorCode:
+        batch = make_batch(
+            b"v",
+            producer_id=producer_id,
+            producer_epoch=producer_epoch,
+            base_sequence=base_sequence,
+        )
+        context = make_context(ApiKey.PRODUCE, 9)
+        result = append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+        return ErrorCode(result.error_code)
+
+    assert send(first.producer_id, 0, 0) == ErrorCode.NONE
+    assert send(first.producer_id, EPOCH_MAX, 1) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert send(first.producer_id, EPOCH_MAX, 0) == ErrorCode.NONE
+    assert send(first.producer_id, EPOCH_MAX, 1) == ErrorCode.NONE
+    assert send(first.producer_id, EPOCH_MAX - 1, 0) == ErrorCode.INVALID_PRODUCER_EPOCH
+
+    second = init(cluster, 4, producer_id=first.producer_id, producer_epoch=EPOCH_MAX)
+    assert (second.error_code, second.producer_epoch) == (ErrorCode.NONE, 0)
+    assert second.producer_id != first.producer_id
+    assert send(second.producer_id, 0, 0) == ErrorCode.NONE
+    assert topic.partitions[0].log.log_end_offset == 4

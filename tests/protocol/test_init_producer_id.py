@@ -1,0 +1,61 @@
+"""The window in InitProducerIdResponse, held against kafka-python's own decoder."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol import messages
+from protocol.init_producer_id import encode_response
+
+INT16 = st.integers(-(2**15), 2**15 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+INT64 = st.integers(-(2**63), 2**63 - 1)
+FLEXIBLE_VERSIONS = range(2, 7)
+
+
+@st.composite
+def responses(draw: st.DrawFn) -> Any:
+    version = draw(st.integers(0, 6))
+    fields = {
+        "throttle_time_ms": draw(INT32),
+        "error_code": draw(INT16),
+        "producer_id": draw(INT64),
+        "producer_epoch": draw(INT16),
+    }
+    if version >= 6:
+        fields["ongoing_txn_producer_id"] = draw(INT64)
+        fields["ongoing_txn_producer_epoch"] = draw(INT16)
+    return messages.InitProducerIdResponse(version=version, **fields)
+
+
+@given(response=responses(), window=st.integers(1, 2**30))
+def test_a_client_that_does_not_know_the_tag_decodes_the_same_response(
+    response: Any, window: int
+) -> None:
+    body = encode_response(response, response.version, window)
+    decoded = messages.InitProducerIdResponse.decode(body, version=response.version)
+
+    assert decoded == response
+    if response.version in FLEXIBLE_VERSIONS:
+        assert decoded.unknown_tags == {"_10000": window.to_bytes(4, "big")}
+    else:
+        assert body == response.encode(version=response.version)
+
+
+@given(response=responses())
+def test_without_a_window_the_body_is_that_of_the_schema(
+    response: Any,
+) -> None:
+    assert encode_response(response, response.version, None) == response.encode(
+        version=response.version
+    )
+
+
+def test_the_bytes_of_the_tag_are_these() -> None:
+    response = messages.InitProducerIdResponse(
+        version=2, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=2
+    )
+    plain = "00000000000000000000000000010002"
+    section = "01904e0400989680"
+    assert encode_response(response, 2, 10_000_000).hex() == plain + section
