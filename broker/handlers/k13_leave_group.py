@@ -42,9 +42,8 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster"
         return messages.LeaveGroupResponse(version=version, error_code=error_code)
     error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
     if not is_batch:
-        return messages.LeaveGroupResponse(
-            version=version, error_code=left[0].error_code if left else error_code
-        )
+        (error_code,) = [each.error_code for each in left] or [error_code]
+        return messages.LeaveGroupResponse(version=version, error_code=error_code)
     return messages.LeaveGroupResponse(
         version=version,
         error_code=error_code,
