@@ -54,6 +54,6 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster"
                 group_instance_id=each.group_instance_id,
                 error_code=each.error_code,
             )
-            for each in (left if is_batch else ())  # older versions have no such struct
+            for each in left
         ],
     )
