@@ -4,7 +4,6 @@ import argparse
 import asyncio
 import sys
 from collections.abc import Sequence
-from importlib.metadata import version
 from pathlib import Path
 
 from broker.config.broker_config import BrokerConfig
@@ -53,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="mock-kafka", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
     )
-    parser.add_argument("--version", action="version", version=version("mock-kafka"))
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show it and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     command = commands.add_parser(
         "serve",
@@ -103,6 +102,16 @@ def build_parser() -> argparse.ArgumentParser:
         help="log lines for people or for machines (default: %(default)s)",
     )
     return parser
+
+
+class _ShowVersion(argparse.Action):
+    """Looks the version up when it is asked for, not at every start."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
+        from importlib.metadata import version  # noqa: PLC0415 - see the docstring
+
+        print(f"mock-kafka {version('mock-kafka')}")
+        parser.exit()
 
 
 def _port(text: str) -> int:

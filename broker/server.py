@@ -93,14 +93,16 @@ class ClientProtocol(asyncio.Protocol):
             self._perform(self.connection.resume(self._server.clock.now_ms()))
 
     def _perform(self, effects: Effects) -> None:
-        if effects.write:
-            self._transport.write(effects.write)
-        if effects.close_reason is not None:
-            self._close(effects.close_reason)
+        write, close_reason, has_more = effects
+        if write:
+            self._transport.write(write)
+        if close_reason is not None:
+            self._close(close_reason)
             return
-        if effects.has_more and not self._is_write_paused:
+        if has_more and not self._is_write_paused:
             self._server.make_ready(self)
-        self._pause_or_resume_reading()
+        if self._is_paused or (self.connection is not None and self.connection.is_behind):
+            self._pause_or_resume_reading()
 
     def _pause_or_resume_reading(self) -> None:
         """Let a client that sends ahead, or doesn't read, fill its socket and not our memory."""
