@@ -143,6 +143,25 @@ def test_a_topics_own_configuration_is_kept_and_told_with_its_source() -> None:
     assert dict(created.config.overrides) == {"cleanup.policy": "compact"}
 
 
+@pytest.mark.parametrize(("broker_count", "told"), [(1, ("5000", 2)), (3, ("1048588", 5))])
+def test_what_is_set_for_one_broker_is_told_only_if_it_is_alone(
+    broker_count: int, told: tuple[str, int]
+) -> None:
+    cluster = make_cluster(broker_count)
+    resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
+    setting = resource.AlterableConfig(name="message.max.bytes", config_operation=0, value="5000")
+    one_broker = resource(resource_type=4, resource_name="1", configs=[setting])
+    request = messages.IncrementalAlterConfigsRequest(
+        version=1, resources=[one_broker], validate_only=False
+    )
+    assert call(cluster, request, 1).responses[0].error_code == ErrorCode.NONE
+
+    answer = only(create(cluster, topic("a")))
+
+    (entry,) = [entry for entry in answer.configs if entry.name == "max.message.bytes"]
+    assert (entry.value, entry.config_source) == told
+
+
 def test_the_brokers_of_each_partition_can_be_chosen() -> None:
     cluster = make_cluster()
 

@@ -67,14 +67,18 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
 
 
 def test_names_are_sorted_each_once_and_wrong_ones_are_told_apart() -> None:
-    response = describe(cluster_with_a_and_b(), "b", "no name", "missing", "b")
+    response = describe(
+        cluster_with_a_and_b(), "b", "no name", "missing", "b", "__consumer_offsets"
+    )
 
     assert told(response) == [
+        ("__consumer_offsets", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
         ("b", ErrorCode.NONE, [0]),
         ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
         ("no name", ErrorCode.INVALID_TOPIC_EXCEPTION, []),
     ]
-    assert response.topics[1].topic_id is None
+    assert [topic.is_internal for topic in response.topics] == [True, False, False, False]
+    assert response.topics[2].topic_id is None
 
 
 def test_the_cursor_leads_through_everything() -> None:
@@ -88,6 +92,10 @@ def test_the_cursor_leads_through_everything() -> None:
     assert at == ("a", 2)
     assert told(second) == [("a", 0, [2]), ("b", 0, [0])]
     assert second.next_cursor is None
+
+
+def test_a_cursor_may_be_at_the_beginning_of_a_topic() -> None:
+    assert told(describe(cluster_with_a_and_b(), "a", "b", cursor=("b", 0))) == [("b", 0, [0])]
 
 
 def test_a_cursor_on_a_topic_that_is_gone_goes_on_with_the_next() -> None:

@@ -57,6 +57,18 @@ def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
     ]
 
 
+def test_what_is_wrong_with_a_repetition_is_told() -> None:
+    wanted = [Wanted("a"), Wanted(None, ID_B)] * 2
+
+    told = [
+        found.outcome.message
+        for found in find_topics(cluster_with_a_and_b(), wanted)
+        if isinstance(found.outcome, Refusal)
+    ]
+
+    assert told == ["Duplicate topic name.", "Duplicate topic id."]
+
+
 def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None:
     assert outcomes(Wanted("a", ID_A), Wanted(None), Wanted("a")) == [
         ("a", ID_A, "INVALID_REQUEST"),
