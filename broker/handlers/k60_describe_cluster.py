@@ -41,7 +41,9 @@ def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Clu
                 brokers=[],
             )
     includes_fenced = version >= FENCED_BROKERS_VERSION_MIN and request.include_fenced_brokers
+    # Our schemas have this field as a set; None is sent as "not requested".
     asks_operations = request.include_cluster_authorized_operations
+    operations: Any = CLUSTER_OPERATIONS if asks_operations else None
     return messages.DescribeClusterResponse(
         version=version,
         throttle_time_ms=0,
@@ -62,8 +64,7 @@ def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Clu
             for broker in cluster.brokers.values()
             if broker.is_alive or includes_fenced
         ],
-        # Our schemas have this field as a set; None is sent as "not requested".
-        authorized_operations=CLUSTER_OPERATIONS if asks_operations else None,
+        authorized_operations=operations,
     )
 
 
