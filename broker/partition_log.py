@@ -67,8 +67,10 @@ class PartitionLog:
         """Whole batches from the one that holds `fetch_offset`, up to `bytes_max`.
 
         With `at_least_one` the first batch is returned however large it is (KIP-74).
-        `fetch_offset` must lie within the log.
+        `fetch_offset` must lie within the log; at its end there is nothing to read.
         """
+        if fetch_offset >= self.log_end_offset:
+            return []
         index = self._index_of(fetch_offset)
         batches = self._batches
         chosen: list[bytes] = []
