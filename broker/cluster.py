@@ -208,8 +208,7 @@ class Cluster:
         for log in logs:
             if self.log_bytes <= target_bytes:
                 return
-            keep_bytes = max(0, log.size_bytes - (self.log_bytes - target_bytes))
-            self.log_bytes -= log.drop_beyond_size(keep_bytes)
+            self.log_bytes -= log.drop_at_least(self.log_bytes - target_bytes)
 
     def apply_retention(self, now_ms: int) -> None:
         """Drop what `retention.ms` no longer keeps, in every partition whose policy deletes."""

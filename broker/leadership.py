@@ -1,6 +1,6 @@
 """Whether a broker may answer for a partition, as a client with an epoch in mind asks."""
 
-from broker.topics import NO_LEADER, Partition
+from broker.topics import Partition
 from protocol.errors import ErrorCode
 
 
@@ -16,8 +16,6 @@ def leader_epoch_error(
             return ErrorCode.FENCED_LEADER_EPOCH
         if current_leader_epoch > partition.leader_epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-    if partition.leader_id == NO_LEADER:
-        return ErrorCode.LEADER_NOT_AVAILABLE
     if partition.leader_id != broker_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER
     return ErrorCode.NONE

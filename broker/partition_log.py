@@ -119,18 +119,6 @@ class PartitionLog:
             found = epoch
         return found
 
-    def end_offset_for_epoch(self, leader_epoch: int) -> tuple[int, int]:
-        """The largest epoch not above `leader_epoch` and where it ended; (-1, -1) if none.
-
-        Kafka's `LeaderEpochFileCache.endOffsetFor`.
-        """
-        found = -1
-        for epoch, start_offset in self.epoch_starts:
-            if epoch > leader_epoch:
-                return (found, start_offset) if found >= 0 else (-1, -1)
-            found = epoch
-        return (found, self.log_end_offset) if found >= 0 else (-1, -1)
-
     def advance_start(self, offset: int) -> None:
         """Move the log's start up to `offset` and drop the batches wholly before it."""
         if offset <= self.log_start_offset:
@@ -151,6 +139,17 @@ class PartitionLog:
             size_bytes -= len(self._batches[count])
             if size_bytes < retention_bytes:
                 break
+            count += 1
+        return self._drop_oldest(count)
+
+    def drop_at_least(self, byte_count: int) -> int:
+        """Drop oldest batches until `byte_count` bytes are free; returns how many went.
+
+        The newest batch stays, so it may be fewer.
+        """
+        count, freed_bytes = 0, 0
+        while freed_bytes < byte_count and count < len(self._batches) - 1:
+            freed_bytes += len(self._batches[count])
             count += 1
         return self._drop_oldest(count)
 

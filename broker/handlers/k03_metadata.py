@@ -8,9 +8,8 @@ Behaviour:
     its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
     KRaft. Names that are not legal get INVALID_TOPIC_EXCEPTION.
     A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
-
-Gaps:
-    Authorized operations are never computed: the field says "not requested".
+    Authorized operations, when asked for (topics v8+, cluster v8-10), are all there are: nothing is
+    forbidden.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,8 @@ from uuid import UUID
 
 from broker.context import RequestContext
 from broker.registry import handles
+from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic
 from broker.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -44,7 +45,11 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
         topics = [_find(cluster, topic, version, may_create=may_create) for topic in wanted]
-    return messages.MetadataResponse(
+    if version >= 8 and request.include_topic_authorized_operations:
+        for topic in topics:
+            if topic.error_code == ErrorCode.NONE:
+                topic.authorized_operations = set(TOPIC_OPERATIONS)
+    response = messages.MetadataResponse(
         version=version,
         throttle_time_ms=0,
         brokers=[
@@ -62,6 +67,9 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
         controller_id=cluster.controller_id,
         topics=topics,
     )
+    if 8 <= version <= 10 and request.include_cluster_authorized_operations:
+        response.authorized_operations = set(CLUSTER_OPERATIONS)
+    return response
 
 
 def _find(cluster: "Cluster", wanted: Any, version: int, *, may_create: bool) -> Any:
@@ -80,17 +88,16 @@ def _find(cluster: "Cluster", wanted: Any, version: int, *, may_create: bool) ->
         return _describe(cluster, topic, version)
     if topic_name_problem(name) is not None:
         return _missing(version, ErrorCode.INVALID_TOPIC_EXCEPTION, name, _NO_TOPIC_ID)
-    if may_create and name not in INTERNAL_TOPICS and cluster.topics.colliding_name(name) is None:
+    if may_create:
         _auto_create(cluster, name)
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
 def _auto_create(cluster: "Cluster", name: str) -> None:
-    """Create with the brokers' defaults; more replicas than brokers create nothing, as in Kafka."""
-    replication_factor = cluster.config["default.replication.factor"]
-    if replication_factor <= len(cluster.alive_broker_ids()):
-        assignments = cluster.place(cluster.config["num.partitions"], replication_factor)
-        cluster.create_topic(name, assignments, {})
+    """Create with the brokers' defaults, when CreateTopics would have."""
+    plan = check_new_topic(cluster, NewTopic(name))
+    if isinstance(plan, TopicPlan):
+        cluster.create_topic(name, plan.assignments, plan.overrides)
 
 
 def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:

@@ -27,9 +27,9 @@ def test_epoch_first_then_leadership(broker_id: int, epoch: int, error_code: Err
     assert leader_epoch_error(partition, broker_id, epoch) == error_code
 
 
-def test_a_partition_without_a_leader_says_so() -> None:
+def test_nobody_may_answer_for_a_partition_without_a_leader() -> None:
     cluster = make_cluster(2)
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     cluster.set_leader(partition, NO_LEADER, NOW_MS)
 
-    assert leader_epoch_error(partition, 1, -1) == ErrorCode.LEADER_NOT_AVAILABLE
+    assert leader_epoch_error(partition, 1, -1) == ErrorCode.NOT_LEADER_OR_FOLLOWER
