@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.batch_check import Refusal, check_batch
-from producer_state.partition_producers import Append, Duplicate, Refused
+from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult

@@ -1,70 +1,92 @@
-"""What one partition knows of its idempotent producers: epoch and latest batches, per producer id.
+"""What one partition knows of its idempotent producers, in little memory.
 
-Kafka's `ProducerStateManager`, `ProducerStateEntry` and `ProducerAppendInfo`, for client batches.
-State is changed by `apply` alone, to be called after the append; a refused batch leaves no trace.
+Kafka's `ProducerStateManager`, without segments and snapshots. State is changed after the append
+alone (`apply`, `apply_marker`); a refused batch leaves no trace. It is not part of the log, so
+deleting records does not touch it, and the partition keeps it when its leader changes.
+
+The fields of a producer are 34 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
+8, timestamp 8) and 24 more per further batch under Kafka's, 130 in all. What transactions add is
+kept beside, for the producers that have any.
 """
 
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from struct import Struct
 from typing import NamedTuple
 
+from producer_state.row_table import ID_BYTES, RowTable, id_at
+from producer_state.rules import (
+    APPEND,
+    NO_EPOCH,
+    NO_OFFSET,
+    NO_SEQUENCE,
+    NO_TIMESTAMP,
+    SEQUENCE_MAX,
+    Batch,
+    Decision,
+    Entry,
+    RuleSet,
+    decide,
+)
 from protocol.errors import ErrorCode
 
-SEQUENCE_COUNT = 2**31
-"""Sequence numbers live in [0, 2^31) and wrap around to 0."""
+# Behind the id: epoch, then the batches, newest first, each as in `Batch`.
+_BATCH = Struct("<iiqq")
+_EPOCH = Struct("<h")
+_EPOCH_AND_NEWEST = Struct("<hiiqq")
+_EPOCH_AND_LAST_SEQUENCE = Struct("<h4xi")
+_NEWEST_AT = ID_BYTES + _EPOCH.size
+_TIMESTAMP_AT = _NEWEST_AT + 16
+_NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
+
+_pack_newest = _EPOCH_AND_NEWEST.pack
+_pack_newest_into = _EPOCH_AND_NEWEST.pack_into
+_unpack_last_sequence = _EPOCH_AND_LAST_SEQUENCE.unpack_from
 
 
-class Batch(NamedTuple):
-    """A batch already in the log; `timestamp` is its largest one, in ms."""
+class _Layout:
+    """How a row looks that has room for some batches; one for all partitions of a rule set."""
 
-    first_sequence: int
-    last_sequence: int
-    base_offset: int
-    timestamp: int
+    __slots__ = ("history_bytes", "no_history", "row_bytes", "rules", "timestamps")
+
+    def __init__(self, batches: int, window: int) -> None:
+        self.rules = RuleSet(batches, window)
+        self.no_history = _NO_BATCH * (batches - 1)
+        self.history_bytes = len(self.no_history)
+        self.row_bytes = ID_BYTES + _EPOCH_AND_NEWEST.size + self.history_bytes
+        # The newest batch's timestamp of each of several rows.
+        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{self.history_bytes}x")
 
 
-class Entry(NamedTuple):
-    """One producer: its epoch and its newest batches, oldest first."""
+_layout_of = cache(_Layout)
 
+
+class _Transactional(NamedTuple):
+    """What only producers with transactions have; as in `Entry`."""
+
+    coordinator_epoch: int
+    last_timestamp: int
+    current_txn_start_offset: int
+
+
+class ProducerDescription(NamedTuple):
+    """One producer as DescribeProducers shows it; -1 for what it does not have."""
+
+    producer_id: int
     producer_epoch: int
-    batches: tuple[Batch, ...]
-
-    @property
-    def last_timestamp(self) -> int:
-        """The timestamp by which the entry expires."""
-        return self.batches[-1].timestamp
+    last_sequence: int
+    last_timestamp: int
+    coordinator_epoch: int
+    current_txn_start_offset: int
 
 
-class Append(NamedTuple):
-    """The batch is the next one: append it, then `apply` it."""
+class Counts(NamedTuple):
+    """How much producer state there is."""
 
-
-class Duplicate(NamedTuple):
-    """The batch is in the log already; nothing is appended.
-
-    `base_offset` and `timestamp` are those of the first append, -1 where they are not remembered.
-    """
-
-    error_code: ErrorCode
-    base_offset: int
-    timestamp: int
-
-
-class Refused(NamedTuple):
-    """The batch can't be appended; nothing changes."""
-
-    error_code: ErrorCode
-
-
-Decision = Append | Duplicate | Refused
-
-_APPEND = Append()
-_OUT_OF_ORDER = Refused(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-_STALE_EPOCH = Refused(ErrorCode.INVALID_PRODUCER_EPOCH)
-_OLD_DUPLICATE = Duplicate(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1, -1)
-
-
-def sequence_after(sequence: int, count: int) -> int:
-    """The sequence number `count` behind `sequence`, with wraparound."""
-    return (sequence + count) % SEQUENCE_COUNT
+    producer_ids: int
+    """Pairs of a partition and a producer id."""
+    bytes_held: int
 
 
 class PartitionProducers:
@@ -72,55 +94,48 @@ class PartitionProducers:
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches is success with
     the offset it got) or 1 for KIP-758's (the newest batch and a `window` of sequence numbers
-    behind it; a duplicate is DUPLICATE_SEQUENCE_NUMBER).
+    behind it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). ValueError for others.
     """
 
-    __slots__ = ("_batch_count", "_entries", "_window")
+    __slots__ = ("_layout", "_table", "_transactional")
 
     def __init__(self, *, batches: int, window: int) -> None:
-        self._batch_count = batches
-        self._window = window
-        self._entries: dict[int, Entry] = {}
+        self._layout = _layout_of(batches, window)
+        self._table = RowTable(self._layout.row_bytes)
+        self._transactional: dict[int, _Transactional] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self._table)
 
     def check(
-        self, producer_id: int, producer_epoch: int, base_sequence: int, last_offset_delta: int
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        base_sequence: int,
+        last_offset_delta: int,
+        is_transactional: bool = False,
     ) -> Decision:
-        """What to do with a batch of `last_offset_delta + 1` records; changes nothing.
-
-        A producer that isn't known may start with any sequence and epoch (KIP-360).
-        """
-        entry = self._entries.get(producer_id)
-        if entry is None:
-            return _APPEND
-        if producer_epoch != entry.producer_epoch:
-            if producer_epoch < entry.producer_epoch:
-                return _STALE_EPOCH
-            return _APPEND if base_sequence == 0 else _OUT_OF_ORDER
-        latest = entry.batches[-1]
-        if base_sequence == sequence_after(latest.last_sequence, 1):
-            return _APPEND
-        last_sequence = sequence_after(base_sequence, last_offset_delta)
-        for batch in entry.batches:
-            if batch.first_sequence == base_sequence and batch.last_sequence == last_sequence:
-                return Duplicate(self._duplicate_code, batch.base_offset, batch.timestamp)
-        if self._batch_count > 1:
-            return _OUT_OF_ORDER
-        first_distance = (latest.last_sequence - base_sequence) % SEQUENCE_COUNT
-        last_distance = (latest.last_sequence - last_sequence) % SEQUENCE_COUNT
-        # Wholly at or behind the newest sequence: a batch that straddles it has records that were
-        # never stored, and must not be called a duplicate.
-        if last_distance <= first_distance < self._window:
-            return _OLD_DUPLICATE
-        return _OUT_OF_ORDER
-
-    @property
-    def _duplicate_code(self) -> ErrorCode:
-        if self._batch_count > 1:
-            return ErrorCode.NONE
-        return ErrorCode.DUPLICATE_SEQUENCE_NUMBER
+        """What to do with a batch of `last_offset_delta + 1` records; changes nothing."""
+        table = self._table
+        position = table.find(producer_id)
+        if position < 0:
+            return APPEND
+        known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
+        # The rule's most frequent answer, without an entry made for it.
+        if (
+            producer_epoch == known_epoch
+            and base_sequence == (last_sequence + 1) & SEQUENCE_MAX
+            and producer_id not in self._transactional
+        ):
+            return APPEND
+        return decide(
+            self._layout.rules,
+            self.entry(producer_id),
+            producer_epoch,
+            base_sequence,
+            last_offset_delta,
+            is_transactional=is_transactional,
+        )
 
     def apply(
         self,
@@ -129,32 +144,203 @@ class PartitionProducers:
         base_sequence: int,
         last_offset_delta: int,
         base_offset: int,
-        timestamp: int,
+        timestamp_ms: int,
+        is_transactional: bool = False,
     ) -> None:
-        """Remember a batch that was just appended."""
-        batch = Batch(
-            base_sequence,
-            sequence_after(base_sequence, last_offset_delta),
-            base_offset,
-            timestamp,
+        """Remember a batch that was just appended, `timestamp_ms` the largest of its records."""
+        last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
+        self._put(
+            producer_id, producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms
         )
-        entry = self._entries.get(producer_id)
-        if entry is None or entry.producer_epoch != producer_epoch:
-            kept: tuple[Batch, ...] = (batch,)
+        if is_transactional or producer_id in self._transactional:
+            known = self._transactional.get(producer_id)
+            start_offset = known.current_txn_start_offset if known else NO_OFFSET
+            self._transactional[producer_id] = _Transactional(
+                known.coordinator_epoch if known else NO_EPOCH,
+                timestamp_ms,
+                base_offset if is_transactional and start_offset == NO_OFFSET else start_offset,
+            )
+
+    def _put(
+        self,
+        producer_id: int,
+        producer_epoch: int,
+        first_sequence: int,
+        last_sequence: int,
+        base_offset: int,
+        timestamp_ms: int,
+    ) -> None:
+        table = self._table
+        position = table.find(producer_id)
+        if position < 0:
+            newest = _pack_newest(
+                producer_epoch, first_sequence, last_sequence, base_offset, timestamp_ms
+            )
+            table.add(producer_id, newest + self._layout.no_history)
+            return
+        bucket = table.bucket
+        if self._layout.history_bytes:
+            self._move_history(bucket, position, producer_epoch)
+        _pack_newest_into(
+            bucket,
+            position + ID_BYTES,
+            producer_epoch,
+            first_sequence,
+            last_sequence,
+            base_offset,
+            timestamp_ms,
+        )
+
+    def _move_history(self, bucket: bytearray, position: int, producer_epoch: int) -> None:
+        """Make room for a newest batch; one of another epoch has no batches before it."""
+        history_bytes = self._layout.history_bytes
+        newest_at = position + _NEWEST_AT
+        second_at = newest_at + _BATCH.size
+        known_epoch, last_sequence = _unpack_last_sequence(bucket, position + ID_BYTES)
+        if known_epoch == producer_epoch and last_sequence != NO_SEQUENCE:
+            moved: bytes | bytearray = bucket[newest_at : newest_at + history_bytes]
         else:
-            kept = (*entry.batches, batch)[-self._batch_count :]
-        self._entries[producer_id] = Entry(producer_epoch, kept)
+            moved = self._layout.no_history
+        bucket[second_at : second_at + history_bytes] = moved
+
+    def check_marker(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int
+    ) -> ErrorCode:
+        """Whether a transaction marker may be written.
+
+        INVALID_PRODUCER_EPOCH for an epoch behind the producer's, TRANSACTION_COORDINATOR_FENCED
+        for a coordinator behind the one that wrote the latest marker.
+        """
+        entry = self.entry(producer_id)
+        if entry is None:
+            return ErrorCode.NONE
+        if producer_epoch < entry.producer_epoch:
+            return ErrorCode.INVALID_PRODUCER_EPOCH
+        if coordinator_epoch < entry.coordinator_epoch:
+            return ErrorCode.TRANSACTION_COORDINATOR_FENCED
+        return ErrorCode.NONE
+
+    def apply_marker(
+        self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
+    ) -> None:
+        """Remember a marker that was just written, and that the transaction is over.
+
+        A marker of the producer's epoch leaves its batches, so that one of them sent again is
+        still known; a marker that bumps the epoch clears them. A producer that wasn't known is
+        from now on, which fences its older epochs.
+        """
+        entry = self.entry(producer_id)
+        if entry is None or producer_epoch != entry.producer_epoch:
+            self._put(
+                producer_id, producer_epoch, NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, timestamp_ms
+            )
+        self._transactional[producer_id] = _Transactional(
+            coordinator_epoch, timestamp_ms, NO_OFFSET
+        )
+
+    def entry(self, producer_id: int) -> Entry | None:
+        """What is known of a producer; None when nothing is."""
+        table = self._table
+        position = table.find(producer_id)
+        if position < 0:
+            return None
+        bucket = table.bucket
+        fields_at = position + _NEWEST_AT
+        batches = tuple(
+            batch
+            for batch in map(
+                Batch._make, _BATCH.iter_unpack(bucket[fields_at : position + table.row_bytes])
+            )
+            if batch.last_sequence != NO_SEQUENCE
+        )
+        producer_epoch = _EPOCH.unpack_from(bucket, position + ID_BYTES)[0]
+        transactional = self._transactional.get(producer_id)
+        if transactional is not None:
+            return Entry(producer_epoch, batches, *transactional)
+        return Entry(producer_epoch, batches, last_timestamp=batches[0].timestamp)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers whose last batch is `expiration_ms` old or older; returns how many.
+        """Forget producers that wrote nothing for `expiration_ms` or longer; returns how many.
 
-        The age counts from the timestamp of the records, not from their arrival, as in Kafka.
+        The age counts from the timestamps of records and markers, not from their arrival, as in
+        Kafka. A producer with an open transaction stays.
         """
-        expired = [
-            producer_id
-            for producer_id, entry in self._entries.items()
-            if now_ms - entry.last_timestamp >= expiration_ms
+        return sum(self.expire_in_steps(now_ms, expiration_ms))
+
+    def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
+        """`expire`, a few dozen producers per step; batches may be applied between steps."""
+        latest_expired_ms = now_ms - expiration_ms
+        table = self._table
+        bucket_index = 0
+        while bucket_index < table.bucket_count:
+            yield self._expire_bucket(bucket_index, latest_expired_ms)
+            bucket_index += 1
+        while table.merge_one():
+            yield 0
+
+    def _expire_bucket(self, bucket_index: int, latest_expired_ms: int) -> int:
+        rows = self._table.rows_of(bucket_index)
+        timestamps = [timestamp for (timestamp,) in self._layout.timestamps.iter_unpack(rows)]
+        if not timestamps or min(timestamps) > latest_expired_ms:
+            return 0
+        kept = []
+        for number, timestamp in enumerate(timestamps):
+            position = number * self._table.row_bytes
+            if timestamp > latest_expired_ms or self._outlives(
+                id_at(rows, position), latest_expired_ms
+            ):
+                kept.append(position)
+        return self._table.keep(bucket_index, kept)
+
+    def _outlives(self, producer_id: int, latest_expired_ms: int) -> bool:
+        """Whether transactions keep a producer whose newest batch is old; forgets them if not."""
+        transactional = self._transactional.get(producer_id)
+        if transactional is None:
+            return False
+        if (
+            transactional.current_txn_start_offset != NO_OFFSET
+            or transactional.last_timestamp > latest_expired_ms
+        ):
+            return True
+        del self._transactional[producer_id]
+        return False
+
+    def describe(self) -> list[ProducerDescription]:
+        """All producers, by producer id."""
+        return [
+            self._description(producer_id) for producer_id in sorted(self._table.producer_ids())
         ]
-        for producer_id in expired:
-            del self._entries[producer_id]
-        return len(expired)
+
+    def _description(self, producer_id: int) -> ProducerDescription:
+        entry = self.entry(producer_id)
+        assert entry is not None
+        return ProducerDescription(
+            producer_id,
+            entry.producer_epoch,
+            entry.batches[0].last_sequence if entry.batches else NO_SEQUENCE,
+            entry.last_timestamp,
+            entry.coordinator_epoch,
+            entry.current_txn_start_offset,
+        )
+
+    def bytes_held(self) -> int:
+        """The memory behind this object in bytes, added up over what is there."""
+        transactional = self._transactional
+        return (
+            sys.getsizeof(self)
+            + self._table.bytes_held()
+            + sys.getsizeof(transactional)
+            + sum(
+                sys.getsizeof(producer_id) + sys.getsizeof(state) + sum(map(sys.getsizeof, state))
+                for producer_id, state in transactional.items()
+            )
+        )
+
+
+def count(partitions: Iterable[PartitionProducers]) -> Counts:
+    """The counts of some partitions together."""
+    producer_ids = bytes_held = 0
+    for producers in partitions:
+        producer_ids += len(producers)
+        bytes_held += producers.bytes_held()
+    return Counts(producer_ids, bytes_held)

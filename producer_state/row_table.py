@@ -1,0 +1,161 @@
+"""Rows of bytes by producer id: a hash table whose entries cost little more than their fields.
+
+A dict of objects pays for each entry a slot, an int, an object and its values, 400 bytes and more;
+a dict of packed bytes still 125 bytes around 34. Here rows lie end to end in buckets of some
+`ROWS_PER_BUCKET`, the key inside the row is found by searching the bucket's bytes, and the only
+thing beside the rows is a bytearray per bucket.
+
+Buckets are split one at a time as rows come (linear hashing, Litwin 1980), so growth never moves
+more than one bucket's rows, and nothing stalls at any size.
+"""
+
+import sys
+from collections.abc import Iterator
+from struct import Struct
+
+ROWS_PER_BUCKET = 16
+"""On average, at most. More would cost time to search, fewer a bytearray's 57 bytes per bucket."""
+ROWS_PER_BUCKET_MIN = 4
+"""Below this average, buckets are merged again."""
+ID_BYTES = 8
+
+_ID = Struct("<q")
+_pack_id = _ID.pack
+_unpack_id = _ID.unpack_from
+
+# Ids are stored under this mask, so that the zero bytes of a small one aren't found in every offset
+# and sequence number. What is found across two fields is told by its position.
+_ID_MASK = 0x35A9C3E7915D2BF1
+
+_NO_ID = -1
+_ABSENT = -1
+# What a table without rows searches; never changed.
+_NO_BUCKETS = [bytearray()]
+
+
+class RowTable:
+    """Rows of `row_bytes` bytes, the first `ID_BYTES` of each the (masked) producer id.
+
+    `find` leaves the bucket it looked into in `bucket`: the row is there at the position returned,
+    its fields behind the id, to be read and written in place.
+    """
+
+    __slots__ = (
+        "_buckets",
+        "_found_id",
+        "_found_position",
+        "_low_mask",
+        "_row_count",
+        "_split",
+        "bucket",
+        "row_bytes",
+    )
+
+    def __init__(self, row_bytes: int) -> None:
+        self.row_bytes = row_bytes
+        self.bucket = _NO_BUCKETS[0]
+        # Buckets before `_split` (and those they gave rows to) take one bit of the hash more.
+        self._buckets = _NO_BUCKETS
+        self._low_mask = 0
+        self._split = 0
+        self._row_count = 0
+        # A batch is looked up to be checked and again to be remembered.
+        self._found_id = _NO_ID
+        self._found_position = _ABSENT
+
+    def __len__(self) -> int:
+        return self._row_count
+
+    @property
+    def bucket_count(self) -> int:
+        """How many buckets there are to `remove` rows from; 0 as long as there was never a row."""
+        return 0 if self._buckets is _NO_BUCKETS else len(self._buckets)
+
+    def find(self, producer_id: int) -> int:
+        """The position of a producer's row in `self.bucket`; negative when there is none."""
+        if producer_id == self._found_id:
+            return self._found_position
+        key = _pack_id(producer_id ^ _ID_MASK)
+        key_hash = hash(key)
+        index = key_hash & self._low_mask
+        if index < self._split:
+            index = key_hash & (2 * self._low_mask + 1)
+        self.bucket = bucket = self._buckets[index]
+        position = bucket.rfind(key)
+        while position % self.row_bytes and position >= 0:
+            position = bucket.rfind(key, 0, position + ID_BYTES - 1)
+        self._found_id = producer_id
+        self._found_position = position
+        return position
+
+    def add(self, producer_id: int, fields: bytes) -> None:
+        """Add the row of a producer that `find` does not find."""
+        if self._buckets is _NO_BUCKETS:
+            self._buckets = [bytearray()]
+            self._found_id = _NO_ID
+        self.find(producer_id)
+        self.bucket += _pack_id(producer_id ^ _ID_MASK) + fields
+        self._found_id = _NO_ID
+        self._row_count += 1
+        if self._row_count > ROWS_PER_BUCKET * len(self._buckets):
+            self._split_one()
+
+    def _split_one(self) -> None:
+        bucket = self._buckets[self._split]
+        bit = self._low_mask + 1
+        staying: list[bytes] = []
+        moving: list[bytes] = []
+        for position in range(0, len(bucket), self.row_bytes):
+            row = bytes(bucket[position : position + self.row_bytes])
+            (moving if hash(row[:ID_BYTES]) & bit else staying).append(row)
+        self._buckets[self._split] = bytearray(b"".join(staying))
+        self._buckets.append(bytearray(b"".join(moving)))
+        self._split += 1
+        if self._split == bit:
+            self._low_mask = 2 * self._low_mask + 1
+            self._split = 0
+
+    def merge_one(self) -> bool:
+        """Undo the latest split if there are so few rows that nobody needs it; False if not."""
+        if self.bucket_count <= 1 or self._row_count > ROWS_PER_BUCKET_MIN * self.bucket_count:
+            return False
+        if self._split == 0:
+            self._low_mask >>= 1
+            self._split = self._low_mask + 1
+        self._split -= 1
+        self._buckets[self._split] += self._buckets.pop()
+        self._found_id = _NO_ID
+        return True
+
+    def rows_of(self, bucket_index: int) -> bytearray:
+        """The rows of one bucket, end to end; not to be changed."""
+        return self._buckets[bucket_index]
+
+    def keep(self, bucket_index: int, positions: list[int]) -> int:
+        """Remove the rows of a bucket but those at `positions`; returns how many went."""
+        bucket = self._buckets[bucket_index]
+        kept = b"".join(bucket[position : position + self.row_bytes] for position in positions)
+        removed = (len(bucket) - len(kept)) // self.row_bytes
+        self._buckets[bucket_index] = bytearray(kept)
+        self._row_count -= removed
+        self._found_id = _NO_ID
+        return removed
+
+    def producer_ids(self) -> Iterator[int]:
+        """The producer ids of all rows, in no order; nothing may be added meanwhile."""
+        for bucket in self._buckets:
+            for position in range(0, len(bucket), self.row_bytes):
+                yield id_at(bucket, position)
+
+    def bytes_held(self) -> int:
+        """What the table and its buckets take, as the interpreter counts it."""
+        held = sys.getsizeof(self)
+        if self._buckets is not _NO_BUCKETS:
+            held += sys.getsizeof(self._buckets) + sum(map(sys.getsizeof, self._buckets))
+        return held
+
+
+def id_at(rows: bytearray, position: int) -> int:
+    """The producer id of the row at a position."""
+    masked: int = _unpack_id(rows, position)[0]
+    return masked ^ _ID_MASK
