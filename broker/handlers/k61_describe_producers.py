@@ -1,0 +1,89 @@
+"""DescribeProducers: v0.
+
+Behaviour:
+    What a partition remembers of each idempotent producer: id, epoch, last sequence number and the
+    largest timestamp of its last batch, in ascending order of ids. Every replica answers, not the
+    leader alone, as in Kafka; a broker without the partition says NOT_LEADER_OR_FOLLOWER, and for
+    one that is nowhere UNKNOWN_TOPIC_OR_PARTITION. Topics and partitions are answered in the order
+    in which they were asked for.
+
+Gaps:
+    Followers know at once what the leader knows: replicas share the log.
+    There are no transactions: no coordinator epoch is ever told (-1), nor the start of one (-1).
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.topics import Partition
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Topic = messages.DescribeProducersResponse.TopicResponse
+_Partition = _Topic.PartitionResponse
+_Producer = _Partition.ProducerState
+
+
+@handles(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0))
+def handle_describe_producers(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `KafkaApis.handleDescribeProducersRequest` and `Partition.activeProducerState`."""
+    version = context.api_version
+    return messages.DescribeProducersResponse(
+        version=version,
+        throttle_time_ms=0,
+        topics=[
+            _Topic(
+                version=version,
+                name=topic.name,
+                partitions=[
+                    _describe(context, cluster, topic.name, index)
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics
+        ],
+    )
+
+
+def _describe(
+    context: RequestContext, cluster: "Cluster", topic_name: str, partition_index: int
+) -> Any:
+    topic = cluster.topics.get(topic_name)
+    partition = None if topic is None else topic.partition(partition_index)
+    if partition is None:
+        error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    elif context.broker_id not in partition.replicas:
+        error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    else:
+        error_code = ErrorCode.NONE
+    return _Partition(
+        version=context.api_version,
+        partition_index=partition_index,
+        error_code=error_code,
+        error_message=None,
+        active_producers=(
+            _active_producers(partition, context.api_version)
+            if partition is not None and error_code == ErrorCode.NONE
+            else []
+        ),
+    )
+
+
+def _active_producers(partition: Partition, version: int) -> list[Any]:
+    return [
+        _Producer(
+            version=version,
+            producer_id=row.producer_id,
+            producer_epoch=row.producer_epoch,
+            last_sequence=row.last_sequence,
+            last_timestamp=row.last_timestamp,
+            coordinator_epoch=row.coordinator_epoch,
+            current_txn_start_offset=row.current_txn_start_offset,
+        )
+        for row in partition.producers.describe()
+    ]
