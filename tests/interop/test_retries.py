@@ -1,0 +1,380 @@
+"""The promise of idempotence: lost answers cost nothing, whatever the client sends again.
+
+A proxy loses answers to Produce requests whose batches are in the log already, by resetting the
+connection. Afterwards every record is in the log exactly once and in order, and the client has
+reported success for each.
+"""
+
+import asyncio
+import logging
+import random
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import aiokafka
+import confluent_kafka
+import kafka
+import pytest
+from kafka.admin import KafkaAdminClient
+
+from mock_kafka import ConfigValue, MockKafka
+from protocol.errors import ErrorCode
+from tests.interop.clients import Deadline, create_topic
+from tests.interop.conftest import broker_errors
+from tests.interop.dropping_proxy import HOST, DroppingProxy, Tally, free_port_run
+
+BROKER_COUNT = 3
+PARTITION_COUNT = 24
+RECORDS_PER_ROUND = 1200
+DROPS_PER_TEST = 130
+DROP_RATE = 0.3
+DELIVERY_TIMEOUT_S = 60.0
+
+CODECS = ("none", "lz4")
+# What the broker says about the batches of a client that keeps to its word.
+KNOWN_CODES = {1: {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}, 5: {ErrorCode.NONE}}
+RULE_SETS = {"kip-758": 1, "kafka": 5}
+
+Values = list[tuple[int, bytes]]
+"""Partition and value of each record, in the order of sending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What a client told about one record: its offset, -1 or None where it knows of none."""
+
+    partition: int
+    value: bytes
+    offset: int | None
+
+
+class Sender(Protocol):
+    """An idempotent producer that stays open for several rounds."""
+
+    def send_all(self, topic: str, values: Values) -> list[Delivered]:
+        """Send, wait for every delivery; raises what the client reports for any of them."""
+
+    def close(self) -> None: ...
+
+
+class KafkaPythonSender:
+    """Up to five requests in flight to a broker, but one batch of a partition at a time."""
+
+    def __init__(self, servers: str, compression: str) -> None:
+        self._producer = kafka.KafkaProducer(
+            bootstrap_servers=servers,
+            enable_idempotence=True,
+            acks="all",
+            compression_type=None if compression == "none" else compression,
+            batch_size=220,
+            linger_ms=0,
+            max_request_size=700,
+            max_in_flight_requests_per_connection=5,
+            retry_backoff_ms=5,
+            reconnect_backoff_ms=1,
+            reconnect_backoff_max_ms=5,
+        )
+
+    def send_all(self, topic: str, values: Values) -> list[Delivered]:
+        futures = [self._producer.send(topic, value, partition=part) for part, value in values]
+        self._producer.flush(DELIVERY_TIMEOUT_S)
+        return [
+            Delivered(part, value, future.get(DELIVERY_TIMEOUT_S).offset)
+            for (part, value), future in zip(values, futures, strict=True)
+        ]
+
+    def close(self) -> None:
+        self._producer.close()
+
+
+class AioKafkaSender:
+    """One request at a time to a broker, with a batch of every partition that has any."""
+
+    def __init__(self, servers: str, compression: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._producer = self._loop.run_until_complete(self._start(servers, compression))
+
+    async def _start(self, servers: str, compression: str) -> Any:
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=servers,
+            enable_idempotence=True,
+            compression_type=None if compression == "none" else compression,
+            max_batch_size=220,
+            retry_backoff_ms=5,
+        )
+        await producer.start()
+        return producer
+
+    def send_all(self, topic: str, values: Values) -> list[Delivered]:
+        return self._loop.run_until_complete(self._send_all(topic, values))
+
+    async def _send_all(self, topic: str, values: Values) -> list[Delivered]:
+        futures = [
+            await self._producer.send(topic, value, partition=part) for part, value in values
+        ]
+        results = await asyncio.wait_for(asyncio.gather(*futures), DELIVERY_TIMEOUT_S)
+        return [
+            Delivered(part, value, result.offset)
+            for (part, value), result in zip(values, results, strict=True)
+        ]
+
+    def close(self) -> None:
+        self._loop.run_until_complete(self._producer.stop())
+        self._loop.close()
+
+
+class ConfluentSender:
+    """librdkafka: up to five batches of the same partition in flight, one in each request."""
+
+    def __init__(self, servers: str, compression: str) -> None:
+        self._producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,
+                "compression.type": compression,
+                "batch.num.messages": 4,
+                "linger.ms": 0,
+                "max.in.flight.requests.per.connection": 5,
+                "retry.backoff.ms": 5,
+                "retry.backoff.max.ms": 20,
+                "reconnect.backoff.ms": 1,
+                "reconnect.backoff.max.ms": 5,
+                "topic.metadata.refresh.fast.interval.ms": 10,
+                "log_level": 0,
+            }
+        )
+
+    def send_all(self, topic: str, values: Values) -> list[Delivered]:
+        reports: list[Future[Delivered]] = []
+        for part, value in values:
+            report: Future[Delivered] = Future()
+            reports.append(report)
+            self._producer.produce(
+                topic, value, partition=part, on_delivery=_reporter(report, part, value)
+            )
+        assert self._producer.flush(DELIVERY_TIMEOUT_S) == 0, "records were not delivered in time"
+        return [report.result(0) for report in reports]
+
+    def close(self) -> None:
+        self._producer.flush(DELIVERY_TIMEOUT_S)
+
+
+def _reporter(
+    report: "Future[Delivered]", partition: int, value: bytes
+) -> Callable[[Any, Any], None]:
+    def note(error: Any, message: Any) -> None:
+        if error is not None:
+            report.set_exception(confluent_kafka.KafkaException(error))
+        else:
+            report.set_result(Delivered(partition, value, message.offset()))
+
+    return note
+
+
+SENDERS: dict[str, Callable[[str, str], Sender]] = {
+    "kafka-python": KafkaPythonSender,
+    "aiokafka": AioKafkaSender,
+    "confluent-kafka": ConfluentSender,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """Three brokers that clients reach through the proxy alone."""
+
+    proxy: DroppingProxy
+    kafka: MockKafka
+    batches: int
+
+
+@pytest.fixture(scope="module", params=RULE_SETS)
+def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
+    batches = RULE_SETS[request.param]
+    first = free_port_run(2 * BROKER_COUNT)
+    upstream_ports = range(first + BROKER_COUNT, first + 2 * BROKER_COUNT)
+    config: dict[str, ConfigValue] = {
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{first}",
+        "producer.state.batches": batches,
+    }
+    kafka = MockKafka(BROKER_COUNT, config, port=upstream_ports[0])
+    with kafka, DroppingProxy(first, upstream_ports, seed=758) as proxy:
+        yield Cluster(proxy, kafka, batches)
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
+    """The test fails when the broker reports a bug of its own meanwhile."""
+    logging.disable(logging.CRITICAL)  # several lines for every lost connection, thousands in all
+    before = len(broker_errors(shared_cluster.kafka))
+    yield shared_cluster
+    logging.disable(logging.NOTSET)
+    shared_cluster.proxy.drop_rate = 0.0
+    assert broker_errors(shared_cluster.kafka)[before:] == []
+
+
+def values_of_round(rng: random.Random, next_numbers: list[int]) -> Values:
+    """Records for random partitions, numbered per partition, of random sizes."""
+    values = []
+    for _ in range(RECORDS_PER_ROUND):
+        partition = rng.randrange(PARTITION_COUNT)
+        number = next_numbers[partition]
+        next_numbers[partition] += 1
+        values.append((partition, b"%d:%d:" % (partition, number) + b"x" * rng.randrange(60)))
+    return values
+
+
+def send_through_drops(cluster: Cluster, sender: Sender, topic: str) -> list[Delivered]:
+    """Rounds of records until enough answers were lost; every delivery that was reported."""
+    rng = random.Random(topic)
+    proxy = cluster.proxy
+    next_numbers = [0] * PARTITION_COUNT
+    delivered: list[Delivered] = []
+    deadline = Deadline(DELIVERY_TIMEOUT_S)
+    proxy.drop_rate = DROP_RATE
+    try:
+        while proxy.tally.drops < DROPS_PER_TEST and deadline.holds(f"{DROPS_PER_TEST} drops"):
+            delivered += sender.send_all(topic, values_of_round(rng, next_numbers))
+    finally:
+        proxy.drop_rate = 0.0
+    return delivered
+
+
+def stored(cluster: Cluster, topic: str) -> dict[int, list[bytes]]:
+    """All values in each partition's log."""
+    partitions = [kafka.TopicPartition(topic, index) for index in range(PARTITION_COUNT)]
+    found: dict[int, list[bytes]] = {index: [] for index in range(PARTITION_COUNT)}
+    with kafka.KafkaConsumer(
+        bootstrap_servers=cluster.proxy.servers, enable_auto_commit=False
+    ) as consumer:
+        consumer.assign(partitions)
+        consumer.seek_to_beginning()
+        left = sum(consumer.end_offsets(partitions).values())
+        deadline = Deadline()
+        while left > 0 and deadline.holds("all records"):
+            for partition, messages in consumer.poll(timeout_ms=200).items():
+                found[partition.partition] += [message.value for message in messages]
+                left -= len(messages)
+    return found
+
+
+def check_promise(cluster: Cluster, topic: str, delivered: list[Delivered]) -> int:
+    """Each record once and in order; returns how many offsets the client told wrongly."""
+    expected: dict[int, list[bytes]] = {index: [] for index in range(PARTITION_COUNT)}
+    wrong_count = 0
+    for record in delivered:
+        wrong_count += record.offset != len(expected[record.partition])
+        expected[record.partition].append(record.value)
+    assert stored(cluster, topic) == expected
+    return wrong_count
+
+
+def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
+    """What the client was put through is what the test claims to be about."""
+    tally = cluster.proxy.tally
+    # A client may leave a batch that wouldn't get smaller as it is.
+    assert set(tally.codecs) <= {compression, "none"}
+    assert tally.codecs[compression] > tally.codecs.total() // 2
+    if name == "confluent-kafka":
+        # The only one with several batches of a partition in flight, one in a request.
+        assert tally.pipelined_drops > DROPS_PER_TEST // 4
+        assert tally.shared_requests == 0
+        assert (tally.unknown_offsets > 0) == (cluster.batches == 1)
+        return
+    assert tally.shared_requests > DROPS_PER_TEST
+    assert tally.unknown_offsets == 0
+    if name == "kafka-python":
+        assert tally.pipelined_drops > DROPS_PER_TEST // 4
+    else:
+        assert tally.lost_answers == tally.drops
+
+
+class LeaderMover:
+    """Moves the leader of a random partition after every few drops; a context manager."""
+
+    def __init__(self, cluster: Cluster, topic: str) -> None:
+        self.moves = 0
+        self._proxy = cluster.proxy
+        self._topic = topic
+        self._rng = random.Random(topic)
+        self._is_over = threading.Event()
+        self._failures: list[Exception] = []
+        self._thread = threading.Thread(target=self._run, name="leader-mover")
+
+    def __enter__(self) -> "LeaderMover":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._is_over.set()
+        self._thread.join()
+        assert self._failures == []
+
+    def _run(self) -> None:
+        try:
+            with closing(KafkaAdminClient(bootstrap_servers=self._proxy.servers)) as admin:
+                target = 0
+                while not self._is_over.is_set():
+                    target += self._rng.randint(1, 5)
+                    while not self._proxy.wait_for_drops(target, 0.05):
+                        if self._is_over.is_set():
+                            return
+                    self._move(admin)
+        except Exception as failure:  # noqa: BLE001 - told by the thread that waits for this one
+            self._failures.append(failure)
+
+    def _move(self, admin: Any) -> None:
+        """Another order of the replicas, and an election of the first of them."""
+        index = self._rng.randrange(PARTITION_COUNT)
+        replicas = list(range(1, BROKER_COUNT + 1))
+        self._rng.shuffle(replicas)
+        partition = kafka.TopicPartition(self._topic, index)
+        answer = admin.alter_partition_reassignments({partition: replicas})
+        assert answer == {partition: None}
+        admin.elect_leaders(0, {self._topic: [index]})
+        self.moves += 1
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("compression", CODECS)
+@pytest.mark.parametrize("name", SENDERS)
+def test_lost_answers_lose_no_record_and_double_none(
+    cluster: Cluster, name: str, compression: str
+) -> None:
+    """No batch is ever out of order: with fixed leaders nothing can come between two of them.
+
+    librdkafka is told base offset -1 for all but the newest of its batches in flight, and then
+    reports -1, 0, 1, ... for the records of such a batch: it adds a record's index to the base
+    offset without looking. Under Kafka's rules it is told every offset.
+    """
+    topic = f"retries.{name}.{compression}"
+    create_topic(cluster.proxy.servers, topic, PARTITION_COUNT, BROKER_COUNT)
+    cluster.proxy.tally = Tally()
+    with closing(SENDERS[name](cluster.proxy.servers, compression)) as sender:
+        delivered = send_through_drops(cluster, sender, topic)
+
+    wrong_offset_count = check_promise(cluster, topic, delivered)
+    if name != "confluent-kafka" or cluster.batches == 5:
+        assert wrong_offset_count == 0
+    check_pressure(cluster, name, compression)
+    assert set(cluster.proxy.tally.codes) == KNOWN_CODES[cluster.batches]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("name", SENDERS)
+def test_leaders_that_move_meanwhile_change_nothing(cluster: Cluster, name: str) -> None:
+    topic = f"retries.moves.{name}"
+    create_topic(cluster.proxy.servers, topic, PARTITION_COUNT, BROKER_COUNT)
+    cluster.proxy.tally = Tally()
+    with (
+        closing(SENDERS[name](cluster.proxy.servers, "lz4")) as sender,
+        LeaderMover(cluster, topic) as mover,
+    ):
+        delivered = send_through_drops(cluster, sender, topic)
+
+    check_promise(cluster, topic, delivered)
+    check_pressure(cluster, name, "lz4")
+    assert mover.moves > DROPS_PER_TEST // 10
