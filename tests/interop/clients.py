@@ -87,7 +87,7 @@ def create_topic(
     admin = AdminClient({"bootstrap.servers": servers})
     wanted: dict[str, Any] = {"num_partitions": partition_count, "config": config or {}}
     if assignment is not None:
-        wanted["replica_assignment"] = assignment
+        wanted |= {"num_partitions": len(assignment), "replica_assignment": assignment}
     else:
         wanted["replication_factor"] = replication_factor
     admin.create_topics([NewTopic(topic, **wanted)])[topic].result(DEADLINE_S)
