@@ -77,8 +77,8 @@ def render() -> str:
             lines.append(f"\n**Gaps.** {parts['Gaps']}\n")
     lines.append(
         "\n## Configuration keys that are accepted and change nothing yet\n\n"
-        "They can be set and are shown by DescribeConfigs, so that a real broker's properties file\n"
-        "works as it is; the broker does not act on them.\n\n"
+        "They can be set and are shown by DescribeConfigs, so that a real broker's properties\n"
+        "file works as it is; the broker does not act on them.\n\n"
     )
     for title, keys in (("Broker", BROKER_KEYS), ("Topic", TOPIC_KEYS)):
         idle = [f"`{name}`" for name, key in sorted(keys.items()) if not key.is_enforced]

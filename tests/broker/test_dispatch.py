@@ -1,0 +1,105 @@
+"""A frame's whole path, from header to response frame."""
+
+from dataclasses import replace
+from struct import pack
+from typing import Any
+
+import pytest
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.context import RequestContext
+from broker.dispatch import Dispatcher, Waiting
+from broker.effects import Close
+from broker.parked import Parked
+from broker.registry import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.test_connection import Client, request_frame
+
+
+def dispatch(frame: bytes) -> tuple[Any, list[BaseException]]:
+    """The answer to a frame without its size prefix, and the bugs reported."""
+    bugs: list[BaseException] = []
+
+    def report(error: BaseException, _context: RequestContext) -> None:
+        bugs.append(error)
+
+    cluster = make_cluster(1)
+    dispatcher = Dispatcher(cluster, report)
+    return dispatcher.answer((frame, 0, len(frame)), Client(cluster).connection, NOW_MS), bugs
+
+
+def metadata(version: int) -> bytes:
+    return request_frame(messages.MetadataRequest(version=version, topics=[]), version, 7)[4:]
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_the_response_header_has_tagged_fields_where_the_version_is_flexible(version: int) -> None:
+    answer, bugs = dispatch(metadata(version))
+
+    assert bugs == []
+    size, correlation_id = int.from_bytes(answer[:4], "big"), int.from_bytes(answer[4:8], "big")
+    assert (size, correlation_id) == (len(answer) - 4, 7)
+    body = answer[9:] if version >= 9 else answer[8:]
+    response = messages.MetadataResponse.decode(body, version=version)
+    assert [node.node_id for node in response.brokers] == [1]
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_response_header_of_api_versions_never_has_tagged_fields(version: int) -> None:
+    request = messages.ApiVersionsRequest(
+        version=version, client_software_name="test", client_software_version="1"
+    )
+    answer, _bugs = dispatch(request_frame(request, version, 7)[4:])
+
+    response = messages.ApiVersionsResponse.decode(answer[8:], version=version)
+    assert response.error_code == 0
+    assert len(response.api_keys) == len(ROUTES)
+
+
+def test_tagged_fields_of_a_request_header_are_passed_over() -> None:
+    frame = metadata(9)
+    header_end = 10 + len("test")
+    assert frame[header_end] == 0
+    tagged = frame[:header_end] + b"\x01\x4d\x03abc" + frame[header_end + 1 :]
+
+    answer, bugs = dispatch(tagged)
+
+    assert (answer, bugs) == dispatch(frame)
+
+
+def test_a_parked_answer_is_encoded_when_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    parked = Parked()
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_arguments: parked)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+
+    answer, _bugs = dispatch(metadata(1))
+
+    assert isinstance(answer, Waiting)
+    response = messages.MetadataResponse(version=1, brokers=[], controller_id=1, topics=[])
+    frame = answer.encode(response)
+    assert isinstance(frame, bytes)
+    assert frame[4:8] == (7).to_bytes(4, "big")
+
+
+def test_a_late_answer_that_cannot_be_encoded_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_arguments: Parked())
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    answer, bugs = dispatch(metadata(1))
+
+    closed = answer.encode(object())
+
+    assert isinstance(closed, Close)
+    assert len(bugs) == 1
+
+
+@pytest.mark.parametrize("frame", [b"", b"\x00" * 9, pack(">hhih", 3, 4, 1, 99)])
+def test_half_a_header_ends_the_connection(frame: bytes) -> None:
+    answer, bugs = dispatch(frame)
+
+    assert isinstance(answer, Close)
+    assert "header" in answer.reason
+    assert bugs == []
