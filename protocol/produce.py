@@ -24,6 +24,9 @@ _ACKS_TIMEOUT = Struct(">hi")
 _INDEX_SIZE = Struct(">ii")
 _RESULT = Struct(">ihqqq")
 _RESULT_V3 = Struct(">ihqq")
+_FLEXIBLE_RESULT = Struct(">ihqqqBBB")
+# An empty array of record errors, a null message, no tagged fields.
+_NO_DETAILS = (1, 0, 0)
 _NO_TOPIC_ID = UUID(int=0)
 
 
@@ -131,6 +134,8 @@ def _decode_flexible(
             position += 16
         else:
             size, position = read_unsigned_varint(frame, position)
+            if size == 0:
+                raise DecodeError("field name must not be null")
             name = frame[position : position + size - 1].decode()
             position += size - 1
         partition_count, position = read_unsigned_varint(frame, position)
@@ -144,18 +149,18 @@ def _decode_flexible(
             else:
                 position = records_start
                 partitions.append(PartitionData(index, -1, -1))
-            # Nearly always one zero byte: no tagged fields.
-            if position < end and frame[position] == 0:
-                position += 1
-            else:
-                position = skip_tagged_fields(frame, position, end)
-        if position < end and frame[position] == 0:
-            position += 1
-        else:
-            position = skip_tagged_fields(frame, position, end)
+            position = _skip_tags(frame, position, end)
+        position = _skip_tags(frame, position, end)
         topics.append(TopicData(name, topic_id, partitions))
-    position = skip_tagged_fields(frame, position, end)
+    position = _skip_tags(frame, position, end)
     return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
+
+
+def _skip_tags(frame: bytes | bytearray, position: int, end: int) -> int:
+    """As `skip_tagged_fields`, quick about the one zero byte that is nearly always there."""
+    if position < end and frame[position] == 0:
+        return position + 1
+    return skip_tagged_fields(frame, position, end)
 
 
 def _read_string(frame: bytes | bytearray, position: int) -> tuple[str | None, int]:
@@ -174,6 +179,8 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
     topics = []
     for _ in range(topic_count):
         name, position = _read_string(frame, position)
+        if name is None:
+            raise DecodeError("field name must not be null")
         (partition_count,) = _INT32.unpack_from(frame, position)
         position += 4
         partitions = []
@@ -185,7 +192,7 @@ def _decode_classic(frame: bytes | bytearray, position: int) -> tuple[ProduceReq
             else:
                 partitions.append(PartitionData(index, position, position + size))
                 position += size
-        topics.append(TopicData(name or "", None, partitions))
+        topics.append(TopicData(name, None, partitions))
     return ProduceRequest(transactional_id, acks, timeout_ms, topics), position
 
 
@@ -240,8 +247,7 @@ def _encode_flexible(
             parts.append(_unsigned_varint(len(encoded_name) + 1))
             parts.append(encoded_name)
         parts.append(_unsigned_varint(len(results) + 1))
-        # No record errors (1), a null message (0), no tagged fields (0).
-        parts += [_RESULT.pack(*result[:5]) + b"\x01\x00\x00" for result in results]
+        parts += [_FLEXIBLE_RESULT.pack(*result[:5], *_NO_DETAILS) for result in results]
         parts.append(b"\x00")
     parts.append(_INT32.pack(throttle_time_ms) + b"\x00")
     return b"".join(parts)

@@ -159,3 +159,15 @@ def test_node_endpoints_travel_as_a_tagged_field(version: int) -> None:
     assert [(node.node_id, node.host, node.port) for node in response.node_endpoints] == [
         (2, "localhost", 9094)
     ]
+
+
+@pytest.mark.parametrize(
+    ("version", "body"),
+    [
+        (3, b"\xff\xff" + bytes(6) + b"\x00\x00\x00\x01" + b"\xff\xff" + bytes(4)),
+        (9, b"\x00" + bytes(6) + b"\x02" + b"\x00" + b"\x01\x00\x00"),
+    ],
+)
+def test_a_null_topic_name_is_refused(version: int, body: bytes) -> None:
+    with pytest.raises(DecodeError, match="name must not be null"):
+        produce.decode_request(version, body, 0, len(body))
