@@ -35,9 +35,7 @@ def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> 
     request = messages.ApiVersionsRequest(
         version=3, client_software_name=name, client_software_version=version
     )
-    response = handle_api_versions(
-        make_context(ApiKey.API_VERSIONS, 3), request, make_cluster(1)
-    )
+    response = handle_api_versions(make_context(ApiKey.API_VERSIONS, 3), request, make_cluster(1))
     assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
     # In the version that was asked for: int16 code, empty array, throttle time, no tags.
     assert bytes(response.encode(version=3)) == b"\x00\x2a\x01" + bytes(4) + b"\x00"
