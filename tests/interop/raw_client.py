@@ -1,0 +1,81 @@
+"""A client that is only a socket: for requests that no well-behaved library sends."""
+
+import socket
+import struct
+from types import TracebackType
+from typing import Any
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+TIMEOUT_S = 20
+
+
+class RawClient:
+    """One connection; requests go out as they are, answers come back as frames or messages."""
+
+    def __init__(self, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        self._correlation_id = 0
+
+    def __enter__(self) -> "RawClient":
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._socket.close()
+
+    def send_body(self, api_key: int, version: int, body: bytes, *, is_flexible: bool) -> int:
+        """Send a request; returns its correlation id."""
+        self._correlation_id += 1
+        header = struct.pack(">hhih", api_key, version, self._correlation_id, 3) + b"raw"
+        frame = header + (b"\x00" if is_flexible else b"") + body
+        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        return self._correlation_id
+
+    def send(self, request: Any, api_key: ApiKey, version: int) -> int:
+        """Send a message of kafka-python's; returns its correlation id."""
+        body = bytes(request.encode(version=version))
+        flexible = messages.is_flexible(api_key, version)
+        return self.send_body(api_key, version, body, is_flexible=flexible)
+
+    def receive_frame(self) -> tuple[int, bytes]:
+        """The next answer: correlation id and what follows it."""
+        (size,) = struct.unpack(">i", self._receive(4))
+        frame = self._receive(size)
+        return struct.unpack(">i", frame[:4])[0], frame[4:]
+
+    def receive(self, response_class: Any, api_key: ApiKey, version: int) -> tuple[int, Any]:
+        """The next answer as a message."""
+        correlation_id, rest = self.receive_frame()
+        if messages.is_flexible(api_key, version) and api_key != ApiKey.API_VERSIONS:
+            assert rest[0] == 0, "tagged fields in a response header break some clients"
+            rest = rest[1:]
+        return correlation_id, response_class.decode(rest, version=version)
+
+    def ask(self, request: Any, response_class: Any, api_key: ApiKey, version: int) -> Any:
+        """Send and receive."""
+        sent = self.send(request, api_key, version)
+        correlation_id, response = self.receive(response_class, api_key, version)
+        assert correlation_id == sent
+        return response
+
+    def is_closed_by_peer(self) -> bool:
+        """Wait for the end of the stream; False when an answer comes instead."""
+        try:
+            return self._socket.recv(1) == b""
+        except ConnectionResetError:
+            return True
+
+    def _receive(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = self._socket.recv(size - len(data))
+            assert more, "the broker closed the connection"
+            data += more
+        return data
