@@ -23,7 +23,7 @@ from protocol.errors import ErrorCode
 
 HOST = "127.0.0.1"
 MORE_ANSWERS_MAX = 4
-MORE_ANSWERS_WAIT_S = 0.004
+MORE_ANSWERS_WAIT_S = 0.005
 START_TIMEOUT_S = 10.0
 # Below the ports that systems hand out to outgoing connections.
 _PORTS = range(20_000, 32_000)
@@ -56,8 +56,7 @@ class Tally:
 
     Attributes:
         drops: connections reset after the broker had answered that the batches are in its log.
-        lost_answers: Produce answers lost with them, at least one each.
-        pipelined_drops: drops that lost more than one answer.
+        answers_per_drop: how often that lost one Produce answer, how often two, and so on.
         shared_requests: answered requests with batches of more than one partition.
         codes: how often the broker said what about a batch, lost answers included.
         unknown_offsets: how often it called a batch stored without telling an offset.
@@ -65,8 +64,7 @@ class Tally:
     """
 
     drops: int = 0
-    lost_answers: int = 0
-    pipelined_drops: int = 0
+    answers_per_drop: Counter[int] = field(default_factory=Counter)
     shared_requests: int = 0
     codes: Counter[ErrorCode] = field(default_factory=Counter)
     unknown_offsets: int = 0
@@ -145,8 +143,7 @@ class DroppingProxy:
         """Count a connection that was reset with so many answers lost."""
         with self._dropped:
             self.tally.drops += 1
-            self.tally.lost_answers += answer_count
-            self.tally.pipelined_drops += answer_count > 1
+            self.tally.answers_per_drop[answer_count] += 1
             self._dropped.notify_all()
 
     def _run(self) -> None:
@@ -241,9 +238,9 @@ class _Link:
             await self._client_writer.drain()
 
     async def _drop(self, upstream: asyncio.StreamReader) -> None:
-        """Lose some more answers, if the client has more requests in flight, and be done."""
+        """Lose this answer, or those to all requests that the client sends meanwhile as well."""
         answer_count = 1
-        for _ in range(self._proxy.rng.randint(0, MORE_ANSWERS_MAX)):
+        for _ in range(self._proxy.rng.choice((0, MORE_ANSWERS_MAX))):
             try:
                 frame = await asyncio.wait_for(_read_frame(upstream), MORE_ANSWERS_WAIT_S)
             except (TimeoutError, asyncio.IncompleteReadError, OSError):
