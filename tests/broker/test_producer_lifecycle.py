@@ -1,0 +1,90 @@
+"""What a partition's knowledge of its producers survives, and what it doesn't."""
+
+import pytest
+
+from broker.append import append_batch
+from broker.cluster import Cluster
+from broker.topics import Topic
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+
+DAY_MS = 86_400_000
+
+
+@pytest.fixture(params=["1", "5"])
+def cluster(request: pytest.FixtureRequest) -> Cluster:
+    made = make_cluster(
+        2,
+        **{
+            "producer.state.batches": request.param,
+            "producer.id.expiration.ms": "200",
+            "producer.id.expiration.check.interval.ms": "100",
+        },
+    )
+    made.create_topic("t", [(1, 2)], {})
+    made.start(NOW_MS)
+    return made
+
+
+def topic_of(cluster: Cluster) -> Topic:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    return topic
+
+
+def send(cluster: Cluster, sequence: int) -> int:
+    topic = topic_of(cluster)
+    batch = make_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
+    context = make_context(ApiKey.PRODUCE, 9)
+    result = append_batch(context, cluster, topic, topic.partitions[0], batch, 0, len(batch))
+    return result.error_code
+
+
+def forgets(cluster: Cluster) -> bool:
+    """Whether a gap is taken, which only a partition without state does."""
+    return send(cluster, 1000) == ErrorCode.NONE
+
+
+def test_it_survives_the_deletion_of_its_records(cluster: Cluster) -> None:
+    assert send(cluster, 0) == ErrorCode.NONE
+    partition = topic_of(cluster).partitions[0]
+    cluster.delete_records_before(partition, partition.log.log_end_offset, NOW_MS)
+
+    assert partition.log.batch_count == 0
+    assert not forgets(cluster)
+    assert send(cluster, 1) == ErrorCode.NONE
+
+
+def test_it_survives_retention(cluster: Cluster) -> None:
+    send(cluster, 0)
+    cluster.apply_retention(NOW_MS + 8 * DAY_MS)
+
+    assert topic_of(cluster).partitions[0].log.batch_count == 0
+    assert not forgets(cluster)
+
+
+def test_a_leader_change_carries_it(cluster: Cluster) -> None:
+    send(cluster, 0)
+    cluster.set_leader(topic_of(cluster).partitions[0], 2, NOW_MS)
+
+    assert not forgets(cluster)
+    assert send(cluster, 1) == ErrorCode.NONE
+
+
+def test_a_deleted_and_recreated_topic_knows_nobody(cluster: Cluster) -> None:
+    send(cluster, 0)
+    cluster.delete_topic(topic_of(cluster), NOW_MS)
+    cluster.create_topic("t", [(1, 2)], {})
+
+    assert forgets(cluster)
+
+
+def test_it_expires_with_the_clock_at_the_check_behind_its_time(cluster: Cluster) -> None:
+    send(cluster, 0)
+    cluster.timers.run_due(NOW_MS + 199)
+    assert not forgets(cluster)
+
+    cluster.timers.run_due(NOW_MS + 300)
+    assert forgets(cluster)
