@@ -38,6 +38,8 @@ _EPOCH_AND_NEWEST = Struct("<hiiqq")
 _EPOCH_AND_LAST_SEQUENCE = Struct("<h4xi")
 _NEWEST_AT = ID_BYTES + _EPOCH.size
 _TIMESTAMP_AT = _NEWEST_AT + 16
+# Later than every timestamp: the bound of a partition without producers.
+_NEVER_MS = 2**63
 _NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
 
 _pack_newest = _EPOCH_AND_NEWEST.pack
@@ -97,12 +99,14 @@ class PartitionProducers:
     behind it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). ValueError for others.
     """
 
-    __slots__ = ("_layout", "_table", "_transactional")
+    __slots__ = ("_layout", "_oldest_ms", "_table", "_transactional")
 
     def __init__(self, *, batches: int, window: int) -> None:
         self._layout = _layout_of(batches, window)
         self._table = RowTable(self._layout.row_bytes)
         self._transactional: dict[int, _Transactional] = {}
+        # No producer's last write is older, so that `expire` mostly need not look.
+        self._oldest_ms = _NEVER_MS
 
     def __len__(self) -> int:
         return len(self._table)
@@ -160,6 +164,8 @@ class PartitionProducers:
                 timestamp_ms,
                 base_offset if is_transactional and start_offset == NO_OFFSET else start_offset,
             )
+        if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
+            self._oldest_ms = timestamp_ms
 
     def _put(
         self,
@@ -237,6 +243,7 @@ class PartitionProducers:
         self._transactional[producer_id] = _Transactional(
             coordinator_epoch, timestamp_ms, NO_OFFSET
         )
+        self._oldest_ms = min(self._oldest_ms, timestamp_ms)
 
     def entry(self, producer_id: int) -> Entry | None:
         """What is known of a producer; None when nothing is."""
@@ -263,8 +270,13 @@ class PartitionProducers:
         """Forget producers that wrote nothing for `expiration_ms` or longer; returns how many.
 
         The age counts from the timestamps of records and markers, not from their arrival, as in
-        Kafka. A producer with an open transaction stays.
+        Kafka. A producer with an open transaction stays. When nobody can be that old yet, the call
+        costs nothing, however many there are.
         """
+        if self._oldest_ms > now_ms - expiration_ms:
+            return 0
+        # Each step brings the bound down again to the oldest producer that it keeps.
+        self._oldest_ms = _NEVER_MS
         return sum(self.expire_in_steps(now_ms, expiration_ms))
 
     def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
@@ -280,30 +292,41 @@ class PartitionProducers:
 
     def _expire_bucket(self, bucket_index: int, latest_expired_ms: int) -> int:
         rows = self._table.rows_of(bucket_index)
-        timestamps = [timestamp for (timestamp,) in self._layout.timestamps.iter_unpack(rows)]
-        if not timestamps or min(timestamps) > latest_expired_ms:
-            return 0
-        kept = []
-        for number, timestamp in enumerate(timestamps):
-            position = number * self._table.row_bytes
-            if timestamp > latest_expired_ms or self._outlives(
-                id_at(rows, position), latest_expired_ms
-            ):
-                kept.append(position)
-        return self._table.keep(bucket_index, kept)
+        row_bytes = self._table.row_bytes
+        timestamps = self._last_timestamps(rows)
+        removed = 0
+        if min(timestamps, default=_NEVER_MS) <= latest_expired_ms:
+            kept = [
+                number
+                for number, timestamp in enumerate(timestamps)
+                if timestamp > latest_expired_ms
+                or not self._forget(id_at(rows, number * row_bytes))
+            ]
+            removed = self._table.keep(bucket_index, [number * row_bytes for number in kept])
+            timestamps = [timestamps[number] for number in kept]
+        self._oldest_ms = min([self._oldest_ms, *timestamps])
+        return removed
 
-    def _outlives(self, producer_id: int, latest_expired_ms: int) -> bool:
-        """Whether transactions keep a producer whose newest batch is old; forgets them if not."""
+    def _last_timestamps(self, rows: bytearray) -> list[int]:
+        """When each producer of a bucket's rows wrote its newest batch or marker, in ms."""
+        timestamps = [timestamp for (timestamp,) in self._layout.timestamps.iter_unpack(rows)]
+        if self._transactional:
+            for number in range(len(timestamps)):
+                producer_id = id_at(rows, number * self._table.row_bytes)
+                transactional = self._transactional.get(producer_id)
+                if transactional is not None:
+                    timestamps[number] = transactional.last_timestamp
+        return timestamps
+
+    def _forget(self, producer_id: int) -> bool:
+        """Drop what transactions add to a producer; False when one of them is still open."""
         transactional = self._transactional.get(producer_id)
         if transactional is None:
-            return False
-        if (
-            transactional.current_txn_start_offset != NO_OFFSET
-            or transactional.last_timestamp > latest_expired_ms
-        ):
             return True
+        if transactional.current_txn_start_offset != NO_OFFSET:
+            return False
         del self._transactional[producer_id]
-        return False
+        return True
 
     def describe(self) -> list[ProducerDescription]:
         """All producers, by producer id."""
