@@ -2,6 +2,11 @@
 
 BLOCK_SIZE = 1000
 """Ids of one block, as in Kafka's `ProducerIdsBlock`."""
+LAST_EPOCH = 2**15 - 2
+"""A producer at this epoch gets a new id instead of the next epoch.
+
+The highest int16 stays free: a coordinator fences with it (`TransactionMetadata`).
+"""
 
 
 class ProducerIdAllocator:
@@ -20,3 +25,9 @@ class ProducerIdAllocator:
             end = self._next_block_start = next_id + BLOCK_SIZE
         self._blocks[broker_id] = (next_id + 1, end)
         return next_id
+
+    def bumped(self, producer_id: int, producer_epoch: int, broker_id: int) -> tuple[int, int]:
+        """The producer id and epoch after one bump: the next epoch, or a new id at epoch 0."""
+        if producer_epoch >= LAST_EPOCH:
+            return self.next_id(broker_id), 0
+        return producer_id, producer_epoch + 1

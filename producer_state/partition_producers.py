@@ -34,31 +34,44 @@ from protocol.errors import ErrorCode
 # Behind the id: epoch, then the batches, newest first, each as in `Batch`.
 _BATCH = Struct("<iiqq")
 _EPOCH = Struct("<h")
-_EPOCH_AND_NEWEST = Struct("<hiiqq")
-_EPOCH_AND_LAST_SEQUENCE = Struct("<h4xi")
-_NEWEST_AT = ID_BYTES + _EPOCH.size
-_TIMESTAMP_AT = _NEWEST_AT + 16
+_LAST_SEQUENCE = Struct("<h4xi")
+_BATCHES_AT = ID_BYTES + _EPOCH.size
+_TIMESTAMP_AT = _BATCHES_AT + 16
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
 _NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
 
-_pack_newest = _EPOCH_AND_NEWEST.pack
-_pack_newest_into = _EPOCH_AND_NEWEST.pack_into
-_unpack_last_sequence = _EPOCH_AND_LAST_SEQUENCE.unpack_from
+_unpack_last_sequence = _LAST_SEQUENCE.unpack_from
 
 
 class _Layout:
-    """How a row looks that has room for some batches; one for all partitions of a rule set."""
+    """How a row looks that has room for some batches; one for all partitions of a rule set.
 
-    __slots__ = ("history_bytes", "no_history", "row_bytes", "rules", "timestamps")
+    `pack` and `pack_into` take what follows the id: epoch, newest batch, bytes of the others.
+    `unpack_moved` gives the epoch and the bytes of all batches but the oldest; `timestamps` is
+    for the newest batch's in each of several rows.
+    """
+
+    __slots__ = (
+        "no_history",
+        "pack",
+        "pack_into",
+        "row_bytes",
+        "rules",
+        "timestamps",
+        "unpack_moved",
+    )
 
     def __init__(self, batches: int, window: int) -> None:
         self.rules = RuleSet(batches, window)
         self.no_history = _NO_BATCH * (batches - 1)
-        self.history_bytes = len(self.no_history)
-        self.row_bytes = ID_BYTES + _EPOCH_AND_NEWEST.size + self.history_bytes
-        # The newest batch's timestamp of each of several rows.
-        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{self.history_bytes}x")
+        history_bytes = len(self.no_history)
+        fields = Struct(f"<hiiqq{history_bytes}s")
+        self.row_bytes = ID_BYTES + fields.size
+        self.pack = fields.pack
+        self.pack_into = fields.pack_into
+        self.unpack_moved = Struct(f"<h{history_bytes}s").unpack_from
+        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{history_bytes}x")
 
 
 _layout_of = cache(_Layout)
@@ -153,9 +166,34 @@ class PartitionProducers:
     ) -> None:
         """Remember a batch that was just appended, `timestamp_ms` the largest of its records."""
         last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
-        self._put(
-            producer_id, producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms
-        )
+        table = self._table
+        layout = self._layout
+        position = table.find(producer_id)
+        history = layout.no_history
+        if position < 0:
+            table.add(
+                producer_id,
+                layout.pack(
+                    producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms, history
+                ),
+            )
+        else:
+            fields_at = position + ID_BYTES
+            if history:
+                # The batches so far move back by one, the oldest falls out. A new epoch has none.
+                known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
+                if known_epoch == producer_epoch:
+                    history = moved
+            layout.pack_into(
+                table.bucket,
+                fields_at,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+                history,
+            )
         if is_transactional or producer_id in self._transactional:
             known = self._transactional.get(producer_id)
             start_offset = known.current_txn_start_offset if known else NO_OFFSET
@@ -166,48 +204,6 @@ class PartitionProducers:
             )
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
             self._oldest_ms = timestamp_ms
-
-    def _put(
-        self,
-        producer_id: int,
-        producer_epoch: int,
-        first_sequence: int,
-        last_sequence: int,
-        base_offset: int,
-        timestamp_ms: int,
-    ) -> None:
-        table = self._table
-        position = table.find(producer_id)
-        if position < 0:
-            newest = _pack_newest(
-                producer_epoch, first_sequence, last_sequence, base_offset, timestamp_ms
-            )
-            table.add(producer_id, newest + self._layout.no_history)
-            return
-        bucket = table.bucket
-        if self._layout.history_bytes:
-            self._move_history(bucket, position, producer_epoch)
-        _pack_newest_into(
-            bucket,
-            position + ID_BYTES,
-            producer_epoch,
-            first_sequence,
-            last_sequence,
-            base_offset,
-            timestamp_ms,
-        )
-
-    def _move_history(self, bucket: bytearray, position: int, producer_epoch: int) -> None:
-        """Make room for a newest batch; one of another epoch has no batches before it."""
-        history_bytes = self._layout.history_bytes
-        newest_at = position + _NEWEST_AT
-        second_at = newest_at + _BATCH.size
-        known_epoch, last_sequence = _unpack_last_sequence(bucket, position + ID_BYTES)
-        if known_epoch == producer_epoch and last_sequence != NO_SEQUENCE:
-            moved: bytes | bytearray = bucket[newest_at : newest_at + history_bytes]
-        else:
-            moved = self._layout.no_history
-        bucket[second_at : second_at + history_bytes] = moved
 
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int
@@ -235,11 +231,20 @@ class PartitionProducers:
         still known; a marker that bumps the epoch clears them. A producer that wasn't known is
         from now on, which fences its older epochs.
         """
-        entry = self.entry(producer_id)
-        if entry is None or producer_epoch != entry.producer_epoch:
-            self._put(
-                producer_id, producer_epoch, NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, timestamp_ms
-            )
+        table = self._table
+        position = table.find(producer_id)
+        no_batches = self._layout.pack(
+            producer_epoch,
+            NO_SEQUENCE,
+            NO_SEQUENCE,
+            NO_OFFSET,
+            timestamp_ms,
+            self._layout.no_history,
+        )
+        if position < 0:
+            table.add(producer_id, no_batches)
+        elif _EPOCH.unpack_from(table.bucket, position + ID_BYTES)[0] != producer_epoch:
+            table.bucket[position + ID_BYTES : position + table.row_bytes] = no_batches
         self._transactional[producer_id] = _Transactional(
             coordinator_epoch, timestamp_ms, NO_OFFSET
         )
@@ -252,11 +257,11 @@ class PartitionProducers:
         if position < 0:
             return None
         bucket = table.bucket
-        fields_at = position + _NEWEST_AT
+        batches_at = position + _BATCHES_AT
         batches = tuple(
             batch
             for batch in map(
-                Batch._make, _BATCH.iter_unpack(bucket[fields_at : position + table.row_bytes])
+                Batch._make, _BATCH.iter_unpack(bucket[batches_at : position + table.row_bytes])
             )
             if batch.last_sequence != NO_SEQUENCE
         )

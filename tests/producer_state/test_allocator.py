@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from producer_state.allocator import BLOCK_SIZE, ProducerIdAllocator
+from producer_state.allocator import BLOCK_SIZE, LAST_EPOCH, ProducerIdAllocator
 
 
 def test_brokers_take_blocks_in_the_order_of_their_first_request() -> None:
@@ -42,3 +42,20 @@ def test_no_two_brokers_ever_give_the_same_id(turns: list[tuple[int, int]]) -> N
             assert owners.setdefault(producer_id // BLOCK_SIZE, broker_id) == broker_id
 
     assert len(set(given_ids)) == len(given_ids)
+
+
+def test_a_bump_keeps_the_id_until_its_epochs_are_used_up() -> None:
+    allocator = ProducerIdAllocator()
+    producer_id = allocator.next_id(2)
+
+    assert allocator.bumped(producer_id, 0, 2) == (producer_id, 1)
+    assert allocator.bumped(producer_id, 32765, 2) == (producer_id, 32766)
+
+
+def test_a_producer_at_its_last_epoch_gets_a_new_id_from_the_broker_it_asked() -> None:
+    allocator = ProducerIdAllocator()
+    producer_id = allocator.next_id(2)
+
+    assert LAST_EPOCH == 32766
+    assert allocator.bumped(producer_id, LAST_EPOCH, 2) == (producer_id + 1, 0)
+    assert allocator.bumped(producer_id, 32767, 1) == (BLOCK_SIZE, 0)
