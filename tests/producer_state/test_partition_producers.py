@@ -372,6 +372,21 @@ def test_expiry_forgets_the_old_among_many_and_only_them(batches: int) -> None:
 
 
 @both_rules
+def test_expiry_looks_at_nobody_when_nobody_can_be_due(
+    batches: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    partition = Partition(batches)
+    for producer_id in range(100):
+        partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
+    assert partition.producers.expire(NOW_MS + 250, 200) == 51
+
+    monkeypatch.setattr(PartitionProducers, "expire_in_steps", None)
+    assert partition.producers.expire(NOW_MS + 250, 200) == 0
+    with pytest.raises(TypeError):
+        partition.producers.expire(NOW_MS + 251, 200)
+
+
+@both_rules
 def test_expiry_in_steps_may_be_interrupted_by_appends(batches: int) -> None:
     partition = Partition(batches)
     for producer_id in range(1000):
