@@ -30,29 +30,6 @@ def test_a_used_up_block_is_followed_by_the_next_free_one() -> None:
     assert allocator.next_id(2) == BLOCK_SIZE + 1
 
 
-def test_a_bump_keeps_the_id_until_its_epochs_are_used_up() -> None:
-    allocator = ProducerIdAllocator()
-    producer_id, epoch = allocator.next_id(1), 0
-    bumps = 0
-    while producer_id == 0:
-        previous_epoch = epoch
-        producer_id, epoch = allocator.bumped(producer_id, epoch, 1)
-        bumps += 1
-
-    # The highest int16 is never given: it is there to fence with.
-    assert (previous_epoch, bumps) == (LAST_EPOCH, 32767)
-    assert previous_epoch == 32766
-    assert (producer_id, epoch) == (1, 0)
-
-
-def test_an_id_whose_epochs_are_used_up_is_followed_by_one_of_the_broker_that_is_asked() -> None:
-    allocator = ProducerIdAllocator()
-    allocator.next_id(1)
-
-    assert allocator.bumped(0, LAST_EPOCH, 2) == (BLOCK_SIZE, 0)
-    assert allocator.bumped(0, LAST_EPOCH + 1, 1) == (1, 0)
-
-
 @given(turns=st.lists(st.tuples(st.integers(1, 5), st.integers(1, 1500)), max_size=12))
 def test_no_two_brokers_ever_give_the_same_id(turns: list[tuple[int, int]]) -> None:
     allocator = ProducerIdAllocator()
