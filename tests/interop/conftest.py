@@ -19,6 +19,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.path.parent.name == "interop":
             item.add_marker(pytest.mark.interop)
+            # A client that reconnects may leave a socket to the garbage collector; its own affair.
+            item.add_marker(
+                pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+            )
 
 
 def broker_errors(kafka: MockKafka) -> list[str]:
