@@ -185,6 +185,9 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             st.sampled_from(sorted(self.model.known.items(), key=lambda item: item[0]))
         )
 
+    def next_sequence(self, known: Known) -> int:
+        return (known.current[-1].last + 1) % SEQUENCES if known.current else 0
+
     @rule(
         producer_id=producer_ids,
         epoch=st.integers(0, 3) | st.just(EPOCH_MAX),
@@ -227,11 +230,10 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         """What a producer that works sends next is always appended."""
         producer_id, known = self.some_known(data)
         for count in batch_counts:
-            sequence = (known.current[-1].last + 1) % SEQUENCES if known.current else 0
             answer = self.send(
                 producer_id,
                 known.epoch,
-                sequence,
+                self.next_sequence(known),
                 count,
                 timestamp=timestamp,
                 is_transactional=known.open_at >= 0,
@@ -258,6 +260,27 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         if batch is stored[-1] or (self.batches == 5 and batch in stored[-5:]):
             assert isinstance(answer, tuple)
             assert answer[1] == batch.base_offset
+
+    @precondition(lambda self: any(len(known.batches) > 1 for known in self.model.known.values()))
+    @rule(data=st.data())
+    def send_a_batch_of_another_epoch_again(self, data: st.DataObject) -> None:
+        """What was stored under one epoch is no duplicate under the next."""
+        producer_id, known = self.some_known(data)
+        batches = [batch for stored in known.batches.values() for batch in stored]
+        if batches:
+            batch = data.draw(st.sampled_from(batches))
+            count = batch.last - batch.first + 1
+            self.send(producer_id, known.epoch, batch.first % SEQUENCES, count)
+
+    @precondition(lambda self: any(known.open_at >= 0 for known in self.model.known.values()))
+    @rule(data=st.data(), count=counts)
+    def go_on_outside_the_open_transaction(self, data: st.DataObject, count: int) -> None:
+        producer_id = data.draw(
+            st.sampled_from([key for key, known in self.model.known.items() if known.open_at >= 0])
+        )
+        known = self.model.known[producer_id]
+        answer = self.send(producer_id, known.epoch, self.next_sequence(known), count)
+        assert answer == ErrorCode.INVALID_TXN_STATE
 
     @precondition(lambda self: any(known.current for known in self.model.known.values()))
     @rule(data=st.data(), first=st.integers(-60, 5), count=counts | long_counts)
