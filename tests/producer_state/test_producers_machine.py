@@ -265,12 +265,17 @@ class ProducersAgainstModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def send_a_batch_of_another_epoch_again(self, data: st.DataObject) -> None:
         """What was stored under one epoch is no duplicate under the next."""
-        producer_id, known = self.some_known(data)
-        batches = [batch for stored in known.batches.values() for batch in stored]
-        if batches:
-            batch = data.draw(st.sampled_from(batches))
+        past = [
+            (producer_id, known.epoch, batch)
+            for producer_id, known in self.model.known.items()
+            for epoch, stored in known.batches.items()
+            for batch in stored
+            if epoch != known.epoch
+        ]
+        if past:
+            producer_id, epoch, batch = data.draw(st.sampled_from(past))
             count = batch.last - batch.first + 1
-            self.send(producer_id, known.epoch, batch.first % SEQUENCES, count)
+            self.send(producer_id, epoch, batch.first % SEQUENCES, count)
 
     @precondition(lambda self: any(known.open_at >= 0 for known in self.model.known.values()))
     @rule(data=st.data(), count=counts)
@@ -306,7 +311,12 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         self.send(producer_id, known.epoch, position % SEQUENCES, count)
 
     @precondition(lambda self: self.model.known)
-    @rule(data=st.data(), by=st.integers(-2, 3), sequence=st.integers(0, 1), timestamp=timestamps)
+    @rule(
+        data=st.data(),
+        by=st.integers(1, 2) | st.integers(-2, 3),
+        sequence=st.just(0) | st.integers(0, 1),
+        timestamp=timestamps,
+    )
     def change_epoch(self, data: st.DataObject, by: int, sequence: int, timestamp: int) -> None:
         producer_id, known = self.some_known(data)
         epoch = min(max(0, known.epoch + by), EPOCH_MAX)
