@@ -1,8 +1,14 @@
-"""A member of a consumer group in each of the three libraries, driven the same way from a test."""
+"""A member of a consumer group in each of the three libraries, driven the same way from a test.
+
+Each member lives in a thread of its own, as it would in a service of its own: a rebalance needs all
+members at the same time, and one thread that polled them in turn would wait for itself.
+"""
 
 import asyncio
+import queue
 import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -24,8 +30,8 @@ from tests.interop.clients import (
     from_kafka_python,
 )
 
-POLL_MS = 50
-FIRST_POLL_MS = 500
+POLL_MS = 20
+FIRST_POLL_MS = 1000
 HEARTBEAT_INTERVAL_MS = 200
 T = TypeVar("T")
 
@@ -33,8 +39,9 @@ T = TypeVar("T")
 class Member(Protocol):
     """What a test does with a member; partitions are those of the one topic it subscribes to."""
 
-    rebalances: int
-    """How often it was given partitions anew."""
+    @property
+    def rebalances(self) -> int:
+        """How often it was given partitions anew."""
 
     def poll(self) -> list[Record]:
         """Whatever has come; takes part in rebalances."""
@@ -295,6 +302,79 @@ class ConfluentMember:
         self.consumer.close()
 
 
+class InThread:
+    """A member whose every call runs in its own thread, which polls all the time."""
+
+    def __init__(self, inner: Member) -> None:
+        self.inner = inner
+        self._calls: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._found: queue.SimpleQueue[list[Record]] = queue.SimpleQueue()
+        self._failure: BaseException | None = None
+        self._is_closing = False
+        self._thread = threading.Thread(target=self._live, name="group-member")
+        self._thread.start()
+
+    @property
+    def rebalances(self) -> int:
+        return self.inner.rebalances
+
+    def poll(self) -> list[Record]:
+        """What has come since the last time; waits a moment when nothing has."""
+        if self._failure is not None:
+            raise self._failure
+        found: list[Record] = []
+        try:
+            found += self._found.get(timeout=POLL_MS / 1000)
+            while True:
+                found += self._found.get_nowait()
+        except queue.Empty:
+            return found
+
+    def assigned(self) -> set[int]:
+        return self._call(self.inner.assigned)
+
+    def commit(self) -> None:
+        self._call(self.inner.commit)
+
+    def commit_at(self, partition: int, offset: int, metadata: str) -> None:
+        self._call(lambda: self.inner.commit_at(partition, offset, metadata))
+
+    def committed(self, partition: int) -> tuple[int, str] | None:
+        return self._call(lambda: self.inner.committed(partition))
+
+    def close(self) -> None:
+        self._is_closing = True
+        self._thread.join(DEADLINE_S)
+        assert not self._thread.is_alive(), "a member does not close"
+        if self._failure is not None:
+            raise self._failure
+
+    def _call(self, function: Callable[[], T]) -> T:
+        answer: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(function())
+            except BaseException as error:  # noqa: BLE001 - it is the caller's
+                answer.set_exception(error)
+
+        self._calls.put(run)
+        return answer.result(DEADLINE_S)
+
+    def _live(self) -> None:
+        try:
+            while not self._is_closing:
+                while not self._calls.empty():
+                    self._calls.get()()
+                found = self.inner.poll()
+                if found:
+                    self._found.put(found)
+        except BaseException as error:  # noqa: BLE001 - for the test's thread to raise
+            self._failure = error
+        finally:
+            self.inner.close()
+
+
 _MEMBERS: dict[str, Callable[..., Member]] = {
     "kafka-python": KafkaPythonMember,
     "aiokafka": AioKafkaMember,
@@ -307,7 +387,7 @@ def member(
     client: Client, servers: str, topic: str, group: str, **options: Any
 ) -> Iterator[Member]:
     """A member that leaves in the end. Options: session_timeout_ms, instance_id, assignor."""
-    made = _MEMBERS[client.name](servers, topic, group, **options)
+    made = InThread(_MEMBERS[client.name](servers, topic, group, **options))
     try:
         yield made
     finally:

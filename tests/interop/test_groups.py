@@ -19,6 +19,7 @@ from tests.interop.clients import (
 )
 from tests.interop.members import (
     ConfluentMember,
+    InThread,
     Member,
     member,
     poll_records,
@@ -233,15 +234,20 @@ def test_a_static_member_that_comes_back_has_its_partitions_and_disturbs_nobody(
 
 def test_cooperative_members_keep_what_they_need_not_give_up(kafka: MockKafka, filled: str) -> None:
     servers = kafka.bootstrap_servers
-    first = ConfluentMember(servers, filled, filled, assignor="cooperative-sticky")
+
+    def cooperative() -> ConfluentMember:
+        return ConfluentMember(servers, filled, filled, assignor="cooperative-sticky")
+
+    inner = cooperative()
+    first = InThread(inner)
     try:
         found = poll_records([first], len(RECORDS))
         assert first.assigned() == set(range(PARTITIONS))
-        second = ConfluentMember(servers, filled, filled, assignor="cooperative-sticky")
+        second = InThread(cooperative())
         try:
             found += share_out([first, second], PARTITIONS)
             # The two that go over were taken from it; of the two that stay it heard nothing.
-            assert set().union(*first.revoked) == second.assigned()
+            assert set().union(*inner.revoked) == second.assigned()
             assert len(second.assigned()) == 2
         finally:
             second.close()
