@@ -100,7 +100,7 @@ class KafkaPython:
         )
         found: list[Found] = []
         for _ in until_found(found, count):
-            for batch in consumer.poll(500, max_records=count - len(found)).values():
+            for batch in consumer.poll(5000, max_records=count - len(found)).values():
                 found += [(r.partition, r.offset, number_of(r.value)) for r in batch]
                 advance(len(batch))
         consumer.commit()
