@@ -4,8 +4,10 @@ Users bring a broker's properties along; a key that Kafka's own default file or 
 stop the broker from starting. What is here is said to be without effect in the documentation.
 """
 
+from functools import partial
+
 from broker.config.broker_keys import DAY_MS, HOUR_MS, LONG_MAX
-from broker.config.keys import Check, ConfigKey, ConfigType
+from broker.config.keys import ConfigKey, ConfigType
 from broker.config.values import (
     at_least,
     between,
@@ -17,25 +19,7 @@ _LONG, _DOUBLE, _LIST = ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
 _SHORT = ConfigType.SHORT
 
 
-def _accepted(
-    name: str,
-    config_type: ConfigType,
-    default: object,
-    doc: str,
-    check: Check | None = None,
-    *,
-    is_dynamic: bool = False,
-) -> ConfigKey:
-    return ConfigKey(
-        name,
-        config_type,
-        default,
-        doc,
-        check,
-        is_dynamic=is_dynamic,
-        is_enforced=False,
-    )
-
+_accepted = partial(ConfigKey, is_enforced=False)
 
 TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
     _accepted(

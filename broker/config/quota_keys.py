@@ -1,32 +1,14 @@
 """Broker keys of quotas: client quotas, topic changes (KIP-599), producer ids (KIP-936)."""
 
-from broker.config.keys import Check, ConfigKey, ConfigType
+from functools import partial
+
+from broker.config.keys import ConfigKey, ConfigType
 from broker.config.values import at_least, between, more_than_zero_below_one, one_of
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
 
 
-def _quota(
-    name: str,
-    config_type: ConfigType,
-    default: object,
-    doc: str,
-    check: Check,
-    *,
-    is_dynamic: bool = False,
-    is_mock_only: bool = False,
-) -> ConfigKey:
-    return ConfigKey(
-        name,
-        config_type,
-        default,
-        doc,
-        check,
-        is_dynamic=is_dynamic,
-        is_mock_only=is_mock_only,
-        is_enforced=False,
-    )
-
+_quota = partial(ConfigKey, is_enforced=False)
 
 QUOTA_KEYS: tuple[ConfigKey, ...] = (
     _quota(
