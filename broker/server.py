@@ -140,8 +140,14 @@ class ClientProtocol(asyncio.Protocol):
         self._transport.close()
 
     def close_idle(self, idle_ms: int) -> None:
-        """Close a connection that has been silent for too long."""
-        self._close(f"idle for {idle_ms} ms")
+        """Close a connection that has been silent for too long, or let go of one closed long ago.
+
+        A client that doesn't read would keep its last answers in our memory for good.
+        """
+        if self._transport.is_closing():
+            self._transport.abort()
+        else:
+            self._close(f"idle for {idle_ms} ms")
 
     def _close(self, reason: str) -> None:
         if not self._transport.is_closing():

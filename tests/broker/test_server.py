@@ -213,6 +213,35 @@ def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
     run(scenario)
 
 
+def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        for number in range(100):
+            server.cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
+        _reader, writer = await connect(port)
+        writer.transport.pause_reading()  # type: ignore[attr-defined]
+        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
+        writer.write(everything * 1000)
+        for _ in range(400):
+            await asyncio.sleep(0)
+        (protocol,) = server._protocols
+        assert protocol._is_write_paused
+
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+        assert server._protocols == {protocol}
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+        assert server._protocols == set()
+        writer.transport.abort()
+
+    reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]
+    assert reasons == ["idle for 601000 ms"]
+
+
 def test_a_stop_answers_what_is_in_flight_first() -> None:
     answers = []
 
