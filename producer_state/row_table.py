@@ -27,7 +27,8 @@ _unpack_id = _ID.unpack_from
 # and sequence number. What is found across two fields is told by its position.
 _ID_MASK = 0x35A9C3E7915D2BF1
 
-_NO_ID = -1
+# No 64-bit number, so that nobody asks for it.
+_NO_ID = -(2**64)
 _ABSENT = -1
 # What a table without rows searches; never changed.
 _NO_BUCKETS = [bytearray()]
@@ -37,17 +38,18 @@ class RowTable:
     """Rows of `row_bytes` bytes, the first `ID_BYTES` of each the (masked) producer id.
 
     `find` leaves the bucket it looked into in `bucket`: the row is there at the position returned,
-    its fields behind the id, to be read and written in place.
+    its fields behind the id, to be read and written in place. Until rows are added or removed,
+    `found_id` and `found_position` tell what it found last.
     """
 
     __slots__ = (
         "_buckets",
-        "_found_id",
-        "_found_position",
         "_low_mask",
         "_row_count",
         "_split",
         "bucket",
+        "found_id",
+        "found_position",
         "row_bytes",
     )
 
@@ -59,22 +61,22 @@ class RowTable:
         self._low_mask = 0
         self._split = 0
         self._row_count = 0
-        # A batch is looked up to be checked and again to be remembered.
-        self._found_id = _NO_ID
-        self._found_position = _ABSENT
+        # A batch is looked up to be checked, and again to be remembered.
+        self.found_id = _NO_ID
+        self.found_position = _ABSENT
 
     def __len__(self) -> int:
         return self._row_count
 
     @property
     def bucket_count(self) -> int:
-        """How many buckets there are to `remove` rows from; 0 as long as there was never a row."""
+        """How many buckets there are to `keep` rows of; 0 as long as there was never a row."""
         return 0 if self._buckets is _NO_BUCKETS else len(self._buckets)
 
     def find(self, producer_id: int) -> int:
         """The position of a producer's row in `self.bucket`; negative when there is none."""
-        if producer_id == self._found_id:
-            return self._found_position
+        if producer_id == self.found_id:
+            return self.found_position
         key = _pack_id(producer_id ^ _ID_MASK)
         key_hash = hash(key)
         index = key_hash & self._low_mask
@@ -84,18 +86,18 @@ class RowTable:
         position = bucket.rfind(key)
         while position % self.row_bytes and position >= 0:
             position = bucket.rfind(key, 0, position + ID_BYTES - 1)
-        self._found_id = producer_id
-        self._found_position = position
+        self.found_id = producer_id
+        self.found_position = position
         return position
 
     def add(self, producer_id: int, fields: bytes) -> None:
         """Add the row of a producer that `find` does not find."""
         if self._buckets is _NO_BUCKETS:
             self._buckets = [bytearray()]
-            self._found_id = _NO_ID
+            self.found_id = _NO_ID
         self.find(producer_id)
         self.bucket += _pack_id(producer_id ^ _ID_MASK) + fields
-        self._found_id = _NO_ID
+        self.found_id = _NO_ID
         self._row_count += 1
         if self._row_count > ROWS_PER_BUCKET * len(self._buckets):
             self._split_one()
@@ -124,7 +126,7 @@ class RowTable:
             self._split = self._low_mask + 1
         self._split -= 1
         self._buckets[self._split] += self._buckets.pop()
-        self._found_id = _NO_ID
+        self.found_id = _NO_ID
         return True
 
     def rows_of(self, bucket_index: int) -> bytearray:
@@ -138,7 +140,7 @@ class RowTable:
         removed = (len(bucket) - len(kept)) // self.row_bytes
         self._buckets[bucket_index] = bytearray(kept)
         self._row_count -= removed
-        self._found_id = _NO_ID
+        self.found_id = _NO_ID
         return removed
 
     def producer_ids(self) -> Iterator[int]:
