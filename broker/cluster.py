@@ -6,8 +6,9 @@ can change.
 """
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
@@ -18,6 +19,9 @@ from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from producer_state.allocator import ProducerIdAllocator
 from producer_state.partition_producers import PartitionProducers
+
+EXPIRY_STEPS_PER_TURN = 500
+"""A step looks through a few dozen producers: this many take about 10 ms."""
 
 
 @dataclass(slots=True, eq=False)
@@ -227,11 +231,25 @@ class Cluster:
         self.timers.schedule(now_ms + self.config["log.retention.check.interval.ms"], run)
 
     def _schedule_producer_expiry(self, now_ms: int) -> None:
-        def run(now_ms: int) -> None:
-            expiration_ms = self.shared_config["producer.id.expiration.ms"]
-            for topic in self.topics.all():
-                for partition in topic.partitions:
-                    partition.producers.expire(now_ms, expiration_ms)
-            self._schedule_producer_expiry(now_ms)
+        def begin(now_ms: int) -> None:
+            self._expire_producers(self._expiry_steps(now_ms), now_ms)
 
-        self.timers.schedule(now_ms + self.config["producer.id.expiration.check.interval.ms"], run)
+        self.timers.schedule(
+            now_ms + self.config["producer.id.expiration.check.interval.ms"], begin
+        )
+
+    def _expire_producers(self, steps: Iterator[int], now_ms: int) -> None:
+        """Take a turn at forgetting producers; what is left comes a millisecond later."""
+        for _ in islice(steps, EXPIRY_STEPS_PER_TURN):
+            pass
+        if (step := next(steps, None)) is None:
+            self._schedule_producer_expiry(now_ms)
+        else:
+            rest = chain((step,), steps)
+            self.timers.schedule(now_ms + 1, lambda now_ms: self._expire_producers(rest, now_ms))
+
+    def _expiry_steps(self, now_ms: int) -> Iterator[int]:
+        expiration_ms = self.shared_config["producer.id.expiration.ms"]
+        for topic in tuple(self.topics.all()):
+            for partition in topic.partitions:
+                yield from partition.producers.expire_in_steps(now_ms, expiration_ms)

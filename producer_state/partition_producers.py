@@ -282,15 +282,18 @@ class PartitionProducers:
         Kafka. A producer with an open transaction stays. When nobody can be that old yet, the call
         costs nothing, however many there are.
         """
-        if self._oldest_ms > now_ms - expiration_ms:
-            return 0
-        # Each step brings the bound down again to the oldest producer that it keeps.
-        self._oldest_ms = _NEVER_MS
         return sum(self.expire_in_steps(now_ms, expiration_ms))
 
     def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
-        """`expire`, a few dozen producers per step; batches may be applied between steps."""
+        """`expire`, a few dozen producers per step; batches may be applied between steps.
+
+        One round of steps has to be finished before another begins.
+        """
         latest_expired_ms = now_ms - expiration_ms
+        if self._oldest_ms > latest_expired_ms:
+            return
+        # Each step brings the bound down again to the oldest producer that it keeps.
+        self._oldest_ms = _NEVER_MS
         table = self._table
         bucket_index = 0
         while bucket_index < table.bucket_count:

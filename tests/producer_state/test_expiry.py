@@ -75,7 +75,7 @@ def test_expiry_looks_at_nobody_when_nobody_can_be_due(
         partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
     assert partition.producers.expire(NOW_MS + 250, 200) == 51
 
-    monkeypatch.setattr(PartitionProducers, "expire_in_steps", None)
+    monkeypatch.setattr(PartitionProducers, "_expire_bucket", None)
     assert partition.producers.expire(NOW_MS + 250, 200) == 0
     with pytest.raises(TypeError):
         partition.producers.expire(NOW_MS + 251, 200)
