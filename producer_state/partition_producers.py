@@ -114,7 +114,7 @@ class PartitionProducers:
     behind it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). ValueError for others.
     """
 
-    __slots__ = ("_layout", "_oldest_ms", "_table", "_transactional")
+    __slots__ = ("_is_round_open", "_layout", "_oldest_ms", "_table", "_transactional")
 
     def __init__(self, *, batches: int, window: int) -> None:
         self._layout = _layout_of(batches, window)
@@ -122,6 +122,8 @@ class PartitionProducers:
         self._transactional: dict[int, _Transactional] = {}
         # No producer's last write is older, so that `expire` mostly need not look.
         self._oldest_ms = _NEVER_MS
+        # Until a round of expiry has looked at all, the line above holds for those it looked at.
+        self._is_round_open = False
 
     def __len__(self) -> int:
         return len(self._table)
@@ -287,11 +289,12 @@ class PartitionProducers:
     def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
         """`expire`, a few dozen producers per step; batches may be applied between steps.
 
-        One round of steps has to be finished before another begins.
+        A round of steps has to be finished or given up before another begins.
         """
         latest_expired_ms = now_ms - expiration_ms
-        if self._oldest_ms > latest_expired_ms:
+        if self._oldest_ms > latest_expired_ms and not self._is_round_open:
             return
+        self._is_round_open = True
         # Each step brings the bound down again to the oldest producer that it keeps.
         self._oldest_ms = _NEVER_MS
         table = self._table
@@ -301,6 +304,7 @@ class PartitionProducers:
             bucket_index += 1
         while table.merge_one():
             yield 0
+        self._is_round_open = False
 
     def _expire_bucket(self, bucket_index: int, latest_expired_ms: int) -> int:
         rows = self._table.rows_of(bucket_index)

@@ -98,6 +98,18 @@ def test_expiry_in_steps_may_be_interrupted_by_appends(batches: int) -> None:
 
 
 @both_rules
+def test_a_round_of_expiry_that_was_given_up_hides_nobody(batches: int) -> None:
+    partition = Partition(batches)
+    for producer_id in range(1000):
+        partition.send(0, producer_id=producer_id)
+    given_up = next(partition.producers.expire_in_steps(NOW_MS + 200, 200))
+
+    assert 0 < given_up < 1000
+    assert partition.producers.expire(NOW_MS + 200, 200) == 1000 - given_up
+    assert partition.producers.describe() == []
+
+
+@both_rules
 def test_an_open_transaction_keeps_its_producer(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, is_transactional=True)
