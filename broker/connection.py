@@ -1,18 +1,19 @@
 """One client's connection without I/O: bytes and a time in, effects out.
 
 A connection handles one request at a time and answers in the order of the requests: while an
-answer is parked, further frames wait in the buffer. The shell (`broker/server.py`) reads, writes
-and closes; it learns of an answer that came later through `on_ready`, and then calls `resume`.
+answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
+mute, behind the answer that says so (KIP-219). The shell (`broker/server.py`) reads, writes and
+closes; it learns of an answer that came later through `on_ready`, and then calls `resume`.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.effects import NOTHING, Close, Effects
+from broker.effects import NOTHING, Close, Effects, Throttled
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
-    from broker.dispatch import Answer, Dispatcher, Waiting
+    from broker.dispatch import Answer, Dispatcher, LateAnswer, Waiting
     from broker.parked import Parked
 
 
@@ -31,6 +32,7 @@ class Connection:
         "_close_reason",
         "_dispatcher",
         "_has_more",
+        "_muted_until_ms",
         "_on_ready",
         "_parked",
         "_reader",
@@ -61,16 +63,17 @@ class Connection:
         self._ready_answer: bytes | None = None
         self._close_reason: str | None = None
         self._has_more = False
+        self._muted_until_ms = 0
 
     @property
     def is_behind(self) -> bool:
         """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
-        return self._has_more or self._parked is not None
+        return self._has_more or self.is_waiting
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a request is being handled whose answer has not come yet."""
-        return self._parked is not None
+        """Whether an answer has not come yet, or a quota keeps the connection mute."""
+        return self._parked is not None or self._muted_until_ms > 0
 
     @property
     def buffered_bytes(self) -> int:
@@ -82,16 +85,21 @@ class Connection:
         if self._close_reason is not None:
             return NOTHING
         self._reader.feed(data)
-        return self._advance([], now_ms)
+        return self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
     def hold(self, data: bytes) -> None:
         """Take bytes without handling them: the client doesn't read what it was answered."""
         self._reader.feed(data)
 
     def resume(self, now_ms: int) -> Effects:
-        """Go on: a parked answer that has come first, then whatever waits behind it."""
-        if self._close_reason is not None or (
-            self._parked is not None and not self._parked.is_done
+        """Go on: a parked answer that has come first, then whatever waits behind it.
+
+        Before the time that a quota asked for is over it does nothing.
+        """
+        if (
+            self._close_reason is not None
+            or (self._parked is not None and not self._parked.is_done)
+            or (self._muted_until_ms > now_ms and self._ready_answer is None)
         ):
             return NOTHING
         self._parked = None
@@ -114,8 +122,10 @@ class Connection:
         reader = self._reader
         answer_frame = self._dispatcher.answer
         left_bytes = WRITE_BYTES_PER_TURN
+        if self._muted_until_ms <= now_ms:
+            self._muted_until_ms = 0
         try:
-            while left_bytes > 0 and self._parked is None:
+            while left_bytes > 0 and self._parked is None and not self._muted_until_ms:
                 frame = reader.next_frame()
                 if frame is None:
                     break
@@ -130,11 +140,11 @@ class Connection:
         except FrameError as error:
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
-        return Effects(b"".join(out), self._close_reason, self._has_more)
+        return Effects(b"".join(out), self._close_reason, self._has_more, self._muted_until_ms)
 
-    def _take_other(self, answer: "Waiting | Close", out: list[bytes]) -> None:
-        if isinstance(answer, Close):
-            self._close_reason = answer.reason
+    def _take_other(self, answer: "Waiting | Throttled | Close", out: list[bytes]) -> None:
+        if isinstance(answer, Close | Throttled):
+            self._finish(answer, out)
             return
         parked, encode = answer
         if parked.is_done:
@@ -150,8 +160,12 @@ class Connection:
 
         parked.attach(deliver)
 
-    def _finish(self, answer: bytes | Close | None, out: list[bytes]) -> None:
+    def _finish(self, answer: "LateAnswer", out: list[bytes]) -> None:
         if isinstance(answer, Close):
             self._close_reason = answer.reason
+        elif isinstance(answer, Throttled):
+            self._muted_until_ms = answer.muted_until_ms
+            if answer.frame is not None:
+                out.append(answer.frame)
         elif answer is not None:
             out.append(answer)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.context import RequestContext
-from broker.effects import Close
+from broker.effects import Close, Throttled
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
@@ -22,15 +22,19 @@ if TYPE_CHECKING:
 BugReporter = Callable[[BaseException, RequestContext], None]
 
 
+LateAnswer = bytes | Throttled | Close | None
+"""An answer that has come: a response frame, one that ends in silence, the end, or nothing."""
+
+
 class Waiting(NamedTuple):
     """An answer that is parked, and how to make a frame of it when it comes."""
 
     parked: Parked
-    encode: Callable[[Any], bytes | Close | None]
+    encode: Callable[[Any], LateAnswer]
 
 
-Answer = bytes | Waiting | Close | None
-"""What becomes of a request: a response frame now, later, the end, or nothing (acks=0)."""
+Answer = Waiting | LateAnswer
+"""What becomes of a request: an answer now or later."""
 
 
 class Dispatcher:
@@ -100,9 +104,7 @@ class Dispatcher:
             return Waiting(response, lambda late: self._encode_late(route, context, late))
         return _encode(route, context, response)
 
-    def _encode_late(
-        self, route: Route, context: RequestContext, response: Any
-    ) -> bytes | Close | None:
+    def _encode_late(self, route: Route, context: RequestContext, response: Any) -> LateAnswer:
         try:
             return _encode(route, context, response)
         except Exception as error:  # noqa: BLE001 - as in `answer`
@@ -110,13 +112,19 @@ class Dispatcher:
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 
 
-def _encode(route: Route, context: RequestContext, response: Any) -> bytes | Close | None:
-    if response is None or isinstance(response, Close):
+def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
+    if isinstance(response, Close):
         return response
+    throttle_time_ms = context.throttle_time_ms
+    if response is None:
+        return Throttled(None, context.muted_until_ms) if throttle_time_ms else None
     body = response
     if not isinstance(response, (bytes, bytearray)):
+        if throttle_time_ms:
+            response.throttle_time_ms = throttle_time_ms
         body = response.encode(version=context.api_version)
     has_tagged_header = (
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
-    return codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
+    frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
+    return Throttled(frame, context.muted_until_ms) if throttle_time_ms else frame

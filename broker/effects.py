@@ -7,13 +7,15 @@ from typing import NamedTuple
 class Effects(NamedTuple):
     """What to do after a read or a wake-up, in this order: write, then perhaps close.
 
-    `has_more` says that requests are left which can be handled at once: call `resume` when it is
-    this connection's turn again and its client takes what was written.
+    `muted_until_ms` is when to call `resume` again if a quota says that the client must wait
+    (KIP-219), 0 if none does. `has_more` says that requests are left which can be handled at once:
+    call `resume` when it is this connection's turn again and its client takes what was written.
     """
 
     write: bytes
     close_reason: str | None
     has_more: bool
+    muted_until_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,14 @@ class Close:
     """An answer of a handler: end this connection, and say why in the log."""
 
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Throttled:
+    """A response frame (None for acks=0), behind which the connection is mute for a while."""
+
+    frame: bytes | None
+    muted_until_ms: int
 
 
 NOTHING = Effects(b"", None, has_more=False)

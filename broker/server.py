@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from broker.clock import Clock
     from broker.cluster import Broker, Cluster
     from broker.context import RequestContext
+    from broker.timers import Timer
 
 LISTEN_BACKLOG = 4096
 STOP_TURNS_MAX = 200
@@ -36,6 +37,7 @@ class ClientProtocol(asyncio.Protocol):
     __slots__ = (
         "_is_paused",
         "_is_write_paused",
+        "_mute",
         "_server",
         "_transport",
         "broker_id",
@@ -50,6 +52,7 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
+        self._mute: Timer | None = None
         self.connection: Connection | None = None
         self.last_active_ms = 0
         self.peer = "?"
@@ -87,18 +90,21 @@ class ClientProtocol(asyncio.Protocol):
         else:
             self._perform(connection.receive(data, now_ms))
 
-    def resume_connection(self) -> None:
+    def resume_connection(self, now_ms: int) -> None:
         """Go on with what waits: a parked answer has come, or it is this client's turn again."""
         if self.connection is not None and not self._is_write_paused:
-            self._perform(self.connection.resume(self._server.clock.now_ms()))
+            self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: Effects) -> None:
-        write, close_reason, has_more = effects
+        write, close_reason, has_more, muted_until_ms = effects
         if write:
             self._transport.write(write)
         if close_reason is not None:
             self._close(close_reason)
             return
+        if muted_until_ms:
+            timers = self._server.cluster.timers
+            self._mute = timers.schedule(muted_until_ms, self.resume_connection)
         if has_more and not self._is_write_paused:
             self._server.make_ready(self)
         if self._is_paused or (self.connection is not None and self.connection.is_behind):
@@ -131,6 +137,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """The socket is closed, by whichever side."""
+        self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
         self._server.forget(self)
@@ -247,8 +254,9 @@ class Server:
     def _drain_ready(self) -> None:
         """Give each a turn; who still has more to do comes after the sockets' turn."""
         batch, self._ready = self._ready, []
+        now_ms = self.clock.now_ms()
         for protocol in batch:
-            protocol.resume_connection()
+            protocol.resume_connection(now_ms)
 
     def _schedule_idle_check(self, now_ms: int) -> None:
         idle_ms_max = self.cluster.config["connections.max.idle.ms"]

@@ -13,6 +13,7 @@ from broker.cluster import Cluster
 from broker.connection import WRITE_BYTES_PER_TURN, Connection
 from broker.context import RequestContext
 from broker.dispatch import Dispatcher
+from broker.parked import Parked
 from broker.registry import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -62,6 +63,10 @@ class Client:
         self.close_reason = self.close_reason or effects.close_reason
         if effects.has_more:
             self.ready_count += 1
+        if effects.muted_until_ms:
+            self.cluster.timers.schedule(
+                effects.muted_until_ms, lambda now_ms: self._keep(self.connection.resume(now_ms))
+            )
 
     def correlation_ids(self) -> list[int]:
         """Of the frames written so far, in order."""
@@ -254,3 +259,78 @@ def test_a_bug_in_a_handler_closes_that_connection_only(monkeypatch: pytest.Monk
     assert [str(bug) for bug in client.bugs] == ["boom"]
     assert client.close_reason is not None
     assert "internal error" in client.close_reason
+
+
+THROTTLE_TIME_MS = 1500
+
+
+def throttle_metadata(monkeypatch: pytest.MonkeyPatch, *, is_answered: bool = True) -> None:
+    """Have every answer of Metadata ask for a wait."""
+    handle = ROUTES[ApiKey.METADATA].handler
+
+    def throttled(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+        context.throttle(THROTTLE_TIME_MS - 1)
+        context.throttle(THROTTLE_TIME_MS)
+        context.throttle(THROTTLE_TIME_MS - 2)
+        return handle(context, request, cluster) if is_answered else None
+
+    route = replace(ROUTES[ApiKey.METADATA], handler=throttled)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+
+
+def test_a_throttled_client_is_answered_at_once_and_then_muted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    throttle_metadata(monkeypatch)
+    client = Client(make_cluster())
+    client.send(metadata_frame(1) + metadata_frame(2))
+
+    assert client.correlation_ids() == [1]
+    body = client.written[9:]
+    response = messages.MetadataResponse.decode(body, version=9)
+    assert response.throttle_time_ms == THROTTLE_TIME_MS
+    assert client.connection.is_waiting
+
+    client.send(metadata_frame(3), NOW_MS + THROTTLE_TIME_MS - 1)
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + THROTTLE_TIME_MS)
+    assert client.correlation_ids() == [1, 2]
+    client.settle(NOW_MS + 2 * THROTTLE_TIME_MS)
+    assert client.correlation_ids() == [1, 2, 3]
+    client.settle(NOW_MS + 3 * THROTTLE_TIME_MS)
+    assert not client.connection.is_waiting
+
+
+def test_a_client_that_wants_no_answer_is_muted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttle_metadata(monkeypatch, is_answered=False)
+    client = Client(make_cluster())
+    client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
+
+    assert client.written == b""
+    client.settle(NOW_MS + THROTTLE_TIME_MS)
+    assert client.correlation_ids() == [2]
+
+
+def test_an_answer_that_came_late_is_written_before_the_silence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting: list[tuple[RequestContext, Parked]] = []
+
+    def park(context: RequestContext, _request: Any, _cluster: Cluster) -> Parked:
+        waiting.append((context, Parked()))
+        return waiting[0][1]
+
+    route = replace(ROUTES[ApiKey.METADATA], handler=park)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    client = Client(make_cluster())
+    client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
+
+    ((context, parked),) = waiting
+    context.throttle(THROTTLE_TIME_MS, NOW_MS + 100)
+    parked.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
+    client.settle(NOW_MS + 100)
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + 99 + THROTTLE_TIME_MS)
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + 100 + THROTTLE_TIME_MS)
+    assert client.correlation_ids() == [1, 2]

@@ -13,7 +13,13 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.server import Server
 from protocol import messages
 from tests.broker.cluster_builder import make_cluster
-from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
+from tests.broker.test_connection import (
+    THROTTLE_TIME_MS,
+    fetch_frame,
+    metadata_frame,
+    request_frame,
+    throttle_metadata,
+)
 
 
 class ManualClock:
@@ -53,6 +59,30 @@ async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
 async def read_frame(reader: asyncio.StreamReader) -> bytes:
     size = int.from_bytes(await reader.readexactly(4), "big")
     return await reader.readexactly(size)
+
+
+def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    throttle_metadata(monkeypatch)
+
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        timers = server.cluster.timers
+        timer_count = len(timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1) + metadata_frame(2))
+        await read_frame(reader)
+        clock.time_ms += THROTTLE_TIME_MS
+        timers.run_due(clock.time_ms)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
+        assert len(timers) == timer_count + 1
+        writer.close()
+        while server._protocols:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        assert len(timers) == timer_count
+
+    run(scenario)
 
 
 async def assert_serves(port: int) -> None:
