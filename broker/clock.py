@@ -18,3 +18,8 @@ class SystemClock:
     def now_ms(self) -> int:
         """Wall-clock milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
+
+
+def perf_ns() -> int:
+    """Nanoseconds that never go back, to measure how long a handler took."""
+    return time.perf_counter_ns()

@@ -15,6 +15,7 @@ from protocol.framing import FrameError, FrameReader
 if TYPE_CHECKING:
     from broker.dispatch import Answer, Dispatcher, LateAnswer, Waiting
     from broker.parked import Parked
+    from broker.throttling import ThrottlingQuota
 
 
 WRITE_BYTES_PER_TURN = 256 * 1024
@@ -37,6 +38,7 @@ class Connection:
         "_parked",
         "_reader",
         "_ready_answer",
+        "_throttled_by",
         "broker_id",
         "client_host",
         "connection_id",
@@ -64,6 +66,7 @@ class Connection:
         self._close_reason: str | None = None
         self._has_more = False
         self._muted_until_ms = 0
+        self._throttled_by: ThrottlingQuota | None = None
 
     @property
     def is_behind(self) -> bool:
@@ -117,13 +120,20 @@ class Connection:
             self._close_reason = "client disconnected"
         if self._parked is not None:
             self._parked.abandon()
+        self._end_mute()
+
+    def _end_mute(self) -> None:
+        self._muted_until_ms = 0
+        if self._throttled_by is not None:
+            self._throttled_by.queue_size -= 1
+            self._throttled_by = None
 
     def _advance(self, out: list[bytes], now_ms: int) -> Effects:
         reader = self._reader
         answer_frame = self._dispatcher.answer
         left_bytes = WRITE_BYTES_PER_TURN
         if self._muted_until_ms <= now_ms:
-            self._muted_until_ms = 0
+            self._end_mute()
         try:
             while left_bytes > 0 and self._parked is None and not self._muted_until_ms:
                 frame = reader.next_frame()
@@ -165,6 +175,8 @@ class Connection:
             self._close_reason = answer.reason
         elif isinstance(answer, Throttled):
             self._muted_until_ms = answer.muted_until_ms
+            self._throttled_by = answer.throttled_by
+            self._throttled_by.queue_size += 1
             if answer.frame is not None:
                 out.append(answer.frame)
         elif answer is not None:

@@ -1,6 +1,11 @@
 """What a handler knows about the request besides its body."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from broker.throttling import ThrottlingQuota
 
 
 @dataclass(slots=True)
@@ -21,17 +26,18 @@ class RequestContext:
     connection_id: int
     client_host: str
     principal: str = "ANONYMOUS"
+    stopwatch: Callable[[], int] | None = None
+    """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
     throttle_time_ms: int = 0
     """The longest wait that any quota asks of this client; the answer tells it."""
     muted_until_ms: int = 0
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
-    def throttle(self, throttle_time_ms: int, now_ms: int | None = None) -> None:
-        """Have the client wait, counted from `now_ms` (the time of the request, unless given).
+    throttled_by: "ThrottlingQuota | None" = None
 
-        Of several quotas the one that asks for most wins.
-        """
+    def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
+        """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""
         if throttle_time_ms > self.throttle_time_ms:
             self.throttle_time_ms = throttle_time_ms
-            since_ms = self.now_ms if now_ms is None else now_ms
-            self.muted_until_ms = since_ms + throttle_time_ms
+            self.muted_until_ms = now_ms + throttle_time_ms
+            self.throttled_by = quota

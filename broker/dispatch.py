@@ -6,11 +6,13 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from broker.clock import perf_ns
 from broker.context import RequestContext
 from broker.effects import Close, Throttled
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
+from broker.throttling import charge_time
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.framing import Frame
@@ -18,6 +20,7 @@ from protocol.framing import Frame
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.connection import Connection
+    from broker.throttling import ThrottlingQuota
 
 BugReporter = Callable[[BaseException, RequestContext], None]
 
@@ -40,10 +43,19 @@ Answer = Waiting | LateAnswer
 class Dispatcher:
     """Answers frames from the register of handlers, on behalf of one cluster."""
 
-    def __init__(self, cluster: "Cluster", report_bug: BugReporter) -> None:
-        """`report_bug` is told when a handler raised; the connection is closed in any case."""
+    def __init__(
+        self,
+        cluster: "Cluster",
+        report_bug: BugReporter,
+        now_ns: Callable[[], int] = perf_ns,
+    ) -> None:
+        """`report_bug` is told when a handler raised; the connection is closed in any case.
+
+        `now_ns` measures what a quota on handlers' time asks for, and is read for nothing else.
+        """
         self._cluster = cluster
         self._report_bug = report_bug
+        self._now_ns = now_ns
 
     def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
         """Answer one frame of a connection."""
@@ -93,6 +105,10 @@ class Dispatcher:
                 position += 1
             else:
                 position = codec.skip_tagged_fields(buffer, position, end)
+        quotas = self._cluster.quotas
+        if quotas.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
+            started_ns = self._now_ns()
+            context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:
             response = route.handler(context, buffer, position, end, self._cluster)
         else:
@@ -100,6 +116,8 @@ class Dispatcher:
                 route.api_key, context.api_version, buffer, position, end
             )
             response = route.handler(context, request, self._cluster)
+        if context.stopwatch is not None:
+            charge_time(context, self._cluster, context.now_ms)
         if type(response) is Parked:
             return Waiting(response, lambda late: self._encode_late(route, context, late))
         return _encode(route, context, response)
@@ -115,16 +133,25 @@ class Dispatcher:
 def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
     if isinstance(response, Close):
         return response
-    throttle_time_ms = context.throttle_time_ms
+    quota = context.throttled_by
     if response is None:
-        return Throttled(None, context.muted_until_ms) if throttle_time_ms else None
+        return None if quota is None else _throttled(context, quota, None)
     body = response
     if not isinstance(response, (bytes, bytearray)):
-        if throttle_time_ms:
-            response.throttle_time_ms = throttle_time_ms
+        if quota is not None and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = context.throttle_time_ms
         body = response.encode(version=context.api_version)
     has_tagged_header = (
         context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
     )
     frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
-    return Throttled(frame, context.muted_until_ms) if throttle_time_ms else frame
+    return frame if quota is None else _throttled(context, quota, frame)
+
+
+def _throttled(
+    context: RequestContext, quota: "ThrottlingQuota", frame: bytes | None
+) -> Throttled:
+    quota.note_throttle(
+        context.principal, context.client_id, context.throttle_time_ms, context.now_ms
+    )
+    return Throttled(frame, context.muted_until_ms, quota)

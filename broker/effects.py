@@ -1,7 +1,10 @@
 """All that a connection can ask of its shell."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from broker.throttling import ThrottlingQuota
 
 
 class Effects(NamedTuple):
@@ -31,6 +34,7 @@ class Throttled:
 
     frame: bytes | None
     muted_until_ms: int
+    throttled_by: "ThrottlingQuota"
 
 
 NOTHING = Effects(b"", None, has_more=False)

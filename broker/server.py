@@ -69,6 +69,15 @@ class ClientProtocol(asyncio.Protocol):
         if refusal is not None:
             self._close(refusal)
             return
+        connections = server.cluster.quotas.brokers[self.broker_id].connections
+        throttle_time_ms = connections.record(host, self.last_active_ms)
+        if throttle_time_ms:
+            # As Kafka does: closed at once, it would be back at once.
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + throttle_time_ms,
+                lambda _now_ms: self._close("connection_creation_rate exceeded"),
+            )
+            return
         self.connection = Connection(
             server.dispatcher,
             broker_id=self.broker_id,

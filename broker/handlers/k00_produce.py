@@ -10,6 +10,8 @@ Behaviour:
     from v10 on, who the leader is and where. v13 names topics by id.
     Advertised from version 0: older librdkafka switches compression off otherwise (KAFKA-18659);
     versions 0 to 2 close the connection, as with Kafka 4.
+    producer_byte_rate counts the whole request, after the append: the client is answered and has
+    to wait, with acks=0 as well.
 
 Gaps:
     Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions yet.
@@ -22,6 +24,7 @@ from broker.append import append_batch
 from broker.context import RequestContext
 from broker.effects import Close
 from broker.registry import handles
+from broker.throttling import charge_produce
 from broker.topics import INTERNAL_TOPICS, Partition, Topic
 from protocol import produce
 from protocol.api_keys import ApiKey
@@ -61,10 +64,12 @@ def handle_produce(
             has_error = has_error or result.error_code != 0
             results.append(result)
         topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
+    if cluster.quotas.is_enabled:
+        charge_produce(context, cluster, is_answered=acks != 0)
     if acks == 0:
         return Close(_acks_0_reason(topic_results)) if has_error else None
     endpoints = _leader_endpoints(topic_results, cluster) if has_error else ()
-    return produce.encode_response(version, topic_results, 0, endpoints)
+    return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
 
 
 def _find_topic(topic_data: TopicData, cluster: "Cluster") -> Topic | None:

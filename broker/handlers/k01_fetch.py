@@ -8,6 +8,8 @@ Behaviour:
     NOT_LEADER_OR_FOLLOWER, from v16 on with the leader's address. v13 and later name topics by id.
     Topics with zstd batches need v10. READ_COMMITTED reads up to the last stable offset, which is
     the high watermark as long as there are no transactions. fetch.max.bytes caps a response.
+    A client beyond its consumer_byte_rate gets an empty answer and has to wait; it fetches no more
+    at a time than its quota lets through in a burst.
 
 Gaps:
     Fetch sessions: every request is answered in full with session id 0, which clients accept; a
@@ -22,6 +24,7 @@ from broker.context import RequestContext
 from broker.leadership import leader_epoch_error
 from broker.parked import Parked
 from broker.registry import handles
+from broker.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
 from broker.topics import Partition, Topic
 from protocol import messages, records
 from protocol.api_keys import ApiKey
@@ -53,6 +56,17 @@ class Wanted:
     error_code: ErrorCode
 
 
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A request with how much it may bring, which a quota may have made less."""
+
+    context: RequestContext
+    request: Any
+    cluster: "Cluster"
+    bytes_max: int
+    bytes_min: int
+
+
 @handles(ApiKey.FETCH, versions=(4, 18))
 def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `DelayedFetch`."""
@@ -68,15 +82,16 @@ def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> A
         for topic_request in request.topics
         for part_request in topic_request.partitions
     ]
-    if not wanted or request.max_wait_ms <= 0 or _is_satisfied(context, request, wanted):
-        return _answer(context, request, wanted, cluster)
-    return _wait(context, request, wanted, cluster)
+    bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
+    ask = _Ask(context, request, cluster, bytes_max, min(request.min_bytes, bytes_max))
+    if not wanted or request.max_wait_ms <= 0 or _is_satisfied(ask, wanted):
+        return _answer(ask, wanted, context.now_ms)
+    return _wait(ask, wanted)
 
 
-def _wait(
-    context: RequestContext, request: Any, wanted: list[Wanted], cluster: "Cluster"
-) -> Parked:
+def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
     """Park the answer at the partitions' logs and at the clock; whichever comes first."""
+    context, request, cluster = ask.context, ask.request, ask.cluster
     timers = cluster.timers
     logs = [item.partition.log for item in wanted if item.partition is not None]
     parts = [(topic, part) for topic in request.topics for part in topic.partitions]
@@ -87,18 +102,18 @@ def _wait(
         for log in logs:
             log.waiters.discard(look_again)
 
-    def finish(_now_ms: int) -> None:
+    def finish(now_ms: int) -> None:
         forget()
         # Partitions may have moved or gone meanwhile: judge them by now.
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
-        parked.complete(_answer(context, request, current, cluster))
+        parked.complete(_answer(ask, current, now_ms))
 
     def look_again(now_ms: int) -> None:
         nonlocal is_due
         if is_due:
             return
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
-        if _is_satisfied(context, request, current):
+        if _is_satisfied(ask, current):
             # Answer when the request that woke us is done, and with all that it brought.
             is_due = True
             timers.schedule(now_ms, finish)
@@ -142,9 +157,9 @@ def _check(context: RequestContext, partition: Partition, part_request: Any) -> 
     return ErrorCode.NONE
 
 
-def _is_satisfied(context: RequestContext, request: Any, wanted: list[Wanted]) -> bool:
+def _is_satisfied(ask: _Ask, wanted: list[Wanted]) -> bool:
     """Whether the answer may go out: an error, or enough bytes (`DelayedFetch.tryComplete`)."""
-    left = request.min_bytes
+    left = ask.bytes_min
     if left <= 0:
         return True
     for item in wanted:
@@ -157,9 +172,22 @@ def _is_satisfied(context: RequestContext, request: Any, wanted: list[Wanted]) -
     return False
 
 
-def _answer(context: RequestContext, request: Any, wanted: list[Wanted], cluster: "Cluster") -> Any:
-    version = context.api_version
-    left = min(request.max_bytes, cluster.config["fetch.max.bytes"])
+def _answer(ask: _Ask, wanted: list[Wanted], now_ms: int) -> Any:
+    """What was read, or nothing and a wait for a client that has had too much already."""
+    context = ask.context
+    response = _read(ask, wanted)
+    if not ask.cluster.quotas.is_enabled:
+        return response
+    body = response.encode(version=context.api_version)
+    if charge_fetch(context, ask.cluster, len(body) + SIZE_BYTES, now_ms):
+        return body
+    return _Response(version=context.api_version, responses=[])
+
+
+def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
+    request, cluster = ask.request, ask.cluster
+    version = ask.context.api_version
+    left = ask.bytes_max
     responses: list[Any] = []
     leader_ids: set[int] = set()
     has_records = False

@@ -264,24 +264,41 @@ def test_a_bug_in_a_handler_closes_that_connection_only(monkeypatch: pytest.Monk
 THROTTLE_TIME_MS = 1500
 
 
-def throttle_metadata(monkeypatch: pytest.MonkeyPatch, *, is_answered: bool = True) -> None:
-    """Have every answer of Metadata ask for a wait."""
+class CountingQuota:
+    """Keeps what it was told."""
+
+    def __init__(self) -> None:
+        self.queue_size = 0
+        self.notes: list[tuple[str, str | None, int, int]] = []
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        self.notes.append((user, client_id, throttle_time_ms, now_ms))
+
+
+def throttle_metadata(
+    monkeypatch: pytest.MonkeyPatch, *, is_answered: bool = True
+) -> CountingQuota:
+    """Have every answer of Metadata ask for a wait, on account of the quota returned."""
+    quota, lesser = CountingQuota(), CountingQuota()
     handle = ROUTES[ApiKey.METADATA].handler
 
     def throttled(context: RequestContext, request: Any, cluster: Cluster) -> Any:
-        context.throttle(THROTTLE_TIME_MS - 1)
-        context.throttle(THROTTLE_TIME_MS)
-        context.throttle(THROTTLE_TIME_MS - 2)
+        context.throttle(THROTTLE_TIME_MS - 1, lesser, context.now_ms)
+        context.throttle(THROTTLE_TIME_MS, quota, context.now_ms)
+        context.throttle(THROTTLE_TIME_MS, lesser, context.now_ms)
         return handle(context, request, cluster) if is_answered else None
 
     route = replace(ROUTES[ApiKey.METADATA], handler=throttled)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    return quota
 
 
 def test_a_throttled_client_is_answered_at_once_and_then_muted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    throttle_metadata(monkeypatch)
+    quota = throttle_metadata(monkeypatch)
     client = Client(make_cluster())
     client.send(metadata_frame(1) + metadata_frame(2))
 
@@ -290,6 +307,8 @@ def test_a_throttled_client_is_answered_at_once_and_then_muted(
     response = messages.MetadataResponse.decode(body, version=9)
     assert response.throttle_time_ms == THROTTLE_TIME_MS
     assert client.connection.is_waiting
+    assert quota.queue_size == 1
+    assert quota.notes == [("ANONYMOUS", "test", THROTTLE_TIME_MS, NOW_MS)]
 
     client.send(metadata_frame(3), NOW_MS + THROTTLE_TIME_MS - 1)
     assert client.correlation_ids() == [1]
@@ -299,6 +318,7 @@ def test_a_throttled_client_is_answered_at_once_and_then_muted(
     assert client.correlation_ids() == [1, 2, 3]
     client.settle(NOW_MS + 3 * THROTTLE_TIME_MS)
     assert not client.connection.is_waiting
+    assert quota.queue_size == 0
 
 
 def test_a_client_that_wants_no_answer_is_muted_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -309,6 +329,17 @@ def test_a_client_that_wants_no_answer_is_muted_too(monkeypatch: pytest.MonkeyPa
     assert client.written == b""
     client.settle(NOW_MS + THROTTLE_TIME_MS)
     assert client.correlation_ids() == [2]
+
+
+def test_a_client_that_is_gone_is_no_longer_muted(monkeypatch: pytest.MonkeyPatch) -> None:
+    quota = throttle_metadata(monkeypatch)
+    client = Client(make_cluster())
+    client.send(metadata_frame(1))
+    client.connection.lose()
+
+    assert quota.queue_size == 0
+    client.settle(NOW_MS + THROTTLE_TIME_MS)
+    assert quota.queue_size == 0
 
 
 def test_an_answer_that_came_late_is_written_before_the_silence(
@@ -326,7 +357,7 @@ def test_an_answer_that_came_late_is_written_before_the_silence(
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
 
     ((context, parked),) = waiting
-    context.throttle(THROTTLE_TIME_MS, NOW_MS + 100)
+    context.throttle(THROTTLE_TIME_MS, CountingQuota(), NOW_MS + 100)
     parked.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
     client.settle(NOW_MS + 100)
     assert client.correlation_ids() == [1]

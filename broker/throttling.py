@@ -1,0 +1,77 @@
+"""Charges what a request did to its client's quotas; the context keeps how long it has to wait.
+
+Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch,
+`ClientRequestQuotaManager.maybeRecordAndGetThrottleTimeMs`.
+"""
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.context import RequestContext
+
+SIZE_BYTES = 4
+"""The size in front of a response, which counts as fetched."""
+
+
+class ThrottlingQuota(Protocol):
+    """A quota that counts the waits it causes."""
+
+    queue_size: int
+    """Connections that are mute on its account."""
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        """A client was told to wait."""
+        ...
+
+
+def charge_time(
+    context: "RequestContext", cluster: "Cluster", now_ms: int, *, is_exempt: bool = False
+) -> None:
+    """Charge the handler's time so far to `request_percentage`; once for each request."""
+    stopwatch, context.stopwatch = context.stopwatch, None
+    if stopwatch is None:
+        return
+    manager = cluster.quotas.brokers[context.broker_id].request
+    if is_exempt:
+        manager.record_exempt(stopwatch(), now_ms)
+        return
+    throttle_time_ms = manager.record(context.principal, context.client_id, stopwatch(), now_ms)
+    context.throttle(throttle_time_ms, manager, now_ms)
+
+
+def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered: bool) -> None:
+    """Charge a whole Produce request, whatever became of its batches."""
+    now_ms = context.now_ms
+    charge_time(context, cluster, now_ms, is_exempt=not is_answered)
+    manager = cluster.quotas.brokers[context.broker_id].produce
+    throttle_time_ms = manager.record(
+        context.principal, context.client_id, context.size_bytes, now_ms
+    )
+    context.throttle(throttle_time_ms, manager, now_ms)
+
+
+def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes: int) -> int:
+    """How much one Fetch may bring: more than the quota's burst would always be refused."""
+    bytes_max: int = min(wanted_bytes, cluster.config["fetch.max.bytes"])
+    if not cluster.quotas.is_enabled:
+        return bytes_max
+    manager = cluster.quotas.brokers[context.broker_id].fetch
+    quota_bytes = manager.bytes_max(context.principal, context.client_id)
+    return bytes_max if quota_bytes is None else min(bytes_max, quota_bytes)
+
+
+def charge_fetch(
+    context: "RequestContext", cluster: "Cluster", byte_count: int, now_ms: int
+) -> bool:
+    """Charge a Fetch response; False when the client has to wait, and gets nothing till then."""
+    charge_time(context, cluster, now_ms)
+    manager = cluster.quotas.brokers[context.broker_id].fetch
+    throttle_time_ms = manager.record(context.principal, context.client_id, byte_count, now_ms)
+    context.throttle(throttle_time_ms, manager, now_ms)
+    if context.throttle_time_ms == 0:
+        return True
+    manager.unrecord(context.principal, context.client_id, byte_count, now_ms)
+    return False

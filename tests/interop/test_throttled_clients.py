@@ -1,0 +1,151 @@
+"""Quotas as clients feel them: slowed to the rate, and nobody else with them.
+
+librdkafka doesn't wait by itself when it is told to: what slows it is the connection that falls
+silent (KIP-219).
+"""
+
+import json
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import confluent_kafka
+import pytest
+
+from mock_kafka import MockKafka
+from tests.interop.clients import create_topic
+
+BYTES_PER_SECOND = 200_000
+RECORD = b"x" * 1000
+BATCH_BYTES = 10_000
+# Few windows: a burst may bring as much as all of them allow, and is made up for as long after.
+WINDOWS = 3
+WARM_UP_S, MEASURED_S = 4, 60
+TOLERANCE = 0.05
+
+
+class Meter:
+    """Reads what librdkafka says it sent and received, second by second."""
+
+    def __init__(self, field: str) -> None:
+        self._field = field
+        self._readings: list[tuple[float, int]] = []
+
+    def config(self) -> dict[str, Any]:
+        return {"statistics.interval.ms": 500, "stats_cb": self._read}
+
+    def _read(self, text: str) -> None:
+        statistics = json.loads(text)
+        self._readings.append((statistics["ts"] / 1e6, statistics[self._field]))
+
+    @property
+    def goes_on(self) -> bool:
+        readings = self._readings
+        return not readings or readings[-1][0] - readings[0][0] < WARM_UP_S + MEASURED_S
+
+    def bytes_per_second(self) -> float:
+        """From the first reading behind the warm-up to the last."""
+        begin_s = self._readings[0][0] + WARM_UP_S
+        first = next(reading for reading in self._readings if reading[0] >= begin_s)
+        last = self._readings[-1]
+        return (last[1] - first[1]) / (last[0] - first[0])
+
+
+def produce_all_the_time(servers: str, topic: str, client_id: str) -> float:
+    meter = Meter("tx_bytes")
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": servers,
+            "client.id": client_id,
+            "batch.size": BATCH_BYTES,
+            "queue.buffering.max.messages": 1000,
+            "message.timeout.ms": 300_000,
+            **meter.config(),
+        }
+    )
+    while meter.goes_on:
+        try:
+            producer.produce(topic, RECORD)
+        except BufferError:
+            producer.poll(0.01)
+    producer.purge()
+    producer.flush(5)
+    return meter.bytes_per_second()
+
+
+def consume_all_the_time(servers: str, topic: str, client_id: str) -> float:
+    """Reads a few records again and again."""
+    meter = Meter("rx_bytes")
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": servers,
+            "client.id": client_id,
+            "group.id": client_id,
+            "enable.auto.commit": False,
+            "max.partition.fetch.bytes": BATCH_BYTES,
+            "queued.max.messages.kbytes": 1000,
+            **meter.config(),
+        }
+    )
+    partition = confluent_kafka.TopicPartition(topic, 0, 0)
+    consumer.assign([partition])
+    while meter.goes_on:
+        consumer.consume(100, 0.1)
+    consumer.close()
+    return meter.bytes_per_second()
+
+
+def fill(servers: str, topic: str, byte_count: int) -> None:
+    producer = confluent_kafka.Producer({"bootstrap.servers": servers, "batch.size": BATCH_BYTES})
+    for _ in range(byte_count // len(RECORD)):
+        producer.produce(topic, RECORD)
+        producer.poll(0)
+    assert producer.flush(30) == 0
+
+
+def one_record_latencies(servers: str, topic: str, is_over: Callable[[], bool]) -> list[float]:
+    """Seconds from sending one record to its delivery, again and again, by a client of no quota."""
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": servers, "client.id": "neighbour", "linger.ms": 0}
+    )
+    latencies = []
+    while not is_over():
+        begin_s = time.perf_counter()
+        producer.produce(topic, RECORD)
+        assert producer.flush(10) == 0
+        latencies.append(time.perf_counter() - begin_s)
+    return latencies
+
+
+def quantile(values: list[float], share: float) -> float:
+    return sorted(values)[int(share * (len(values) - 1))]
+
+
+@pytest.mark.interop
+def test_clients_get_the_rate_of_their_quota_and_others_are_not_slowed() -> None:
+    quotas = (
+        f"client-id=slow-producer,producer_byte_rate={BYTES_PER_SECOND};"
+        f"client-id=slow-consumer,consumer_byte_rate={BYTES_PER_SECOND}"
+    )
+    config = {"quota.window.num": WINDOWS, "client.quotas": quotas, "log.retention.bytes": 10**7}
+    with MockKafka(config=config) as kafka, ThreadPoolExecutor() as threads:
+        servers = kafka.bootstrap_servers
+        for topic in ("written", "read", "neighbours"):
+            create_topic(servers, topic, config={"retention.bytes": "-1"})
+        fill(servers, "read", BYTES_PER_SECOND * (WARM_UP_S + MEASURED_S) * 5 // 4)
+        slow = [
+            threads.submit(produce_all_the_time, servers, "written", "slow-producer"),
+            threads.submit(consume_all_the_time, servers, "read", "slow-consumer"),
+        ]
+        neighbour = threads.submit(
+            one_record_latencies, servers, "neighbours", lambda: all(f.done() for f in slow)
+        )
+        produced, consumed = (future.result() for future in slow)
+        latencies = neighbour.result()
+
+    assert produced == pytest.approx(BYTES_PER_SECOND, rel=TOLERANCE)
+    assert consumed == pytest.approx(BYTES_PER_SECOND, rel=TOLERANCE)
+    # Had it waited for a muted connection even once, it would have been for much longer.
+    assert quantile(latencies, 0.99) < BATCH_BYTES / BYTES_PER_SECOND
