@@ -106,7 +106,7 @@ class Dispatcher:
             else:
                 position = codec.skip_tagged_fields(buffer, position, end)
         quotas = self._cluster.quotas
-        if quotas.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
+        if quotas.clients.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
             started_ns = self._now_ns()
             context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:
@@ -148,9 +148,7 @@ def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
     return frame if quota is None else _throttled(context, quota, frame)
 
 
-def _throttled(
-    context: RequestContext, quota: "ThrottlingQuota", frame: bytes | None
-) -> Throttled:
+def _throttled(context: RequestContext, quota: "ThrottlingQuota", frame: bytes | None) -> Throttled:
     quota.note_throttle(
         context.principal, context.client_id, context.throttle_time_ms, context.now_ms
     )

@@ -56,7 +56,7 @@ def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered
 def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes: int) -> int:
     """How much one Fetch may bring: more than the quota's burst would always be refused."""
     bytes_max: int = min(wanted_bytes, cluster.config["fetch.max.bytes"])
-    if not cluster.quotas.is_enabled:
+    if not cluster.quotas.clients.is_enabled:
         return bytes_max
     manager = cluster.quotas.brokers[context.broker_id].fetch
     quota_bytes = manager.bytes_max(context.principal, context.client_id)

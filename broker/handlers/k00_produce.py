@@ -64,7 +64,7 @@ def handle_produce(
             has_error = has_error or result.error_code != 0
             results.append(result)
         topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
-    if cluster.quotas.is_enabled:
+    if cluster.quotas.clients.is_enabled:
         charge_produce(context, cluster, is_answered=acks != 0)
     if acks == 0:
         return Close(_acks_0_reason(topic_results)) if has_error else None

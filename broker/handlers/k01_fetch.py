@@ -176,7 +176,7 @@ def _answer(ask: _Ask, wanted: list[Wanted], now_ms: int) -> Any:
     """What was read, or nothing and a wait for a client that has had too much already."""
     context = ask.context
     response = _read(ask, wanted)
-    if not ask.cluster.quotas.is_enabled:
+    if not ask.cluster.quotas.clients.is_enabled:
         return response
     body = response.encode(version=context.api_version)
     if charge_fetch(context, ask.cluster, len(body) + SIZE_BYTES, now_ms):

@@ -85,6 +85,30 @@ def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behi
     run(scenario)
 
 
+def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        for _ in range(20):
+            await assert_serves(port)
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        clock.time_ms += 499
+        server.cluster.timers.run_due(clock.time_ms)
+        await asyncio.sleep(0)
+        assert not reader.at_eof()
+        clock.time_ms += 1
+        server.cluster.timers.run_due(clock.time_ms)
+        assert await reader.read() == b""
+        writer.close()
+
+    logs = run(scenario, **{"client.quotas": "ip=127.0.0.1,connection_creation_rate=2"})
+    assert [entry["reason"] for entry in logs if "reason" in entry] == [
+        "connection_creation_rate exceeded"
+    ]
+
+
 async def assert_serves(port: int) -> None:
     """A well-behaved client is answered."""
     reader, writer = await connect(port)

@@ -5,7 +5,6 @@ silent (KIP-219).
 """
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +13,7 @@ from typing import Any
 import confluent_kafka
 import pytest
 
-from mock_kafka import MockKafka
+from mock_kafka import ConfigValue, MockKafka
 from tests.interop.clients import create_topic
 
 BYTES_PER_SECOND = 200_000
@@ -129,7 +128,11 @@ def test_clients_get_the_rate_of_their_quota_and_others_are_not_slowed() -> None
         f"client-id=slow-producer,producer_byte_rate={BYTES_PER_SECOND};"
         f"client-id=slow-consumer,consumer_byte_rate={BYTES_PER_SECOND}"
     )
-    config = {"quota.window.num": WINDOWS, "client.quotas": quotas, "log.retention.bytes": 10**7}
+    config: dict[str, ConfigValue] = {
+        "quota.window.num": WINDOWS,
+        "client.quotas": quotas,
+        "log.retention.bytes": 10**7,
+    }
     with MockKafka(config=config) as kafka, ThreadPoolExecutor() as threads:
         servers = kafka.bootstrap_servers
         for topic in ("written", "read", "neighbours"):
