@@ -8,8 +8,8 @@ from pathlib import Path
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.config.properties import parse_properties
 from broker.serve import ServeOptions, StartError, serve
+from protocol.properties import PropertiesError, parse_properties
 
 DESCRIPTION = """\
 A Kafka cluster in one process that real Kafka clients believe.
@@ -140,7 +140,7 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
             values = parse_properties(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read {path}: {error}") from error
-        except ConfigError as error:
+        except PropertiesError as error:
             raise ConfigError(f"{path}: {error}") from error
     for word in overrides:
         key, separator, value = word.partition("=")

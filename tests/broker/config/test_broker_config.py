@@ -10,7 +10,7 @@ from broker.config.broker_config import (
     unknown_key_message,
 )
 from broker.config.keys import ConfigError, ConfigSource, ResourceType
-from broker.config.properties import parse_properties
+from protocol.properties import parse_properties
 
 DEFAULT = ConfigSource.DEFAULT
 STATIC = ConfigSource.STATIC_BROKER

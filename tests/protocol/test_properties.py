@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config.keys import ConfigError
-from broker.config.properties import parse_properties
+from protocol.properties import PropertiesError, parse_properties
 
 
 @pytest.mark.parametrize(
@@ -40,7 +39,7 @@ def test_text_is_read_as_java_reads_it(text: str, properties: dict[str, str]) ->
     [("a=b\nc=\\u12", 2), ("\n\n# c\na=\\\n\\uzzzz", 4), ("=b", 1), ("a=b\n  : c", 2)],
 )
 def test_an_error_names_the_line_where_the_property_begins(text: str, line_number: int) -> None:
-    with pytest.raises(ConfigError, match=rf"^line {line_number}: "):
+    with pytest.raises(PropertiesError, match=rf"^line {line_number}: "):
         parse_properties(text)
 
 
@@ -67,6 +66,6 @@ def test_any_text_is_properties_or_one_error_that_names_a_line(text: str) -> Non
     message = "line 0: none"
     try:
         parse_properties(text)
-    except ConfigError as error:
+    except PropertiesError as error:
         message = str(error)
     assert message.startswith("line ")

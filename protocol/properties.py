@@ -9,20 +9,22 @@ wins.
 import re
 from collections.abc import Iterator
 
-from broker.config.keys import ConfigError
-
 _BLANKS = " \t\f"
 _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 
+class PropertiesError(ValueError):
+    """One line that names the line of the file and what is wrong with it."""
+
+
 def parse_properties(text: str) -> dict[str, str]:
-    """Keys and values of a properties text; a ConfigError names the line, counted from 1."""
+    """Keys and values of a properties text; a PropertiesError names the line, counted from 1."""
     properties: dict[str, str] = {}
     for line_number, line in _logical_lines(text):
         raw_key, raw_value = _split_key(line)
         if not raw_key:
-            raise ConfigError(f"line {line_number}: no key before the separator")
+            raise PropertiesError(f"line {line_number}: no key before the separator")
         key = _unescape(raw_key, line_number)
         properties[key] = _unescape(raw_value, line_number)
     return properties
@@ -79,7 +81,9 @@ def _unescape(text: str, line_number: int) -> str:
         if escaped == "u":
             digits = text[index : index + 4]
             if not _HEX.fullmatch(digits):
-                raise ConfigError(f"line {line_number}: \\u must be followed by four hex digits")
+                raise PropertiesError(
+                    f"line {line_number}: \\u must be followed by four hex digits"
+                )
             characters.append(chr(int(digits, 16)))
             index += 4
         else:

@@ -1,0 +1,1 @@
+"""Kafka's client side: an admin client and the command line tools. Knows `protocol/` alone."""

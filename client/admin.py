@@ -1,0 +1,420 @@
+"""An admin client: topics, configurations, client quotas, the cluster.
+
+Time, sleeping and the network are arguments; everything here is decisions. What a broker refuses
+for one topic or resource is a value (`ApiError`) in the result; what keeps the whole question from
+its answer is raised as a `ClientError`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
+from client.resources import (
+    Address,
+    ClusterDescription,
+    ConfigChange,
+    ConfigEntry,
+    ConfigResource,
+    ConfigSource,
+    ConfigSynonym,
+    NewPartitions,
+    NewTopic,
+    PartitionDescription,
+    QuotaChange,
+    QuotaEntry,
+    QuotaFilter,
+    ResourceType,
+    TopicDescription,
+)
+from client.transport import Transport
+from protocol import messages
+from protocol.errors import ErrorCode
+
+API_TIMEOUT_MS = 60_000
+REQUEST_TIMEOUT_MS = 30_000
+RETRY_BACKOFF_MS = 100
+
+Outcomes = dict[str, ApiError | None]
+"""Each topic's error, or None where it went well."""
+
+
+class Admin:
+    """Asks one broker after the other until one can be reached, and stays with it."""
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        transport: Transport,
+        *,
+        now_ms: Callable[[], int],
+        sleep_ms: Callable[[int], None],
+        default_api_timeout_ms: int = API_TIMEOUT_MS,
+    ) -> None:
+        """Nothing is sent yet.
+
+        Args:
+            bootstrap: brokers to try, in this order.
+            transport: how a broker is asked.
+            now_ms: a clock that never goes back.
+            sleep_ms: waits so long.
+            default_api_timeout_ms: after this time no call sends anything again.
+        """
+        self._bootstrap = list(bootstrap)
+        self._transport = transport
+        self._now_ms = now_ms
+        self._sleep_ms = sleep_ms
+        self._api_timeout_ms = default_api_timeout_ms
+        self._controller: Address | None = None
+        self._quiet_until_ms: dict[Address, int] = {}
+
+    def describe_cluster(self) -> ClusterDescription:
+        """The brokers and the controller (KIP-78's cluster id from Metadata)."""
+        response = self._ask(messages.MetadataRequest(topics=[], allow_auto_topic_creation=False))
+        return ClusterDescription(
+            cluster_id=response.cluster_id,
+            controller_id=response.controller_id,
+            brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+        )
+
+    def list_topics(self) -> list[str]:
+        """The names of all topics, sorted."""
+        return sorted(topic.name for topic in self._metadata_topics(None))
+
+    def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
+        """Each topic's partitions; asking creates none."""
+        return {
+            topic.name: error_of(topic.error_code) or _topic_description(topic)
+            for topic in self._metadata_topics(names)
+        }
+
+    def create_topics(
+        self,
+        topics: Sequence[NewTopic],
+        *,
+        validate_only: bool = False,
+        retry_on_quota_violation: bool = True,
+    ) -> Outcomes:
+        """Create topics; a refusal by the controller mutation quota is tried again (KIP-599)."""
+        by_name = {topic.name: topic for topic in topics}
+
+        def request(names: Sequence[str]) -> Any:
+            return messages.CreateTopicsRequest(
+                topics=[_creatable(by_name[name]) for name in names],
+                timeout_ms=REQUEST_TIMEOUT_MS,
+                validate_only=validate_only,
+            )
+
+        return self._mutate(
+            list(by_name), request, lambda each: each.topics, is_retrying=retry_on_quota_violation
+        )
+
+    def create_partitions(
+        self,
+        counts: Mapping[str, NewPartitions],
+        *,
+        validate_only: bool = False,
+        retry_on_quota_violation: bool = True,
+    ) -> Outcomes:
+        """Give topics more partitions; quota refusals as in `create_topics`."""
+        topic_class = messages.CreatePartitionsRequest.CreatePartitionsTopic
+
+        def creatable(name: str) -> Any:
+            wanted = counts[name]
+            assignments = wanted.assignments
+            return topic_class(
+                name=name,
+                count=wanted.total_count,
+                assignments=None
+                if assignments is None
+                else [
+                    topic_class.CreatePartitionsAssignment(broker_ids=list(broker_ids))
+                    for broker_ids in assignments
+                ],
+            )
+
+        def request(names: Sequence[str]) -> Any:
+            return messages.CreatePartitionsRequest(
+                topics=[creatable(name) for name in names],
+                timeout_ms=REQUEST_TIMEOUT_MS,
+                validate_only=validate_only,
+            )
+
+        return self._mutate(
+            list(counts), request, lambda each: each.results, is_retrying=retry_on_quota_violation
+        )
+
+    def delete_topics(
+        self, names: Iterable[str], *, retry_on_quota_violation: bool = True
+    ) -> Outcomes:
+        """Delete topics; quota refusals as in `create_topics`."""
+
+        def request(some: Sequence[str]) -> Any:
+            return messages.DeleteTopicsRequest(
+                topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name) for name in some],
+                topic_names=list(some),  # what versions before 6 have in its place
+                timeout_ms=REQUEST_TIMEOUT_MS,
+            )
+
+        return self._mutate(
+            list(dict.fromkeys(names)),
+            request,
+            lambda each: each.responses,
+            is_retrying=retry_on_quota_violation,
+        )
+
+    def describe_configs(
+        self, resources: Iterable[ConfigResource]
+    ) -> dict[ConfigResource, list[ConfigEntry] | ApiError]:
+        """Every key of each resource, with all places that give it a value."""
+        described: dict[ConfigResource, list[ConfigEntry] | ApiError] = {}
+        for address, group in self._by_address(resources).items():
+            request = messages.DescribeConfigsRequest(
+                resources=[
+                    messages.DescribeConfigsRequest.DescribeConfigsResource(
+                        resource_type=each.resource_type,
+                        resource_name=each.name,
+                        configuration_keys=None,
+                    )
+                    for each in group
+                ],
+                include_synonyms=True,
+            )
+            for result in self._ask(request, address).results:
+                resource = _resource(result)
+                described[resource] = error_of(result.error_code, result.error_message) or [
+                    _config_entry(each) for each in result.configs
+                ]
+        return described
+
+    def incremental_alter_configs(
+        self, changes: Mapping[ConfigResource, Sequence[ConfigChange]]
+    ) -> dict[ConfigResource, ApiError | None]:
+        """Change single keys (KIP-339); a resource's keys change together or not at all."""
+        resource_class = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
+        outcomes: dict[ConfigResource, ApiError | None] = {}
+        for address, group in self._by_address(changes).items():
+            request = messages.IncrementalAlterConfigsRequest(
+                resources=[
+                    resource_class(
+                        resource_type=each.resource_type,
+                        resource_name=each.name,
+                        configs=[
+                            resource_class.AlterableConfig(
+                                name=change.name,
+                                config_operation=change.operation,
+                                value=change.value,
+                            )
+                            for change in changes[each]
+                        ],
+                    )
+                    for each in group
+                ],
+                validate_only=False,
+            )
+            for result in self._ask(request, address).responses:
+                outcomes[_resource(result)] = error_of(result.error_code, result.error_message)
+        return outcomes
+
+    def describe_client_quotas(
+        self, filters: Sequence[QuotaFilter], *, is_strict: bool
+    ) -> list[QuotaEntry]:
+        """Entities that match every filter; strict ones have no other types (KIP-546).
+
+        Raises:
+            ApiError: the broker refuses the question.
+        """
+        component = messages.DescribeClientQuotasRequest.ComponentData
+        request = messages.DescribeClientQuotasRequest(
+            components=[
+                component(entity_type=each.entity_type, match_type=each.match, match=each.name)
+                for each in filters
+            ],
+            strict=is_strict,
+        )
+        response = self._ask(request)
+        error = error_of(response.error_code, response.error_message)
+        if error is not None:
+            raise error
+        return [
+            QuotaEntry(
+                entity={each.entity_type: each.entity_name for each in entry.entity},
+                quotas={each.key: each.value for each in entry.values},
+            )
+            for entry in response.entries or ()
+        ]
+
+    def alter_client_quotas(self, changes: Sequence[QuotaChange]) -> list[ApiError | None]:
+        """Set and take away quotas; the outcomes are in the order of the changes (KIP-546)."""
+        entry_class = messages.AlterClientQuotasRequest.EntryData
+        request = messages.AlterClientQuotasRequest(
+            entries=[
+                entry_class(
+                    entity=[
+                        entry_class.EntityData(entity_type=entity_type, entity_name=name)
+                        for entity_type, name in change.entity.items()
+                    ],
+                    ops=[
+                        entry_class.OpData(key=key, value=value or 0.0, remove=value is None)
+                        for key, value in change.quotas.items()
+                    ],
+                )
+                for change in changes
+            ],
+            validate_only=False,
+        )
+        outcomes = {
+            frozenset((part.entity_type, part.entity_name) for part in each.entity): error_of(
+                each.error_code, each.error_message
+            )
+            for each in self._ask(request).entries
+        }
+        return [outcomes[frozenset(change.entity.items())] for change in changes]
+
+    def _mutate(
+        self,
+        names: Sequence[str],
+        request: Callable[[Sequence[str]], Any],
+        results: Callable[[Any], Iterable[Any]],
+        *,
+        is_retrying: bool,
+    ) -> Outcomes:
+        """Send until everything is settled, or the time is too short for another try."""
+        deadline_ms = self._now_ms() + self._api_timeout_ms
+        outcomes: Outcomes = dict.fromkeys(names, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
+        pending = list(names)
+        while pending:
+            response = self._ask(request(pending), self._controller)
+            throttle_time_ms = response.throttle_time_ms
+            for result in results(response):
+                outcomes[result.name] = error_of(
+                    result.error_code, getattr(result, "error_message", None), throttle_time_ms
+                )
+            refused = [name for name in pending if _is_quota_refusal(outcomes[name])]
+            misplaced = [name for name in pending if _is_misplaced(outcomes[name])]
+            pending = misplaced + (refused if is_retrying else [])
+            wait_ms = max(throttle_time_ms, RETRY_BACKOFF_MS)
+            if not pending or self._now_ms() + wait_ms >= deadline_ms:
+                break
+            self._sleep_ms(wait_ms)
+            if misplaced:
+                cluster = self.describe_cluster()
+                self._controller = cluster.brokers.get(cluster.controller_id)
+        return outcomes
+
+    def _ask(self, request: Any, address: Address | None = None) -> Any:
+        """An answer of this broker, or else of the first that can be reached."""
+        if address is not None:
+            return self._ask_at(address, request)
+        while True:
+            try:
+                return self._ask_at(self._bootstrap[0], request)
+            except UnreachableError:
+                if len(self._bootstrap) == 1:
+                    raise
+                del self._bootstrap[0]
+
+    def _ask_at(self, address: Address, request: Any) -> Any:
+        """Ask, but not sooner than the broker wished with its last answer (KIP-219)."""
+        wait_ms = self._quiet_until_ms.get(address, 0) - self._now_ms()
+        if wait_ms > 0:
+            self._sleep_ms(wait_ms)
+        response = self._transport.ask(address, request)
+        throttle_time_ms = getattr(response, "throttle_time_ms", 0)
+        self._quiet_until_ms[address] = self._now_ms() + throttle_time_ms
+        return response
+
+    def _metadata_topics(self, names: Sequence[str] | None) -> Any:
+        topics = (
+            None
+            if names is None
+            else [messages.MetadataRequest.MetadataRequestTopic(name=name) for name in names]
+        )
+        request = messages.MetadataRequest(topics=topics, allow_auto_topic_creation=False)
+        return self._ask(request).topics
+
+    def _by_address(
+        self, resources: Iterable[ConfigResource]
+    ) -> dict[Address | None, list[ConfigResource]]:
+        """Only the broker itself knows its configuration; any broker knows everything else."""
+        resources = list(resources)
+        groups: dict[Address | None, list[ConfigResource]] = {}
+        brokers: Mapping[int, Address] = {}
+        if any(_broker_id(each) is not None for each in resources):
+            brokers = self.describe_cluster().brokers
+        for resource in resources:
+            node_id = _broker_id(resource)
+            # A node that is not there: any broker will say so.
+            address = None if node_id is None else brokers.get(node_id)
+            groups.setdefault(address, []).append(resource)
+        return groups
+
+
+def _broker_id(resource: ConfigResource) -> int | None:
+    is_broker = resource.resource_type == ResourceType.BROKER and resource.name.isdecimal()
+    return int(resource.name) if is_broker else None
+
+
+def _is_quota_refusal(error: ApiError | None) -> bool:
+    return isinstance(error, ThrottlingQuotaExceededError)
+
+
+def _is_misplaced(error: ApiError | None) -> bool:
+    return error is not None and error.error_code == ErrorCode.NOT_CONTROLLER
+
+
+def _creatable(topic: NewTopic) -> Any:
+    topic_class = messages.CreateTopicsRequest.CreatableTopic
+    return topic_class(
+        name=topic.name,
+        num_partitions=topic.partition_count,
+        replication_factor=topic.replication_factor,
+        assignments=[
+            topic_class.CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
+            for index, ids in enumerate(topic.assignments)
+        ],
+        configs=[
+            topic_class.CreatableTopicConfig(name=name, value=value)
+            for name, value in topic.configs.items()
+        ],
+    )
+
+
+def _topic_description(topic: Any) -> TopicDescription:
+    return TopicDescription(
+        name=topic.name,
+        topic_id=topic.topic_id,
+        is_internal=topic.is_internal,
+        partitions=tuple(
+            PartitionDescription(
+                index=each.partition_index,
+                leader_id=each.leader_id,
+                replica_ids=tuple(each.replica_nodes),
+                isr_ids=tuple(each.isr_nodes),
+            )
+            for each in sorted(topic.partitions, key=lambda each: each.partition_index)
+        ),
+    )
+
+
+def _resource(result: Any) -> ConfigResource:
+    return ConfigResource(ResourceType(result.resource_type), result.resource_name)
+
+
+def _config_source(number: int) -> ConfigSource:
+    try:
+        return ConfigSource(number)
+    except ValueError:
+        return ConfigSource.UNKNOWN
+
+
+def _config_entry(entry: Any) -> ConfigEntry:
+    return ConfigEntry(
+        name=entry.name,
+        value=None if entry.is_sensitive else entry.value,
+        source=_config_source(entry.config_source),
+        is_sensitive=entry.is_sensitive,
+        synonyms=tuple(
+            ConfigSynonym(_config_source(each.source), each.name, each.value)
+            for each in entry.synonyms
+        ),
+    )

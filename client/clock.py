@@ -1,0 +1,13 @@
+"""The client side's only clock: what shells hand to `Admin`."""
+
+import time
+
+
+def now_ms() -> int:
+    """Milliseconds of a clock that never goes back."""
+    return time.monotonic_ns() // 1_000_000
+
+
+def sleep_ms(duration_ms: int) -> None:
+    """Wait; nothing at all for 0."""
+    time.sleep(duration_ms / 1000)

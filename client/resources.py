@@ -1,0 +1,165 @@
+"""What `Admin` is asked with and what it gives back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import NamedTuple
+from uuid import UUID
+
+
+class Address(NamedTuple):
+    """Where a broker listens."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """The brokers by node id, and the one that clients take for the controller (-1: none)."""
+
+    cluster_id: str | None
+    controller_id: int
+    brokers: Mapping[int, Address]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionDescription:
+    """A partition; `leader_id` is -1 without a leader."""
+
+    index: int
+    leader_id: int
+    replica_ids: tuple[int, ...]
+    isr_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicDescription:
+    """A topic with its partitions by index."""
+
+    name: str
+    topic_id: UUID | None
+    is_internal: bool
+    partitions: tuple[PartitionDescription, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """A topic to create; -1 leaves a number to the broker.
+
+    `assignments` gives each partition's replicas, and both numbers are then -1.
+    """
+
+    name: str
+    partition_count: int = -1
+    replication_factor: int = -1
+    assignments: tuple[tuple[int, ...], ...] = ()
+    configs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NewPartitions:
+    """How many partitions a topic shall have in all, and perhaps where the new ones go."""
+
+    total_count: int
+    assignments: tuple[tuple[int, ...], ...] | None = None
+
+
+class ResourceType(IntEnum):
+    """What a configuration belongs to, numbered as in Kafka's `ConfigResource.Type`."""
+
+    TOPIC = 2
+    BROKER = 4
+
+
+class ConfigResource(NamedTuple):
+    """A topic by name, a broker by node id; the broker "" stands for the default of all."""
+
+    resource_type: ResourceType
+    name: str
+
+
+class ConfigSource(IntEnum):
+    """Where a value comes from, numbered as in Kafka's `DescribeConfigsResponse.ConfigSource`."""
+
+    UNKNOWN = 0
+    DYNAMIC_TOPIC_CONFIG = 1
+    DYNAMIC_BROKER_CONFIG = 2
+    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
+    STATIC_BROKER_CONFIG = 4
+    DEFAULT_CONFIG = 5
+    DYNAMIC_BROKER_LOGGER_CONFIG = 6
+    CLIENT_METRICS_CONFIG = 7
+    GROUP_CONFIG = 8
+
+
+class ConfigSynonym(NamedTuple):
+    """One of the places that give a key its value."""
+
+    source: ConfigSource
+    name: str
+    value: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigEntry:
+    """A key as it is in force; the value of a sensitive one is None."""
+
+    name: str
+    value: str | None
+    source: ConfigSource
+    is_sensitive: bool
+    synonyms: tuple[ConfigSynonym, ...]
+
+
+class ConfigOperation(IntEnum):
+    """What to do to a key, numbered as in Kafka's `AlterConfigOp.OpType`."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+class ConfigChange(NamedTuple):
+    """One key's change; DELETE has no value."""
+
+    name: str
+    operation: ConfigOperation
+    value: str | None = None
+
+
+class QuotaMatch(IntEnum):
+    """Which entities of a type are meant, numbered as in DescribeClientQuotas."""
+
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
+
+
+class QuotaFilter(NamedTuple):
+    """A type (`user`, `client-id`, `ip`) and which of its entities; EXACT has a name."""
+
+    entity_type: str
+    match: QuotaMatch
+    name: str | None = None
+
+
+QuotaEntity = Mapping[str, str | None]
+"""Entity types with their names; None is the default entity of that type."""
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaEntry:
+    """An entity's own quotas by key."""
+
+    entity: QuotaEntity
+    quotas: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaChange:
+    """Quotas to set on one entity, by key; None takes a quota away."""
+
+    entity: QuotaEntity
+    quotas: Mapping[str, float | None]

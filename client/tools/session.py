@@ -1,0 +1,116 @@
+"""What every tool has in common: how it reaches a cluster, and how it fails."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from client import clock
+from client.admin import API_TIMEOUT_MS, Admin
+from client.errors import ClientError, ThrottlingQuotaExceededError
+from client.resources import Address
+from client.security import security_of
+from client.transport import REQUEST_TIMEOUT_MS, SocketTransport
+from protocol.properties import PropertiesError, parse_properties
+
+DEFAULT_PORT = 9092
+CLIENT_ID = "mock-kafka"
+
+CONNECTION_HELP = """\
+--command-config names a properties file with the keys of Kafka's clients:
+  security.protocol      PLAINTEXT (default), SSL, SASL_PLAINTEXT or SASL_SSL
+  sasl.mechanism         PLAIN
+  sasl.jaas.config       ... required username="alice" password="secret";
+                         (or sasl.username and sasl.password)
+  ssl.truststore.location, ssl.keystore.location    PEM files
+                         (or ssl.ca.location, ssl.certificate.location,
+                         ssl.key.location)
+  client.id, request.timeout.ms, default.api.timeout.ms
+Other keys of Kafka's clients are passed over.
+"""
+
+
+class ToolError(Exception):
+    """What the user asked for can't be done; one line."""
+
+
+def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options that say which cluster, and how to get in."""
+    parser.add_argument(
+        "--bootstrap-server",
+        required=True,
+        type=_addresses,
+        metavar="HOST:PORT[,HOST:PORT...]",
+        help="brokers to start from",
+    )
+    parser.add_argument(
+        "--command-config", type=Path, metavar="FILE", help="client properties; see below"
+    )
+
+
+def exit_status(action: Callable[[], None], prefix: str) -> int:
+    """Run a tool's action; what a user or broker did wrong is one line on standard error."""
+    try:
+        action()
+    except (ClientError, ToolError) as error:
+        print(f"{prefix}{one_line(error)}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def one_line(error: Exception) -> str:
+    """The error for people; a quota's refusal says how long to wait."""
+    text = " ".join(str(error).split())
+    if isinstance(error, ThrottlingQuotaExceededError):
+        text += f" (throttle_time_ms={error.throttle_time_ms})"
+    return text
+
+
+@contextmanager
+def open_admin(addresses: Sequence[Address], command_config: Path | None) -> Iterator[Admin]:
+    """An admin client as the properties file wants it, closed in the end."""
+    properties = _read_properties(command_config)
+    with SocketTransport(
+        properties.get("client.id", CLIENT_ID),
+        security_of(properties),
+        _milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
+    ) as transport:
+        yield Admin(
+            addresses,
+            transport,
+            now_ms=clock.now_ms,
+            sleep_ms=clock.sleep_ms,
+            default_api_timeout_ms=_milliseconds(
+                properties, "default.api.timeout.ms", API_TIMEOUT_MS
+            ),
+        )
+
+
+def _read_properties(path: Path | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    try:
+        return parse_properties(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, PropertiesError) as error:
+        raise ToolError(f"cannot read {path}: {error}") from error
+
+
+def _milliseconds(properties: dict[str, str], key: str, default: int) -> int:
+    text = properties.get(key, str(default))
+    if not text.isdecimal():
+        raise ToolError(f"{key}={text}: expected a number of milliseconds")
+    return int(text)
+
+
+def _addresses(text: str) -> list[Address]:
+    return [_address(each.strip()) for each in text.split(",")]
+
+
+def _address(text: str) -> Address:
+    host, separator, port = text.rpartition(":")
+    if not separator or text.endswith("]"):
+        host, port = text, str(DEFAULT_PORT)
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return Address(host.strip("[]"), int(port))

@@ -1,0 +1,160 @@
+"""The client side's sockets: one connection a broker, opened at the first question."""
+
+import socket
+import ssl
+from types import TracebackType
+from typing import Any, Protocol
+
+from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
+from client.resources import Address
+from client.security import SaslSettings, Security, TlsSettings
+from client.wire import Wire
+from protocol import messages
+from protocol.errors import ErrorCode
+
+REQUEST_TIMEOUT_MS = 30_000
+_READ_BYTES = 64 * 1024
+
+
+class Transport(Protocol):
+    """What `Admin` needs of the outside: an answer of a broker, or a `ClientError`."""
+
+    def ask(self, address: Address, request: Any) -> Any:
+        """Send a request and wait for its answer.
+
+        Raises:
+            UnreachableError: nothing was sent.
+            ConnectionLostError: whether it took effect is not known.
+            SecurityError: the broker does not let us in.
+            UnsupportedVersionError: it does not speak this API.
+        """
+
+
+class SocketTransport:
+    """`Transport` over TCP, perhaps with TLS and SASL. A context manager that closes."""
+
+    def __init__(
+        self,
+        client_id: str,
+        security: Security | None = None,
+        request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+    ) -> None:
+        """Opens nothing yet.
+
+        Raises:
+            SecurityError: a PEM file can't be read.
+        """
+        self._client_id = client_id
+        self._security = security or Security()
+        self._tls = _tls_context(self._security.tls) if self._security.tls else None
+        self._request_timeout_s = request_timeout_ms / 1000
+        self._connections: dict[Address, _Connection] = {}
+
+    def __enter__(self) -> "SocketTransport":
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def ask(self, address: Address, request: Any) -> Any:
+        """See `Transport.ask`."""
+        connection = self._connections.get(address)
+        if connection is None:
+            connection = self._open(address)
+            self._connections[address] = connection
+        try:
+            return connection.exchange(connection.wire.request(request))
+        except ConnectionLostError:
+            self._connections.pop(address).close()
+            raise
+
+    def close(self) -> None:
+        """Close every connection."""
+        while self._connections:
+            self._connections.popitem()[1].close()
+
+    def _open(self, address: Address) -> "_Connection":
+        try:
+            opened = socket.create_connection(address, timeout=self._request_timeout_s)
+        except OSError as error:
+            raise UnreachableError(
+                f"cannot connect to {address.host}:{address.port}: {error.strerror or error}"
+            ) from error
+        connection = _Connection(opened, Wire(self._client_id))
+        try:
+            if self._tls is not None:
+                connection.start_tls(self._tls, address.host)
+            connection.negotiate()
+            if self._security.sasl is not None:
+                connection.authenticate(self._security.sasl)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+class _Connection:
+    """A socket with its `Wire`."""
+
+    def __init__(self, opened: socket.socket, wire: Wire) -> None:
+        self._socket = opened
+        self.wire = wire
+
+    def start_tls(self, context: ssl.SSLContext, host: str) -> None:
+        try:
+            self._socket = context.wrap_socket(self._socket, server_hostname=host)
+        except OSError as error:  # an ssl.SSLError is one, and so is a peer that hangs up
+            raise SecurityError(f"no TLS with {host}: {error}") from error
+
+    def negotiate(self) -> None:
+        hello: bytes | None = self.wire.hello()
+        while hello is not None:
+            hello = self.wire.learn(self.exchange(hello))
+
+    def authenticate(self, settings: SaslSettings) -> None:
+        shake = messages.SaslHandshakeRequest(mechanism=settings.mechanism)
+        shaken = self.exchange(self.wire.request(shake))
+        if shaken.error_code != ErrorCode.NONE:
+            raise SecurityError(
+                f"the broker does not take {settings.mechanism}, only {shaken.mechanisms}"
+            )
+        token = f"\0{settings.username}\0{settings.password}".encode()  # RFC 4616
+        answer = self.exchange(
+            self.wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        )
+        if answer.error_code != ErrorCode.NONE:
+            raise SecurityError(answer.error_message or error_name(answer.error_code))
+
+    def exchange(self, frame: bytes) -> Any:
+        """Send a frame and wait for the answer."""
+        try:
+            self._socket.sendall(frame)
+            while (response := self.wire.next_response()) is None:
+                data = self._socket.recv(_READ_BYTES)
+                if not data:
+                    raise ConnectionLostError("the broker closed the connection")
+                self.wire.feed(data)
+        except OSError as error:
+            raise ConnectionLostError(f"lost the connection: {error.strerror or error}") from error
+        return response
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+def _tls_context(settings: TlsSettings) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=settings.ca_path)
+        context.check_hostname = settings.is_hostname_checked
+        if settings.certificate_path is not None:
+            context.load_cert_chain(
+                settings.certificate_path, settings.key_path, settings.key_password
+            )
+    except OSError as error:
+        raise SecurityError(f"cannot read the PEM files: {error}") from error
+    return context

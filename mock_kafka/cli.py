@@ -1,0 +1,64 @@
+"""The console script `mock-kafka`: finds a command's own module and hands over to it.
+
+By name: this package reaches the insides of the others neither here nor elsewhere, and a command
+loads nothing of the others.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+COMMANDS = {
+    "serve": ("broker.__main__", "start a cluster and serve until a signal"),
+    "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
+    "configs": ("client.tools.configs", "configurations and client quotas"),
+}
+
+HELP = f"""\
+usage: mock-kafka COMMAND [OPTION...]
+
+A Kafka cluster in one process that real Kafka clients believe, and command line
+tools in the habit of Kafka's own, for this or any other Kafka cluster.
+
+commands:
+{"".join(f"  {name:9} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
+options:
+  -h, --help   show this and exit; mock-kafka COMMAND --help tells about COMMAND
+  --version    show it and exit
+
+examples:
+  mock-kafka serve
+      one broker on 127.0.0.1:9092
+  mock-kafka serve --port 0 --brokers 3 -o num.partitions=6
+      three brokers on free ports; the first line printed says which
+  mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders
+      like kafka-topics.sh
+  mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
+      --add-config controller_mutation_rate=10 --entity-type users --entity-name user1
+      like kafka-configs.sh
+"""
+
+USAGE_ERROR = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; returns the exit status."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    word = arguments[0] if arguments else ""
+    if word in {"-h", "--help"}:
+        print(HELP, end="")
+        return 0
+    if word == "--version":
+        from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely asked for
+
+        print(f"mock-kafka {version('mock-kafka')}")
+        return 0
+    if word not in COMMANDS:
+        wrong = f"mock-kafka: {word!r} is no command\n" if word else ""
+        print(f"{wrong}{HELP}", end="", file=sys.stderr)
+        return USAGE_ERROR
+    module, _ = COMMANDS[word]
+    # The broker's own command line has `serve` as a word of it.
+    rest = arguments if word == "serve" else arguments[1:]
+    status: int = importlib.import_module(module).main(rest)
+    return status

@@ -1,0 +1,198 @@
+"""A peer that answers as a test says, and a clock that only sleeping moves."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from client.admin import Admin
+from client.resources import Address
+from protocol import messages
+
+BOOTSTRAP = Address("one", 9092)
+Answer = Any | Exception
+
+
+class Clock:
+    """Milliseconds; `sleeps` remembers every wait."""
+
+    def __init__(self) -> None:
+        self.now = 1_000
+        self.sleeps: list[int] = []
+
+    def now_ms(self) -> int:
+        return self.now
+
+    def sleep_ms(self, duration_ms: int) -> None:
+        self.sleeps.append(duration_ms)
+        self.now += duration_ms
+
+
+class Peer:
+    """A `Transport`: each question takes the next answer, of the type that belongs to it."""
+
+    def __init__(self, *answers: Answer | Callable[[Any], Answer]) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[Address, Any]] = []
+
+    def ask(self, address: Address, request: Any) -> Any:
+        self.asked.append((address, request))
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        assert type(answer) is messages.response_class(request.API_KEY), type(request)
+        return answer
+
+    @property
+    def requests(self) -> list[Any]:
+        return [request for _, request in self.asked]
+
+
+def admin_of(
+    *answers: Answer, clock: Clock | None = None, bootstrap: Sequence[Address] = (BOOTSTRAP,)
+) -> tuple[Admin, Peer]:
+    """An admin client whose questions get these answers."""
+    clock = clock or Clock()
+    peer = Peer(*answers)
+    return Admin(bootstrap, peer, now_ms=clock.now_ms, sleep_ms=clock.sleep_ms), peer
+
+
+def created(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
+    """A CreateTopics answer of names with error codes."""
+    result = messages.CreateTopicsResponse.CreatableTopicResult
+    return messages.CreateTopicsResponse(
+        throttle_time_ms=throttle_time_ms,
+        topics=[result(name=name, error_code=code, error_message=None) for name, code in results],
+    )
+
+
+def partitions_created(*results: tuple[str, int, str | None], throttle_time_ms: int = 0) -> Any:
+    """A CreatePartitions answer of names with error codes and messages."""
+    result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
+    return messages.CreatePartitionsResponse(
+        throttle_time_ms=throttle_time_ms,
+        results=[result(name=n, error_code=code, error_message=text) for n, code, text in results],
+    )
+
+
+def deleted(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
+    """A DeleteTopics answer of names with error codes."""
+    result = messages.DeleteTopicsResponse.DeletableTopicResult
+    return messages.DeleteTopicsResponse(
+        throttle_time_ms=throttle_time_ms,
+        responses=[
+            result(name=name, error_code=code, error_message=None) for name, code in results
+        ],
+    )
+
+
+def metadata(
+    *topics: tuple[str, int], brokers: Sequence[tuple[int, str, int]] = ((1, "one", 9092),)
+) -> Any:
+    """A Metadata answer: topics with their partition counts; the last broker is the controller."""
+    broker = messages.MetadataResponse.MetadataResponseBroker
+    topic = messages.MetadataResponse.MetadataResponseTopic
+    return messages.MetadataResponse(
+        cluster_id="cluster",
+        controller_id=brokers[-1][0],
+        brokers=[broker(node_id=node, host=host, port=port) for node, host, port in brokers],
+        topics=[
+            topic(
+                error_code=0,
+                name=name,
+                is_internal=name.startswith("__"),
+                partitions=[
+                    topic.MetadataResponsePartition(
+                        error_code=0,
+                        partition_index=index,
+                        leader_id=1 if index else -1,
+                        replica_nodes=[1, 2],
+                        isr_nodes=[1],
+                    )
+                    for index in reversed(range(partition_count))
+                ],
+            )
+            for name, partition_count in topics
+        ],
+    )
+
+
+def configs(
+    resource_type: int,
+    name: str,
+    *entries: tuple[str, str | None, int],
+    error_code: int = 0,
+    sensitive: Sequence[str] = (),
+) -> Any:
+    """A DescribeConfigs answer for one resource: keys with values and sources."""
+    result = messages.DescribeConfigsResponse.DescribeConfigsResult
+    entry = result.DescribeConfigsResourceResult
+    return messages.DescribeConfigsResponse(
+        results=[
+            result(
+                error_code=error_code,
+                error_message=None,
+                resource_type=resource_type,
+                resource_name=name,
+                configs=[
+                    entry(
+                        name=key,
+                        value=value,
+                        config_source=source,
+                        is_sensitive=key in sensitive,
+                        synonyms=[
+                            entry.DescribeConfigsSynonym(name=key, value=value, source=source)
+                        ],
+                    )
+                    for key, value, source in entries
+                ],
+            )
+        ]
+    )
+
+
+def configs_altered(resource_type: int, name: str, error_code: int = 0) -> Any:
+    """An IncrementalAlterConfigs answer for one resource."""
+    response = messages.IncrementalAlterConfigsResponse
+    return response(
+        responses=[
+            response.AlterConfigsResourceResponse(
+                error_code=error_code,
+                error_message=None,
+                resource_type=resource_type,
+                resource_name=name,
+            )
+        ]
+    )
+
+
+Entity = dict[str, str | None]
+
+
+def quotas(*entries: tuple[Entity, dict[str, float]], error_code: int = 0) -> Any:
+    """A DescribeClientQuotas answer."""
+    entry = messages.DescribeClientQuotasResponse.EntryData
+    return messages.DescribeClientQuotasResponse(
+        error_code=error_code,
+        error_message=None,
+        entries=[
+            entry(
+                entity=[entry.EntityData(entity_type=t, entity_name=n) for t, n in entity.items()],
+                values=[entry.ValueData(key=key, value=value) for key, value in values.items()],
+            )
+            for entity, values in entries
+        ],
+    )
+
+
+def quotas_altered(*entries: tuple[Entity, int]) -> Any:
+    """An AlterClientQuotas answer of entities with error codes."""
+    entry = messages.AlterClientQuotasResponse.EntryData
+    return messages.AlterClientQuotasResponse(
+        entries=[
+            entry(
+                error_code=code,
+                error_message=None,
+                entity=[entry.EntityData(entity_type=t, entity_name=n) for t, n in entity.items()],
+            )
+            for entity, code in entries
+        ]
+    )

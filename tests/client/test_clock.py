@@ -1,0 +1,12 @@
+"""The clock never goes back, and sleeping takes its time."""
+
+from client import clock
+
+
+def test_the_clock_counts_milliseconds_forward_and_sleeping_passes_them() -> None:
+    before_ms = clock.now_ms()
+    clock.sleep_ms(2)
+    assert (
+        clock.now_ms() >= before_ms + 1
+    )  # whole milliseconds: a part of one may be cut at each end
+    clock.sleep_ms(0)

@@ -1,0 +1,25 @@
+"""Errors say in one line what happened, in Kafka's words."""
+
+from client.errors import ApiError, ThrottlingQuotaExceededError, error_name, error_of
+from protocol.errors import ErrorCode
+
+
+def test_success_is_no_error() -> None:
+    assert error_of(ErrorCode.NONE, "ignored") is None
+
+
+def test_a_quota_refusal_carries_its_wait_and_the_standard_text() -> None:
+    error = error_of(ErrorCode.THROTTLING_QUOTA_EXCEEDED, None, 12_000)
+    assert isinstance(error, ThrottlingQuotaExceededError)
+    assert (error.throttle_time_ms, error.error_code) == (12_000, 89)
+    assert str(error) == "The throttling quota has been exceeded."
+
+
+def test_the_brokers_sentence_goes_before_the_errors_name() -> None:
+    assert str(error_of(36, "Topic 't' already exists.")) == "Topic 't' already exists."
+    assert str(error_of(36)) == "TOPIC_ALREADY_EXISTS"
+    assert isinstance(error_of(36), ApiError)
+
+
+def test_an_error_newer_than_this_client_keeps_its_number() -> None:
+    assert error_name(9999) == "error code 9999"

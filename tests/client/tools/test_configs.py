@@ -1,0 +1,139 @@
+"""The arguments of `mock-kafka configs`."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from client.tools import configs
+from tests.client.scripted import Peer, admin_of, metadata, quotas, quotas_altered
+from tests.client.scripted import configs as config_answer
+from tests.client.scripted import configs_altered as configs_altered_answer
+
+
+@contextlib.contextmanager
+def talking(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> Iterator[Peer]:
+    """The tool meets a peer that gives these answers."""
+    admin, peer = admin_of(*answers)
+    monkeypatch.setattr(configs, "open_admin", lambda *_: contextlib.nullcontext(admin))
+    yield peer
+    assert peer.answers == []
+
+
+def run(*arguments: str) -> int:
+    return configs.main(["--bootstrap-server", "h:1", *arguments])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "entity", "said"),
+    [
+        ("--entity-type users --entity-name u", {"user": "u"}, "config for user u."),
+        ("--user u", {"user": "u"}, "config for user u."),
+        (
+            "--entity-type users --entity-name u --entity-type clients --entity-name c",
+            {"user": "u", "client-id": "c"},
+            "config for user u.",
+        ),
+        (
+            "--entity-type clients --entity-name c --entity-type users --entity-default",
+            {"client-id": "c", "user": None},
+            "config for client c.",
+        ),
+        (
+            "--entity-type clients --entity-default",
+            {"client-id": None},
+            "default config for clients in the cluster.",
+        ),
+        ("--client-defaults", {"client-id": None}, "default config for clients in the cluster."),
+        ("--user u --client-defaults", {"user": "u", "client-id": None}, "config for user u."),
+    ],
+)
+def test_names_and_defaults_belong_to_types_in_their_order(
+    arguments: str,
+    entity: dict[str, str | None],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with talking(monkeypatch, quotas_altered((entity, 0))) as peer:
+        status = run("--alter", "--add-config", "producer_byte_rate=1", *arguments.split())
+    assert status == 0
+    assert capsys.readouterr().out == f"Completed updating {said}\n"
+    [entry] = peer.requests[0].entries
+    assert {each.entity_type: each.entity_name for each in entry.entity} == entity
+
+
+def test_topics_and_brokers_are_changed_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with talking(monkeypatch, configs_altered_answer(2, "t")) as peer:
+        assert (
+            run("--alter", "--add-config", "cleanup.policy=[compact,delete]", "--topic", "t") == 0
+        )
+    assert capsys.readouterr().out == "Completed updating config for topic t.\n"
+    assert peer.requests[0].resources[0].configs[0].value == "compact,delete"
+
+
+def test_describing_prints_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with talking(monkeypatch, quotas(({"user": "u"}, {"k": 1.0}))):
+        assert run("--describe", "--entity-type", "users") == 0
+    with talking(monkeypatch, metadata(("t", 1)), config_answer(2, "t")):
+        assert run("--describe", "--entity-type", "topics", "--entity-name", "t", "--all") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Quota configs for user-principal 'u' are k=1.0",
+        "All configs for topic t are:",
+    ]
+
+
+def test_a_refusal_is_one_line_and_status_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with talking(monkeypatch, quotas_altered(({"user": "u"}, 42))):
+        assert run("--alter", "--add-config", "producer_byte_rate=1", "--user", "u") == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err == "Error while executing config command : INVALID_REQUEST\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ("--describe", "--entity-type"),
+        ("--entity-type users", "--alter"),
+        ("--alter --describe --entity-type users", "--alter"),
+        ("--alter --entity-type users --entity-name u", "--add-config"),
+        ("--alter --add-config a=1 --entity-type users", "--entity-name"),
+        ("--describe --entity-type users --add-config a=1", "--alter"),
+        ("--describe --entity-type users --entity-name a --entity-name b", "more names"),
+        ("--describe --entity-type users --entity-type topics", "users and clients"),
+        ("--describe --entity-type users --user u", "twice"),
+        ("--describe --entity-type topics --entity-default", "default"),
+        ("--describe --entity-type groups", "groups"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_usage_errors(
+    arguments: str, word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        run(*arguments.split())
+    assert exit_info.value.code == 2
+    assert word in capsys.readouterr().err
+
+
+def test_help_needs_no_other_document(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        run("--help")
+    text = capsys.readouterr().out
+    for word in (
+        "controller_mutation_rate",
+        "connection_creation_rate",
+        "--entity-default",
+        "--command-config",
+        "sasl.jaas.config",
+        "Exit status",
+        "[compact,delete]",
+    ):
+        assert word in text

@@ -1,0 +1,119 @@
+"""Client quotas by the tool's words."""
+
+import pytest
+
+from client.errors import ApiError
+from client.tools import quota_configs
+from client.tools.session import ToolError
+from tests.client.scripted import admin_of, quotas, quotas_altered
+
+BOTH: dict[str, str | None] = {"user": "u", "client-id": "c"}
+
+
+def test_a_quota_is_set_on_the_entity_that_all_types_make_together() -> None:
+    admin, peer = admin_of(quotas_altered((BOTH, 0)))
+    entities: dict[str, str | None] = {"users": "u", "clients": "c"}
+    quota_configs.alter(admin, entities, {"controller_mutation_rate": "10"}, [])
+    [entry] = peer.requests[0].entries
+    assert {each.entity_type: each.entity_name for each in entry.entity} == BOTH
+    assert [(op.key, op.value, op.remove) for op in entry.ops] == [
+        ("controller_mutation_rate", 10.0, False)
+    ]
+
+
+def test_a_quota_that_is_there_can_be_taken_away() -> None:
+    admin, peer = admin_of(
+        quotas(({"client-id": None}, {"producer_byte_rate": 1.0})),
+        quotas_altered(({"client-id": None}, 0)),
+    )
+    quota_configs.alter(admin, {"clients": None}, {}, ["producer_byte_rate"])
+    assert peer.requests[0].components[0].match_type == 1
+    assert [(op.key, op.remove) for op in peer.requests[1].entries[0].ops] == [
+        ("producer_byte_rate", True)
+    ]
+
+
+@pytest.mark.parametrize("present", [[], [({"user": "u"}, {"request_percentage": 1.0})]])
+def test_a_quota_that_is_not_there_cannot(
+    present: list[tuple[dict[str, str | None], dict[str, float]]],
+) -> None:
+    admin, peer = admin_of(quotas(*present))
+    with pytest.raises(ToolError, match=r"Invalid config\(s\): producer_byte_rate"):
+        quota_configs.alter(admin, {"users": "u"}, {}, ["producer_byte_rate"])
+    assert len(peer.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("entities", "added", "word"),
+    [
+        ({"users": "u"}, {"nonsense": "1"}, "nonsense"),
+        ({"users": "u"}, {"connection_creation_rate": "1"}, "connection_creation_rate"),
+        ({"ips": None}, {"producer_byte_rate": "1"}, "producer_byte_rate"),
+        ({"clients": "c"}, {"producer_byte_rate": "much"}, "Cannot parse .* much"),
+    ],
+)
+def test_what_is_no_quota_is_refused_before_anything_is_sent(
+    entities: dict[str, str | None], added: dict[str, str], word: str
+) -> None:
+    admin, peer = admin_of()
+    with pytest.raises(ToolError, match=word):
+        quota_configs.alter(admin, entities, added, [])
+    assert peer.asked == []
+
+
+def test_the_brokers_refusal_is_raised() -> None:
+    admin, _ = admin_of(quotas_altered(({"user": "u"}, 42)))
+    with pytest.raises(ApiError, match="INVALID_REQUEST"):
+        quota_configs.alter(admin, {"users": "u"}, {"producer_byte_rate": "1"}, [])
+
+
+def test_describing_filters_strictly_by_name_default_or_any() -> None:
+    admin, peer = admin_of(quotas(), quotas())
+    quota_configs.describe(admin, {"users": "u"}, ["users", "clients"])
+    quota_configs.describe(admin, {"ips": None}, ["ips"])
+    assert all(request.strict for request in peer.requests)
+    assert [
+        (each.entity_type, each.match_type, each.match)
+        for request in peer.requests
+        for each in request.components
+    ] == [("user", 0, "u"), ("client-id", 2, None), ("ip", 1, None)]
+
+
+def test_entities_and_quotas_are_told_in_kafkas_words() -> None:
+    admin, _ = admin_of(
+        quotas(
+            (BOTH, {"controller_mutation_rate": 10.0, "consumer_byte_rate": 1024.0}),
+            ({"client-id": None, "user": None}, {"producer_byte_rate": 11.0}),
+            ({"ip": "127.0.0.5"}, {"connection_creation_rate": 1.5}),
+        )
+    )
+    assert quota_configs.describe(admin, {}, ["users", "clients"]) == [
+        "Quota configs for ip '127.0.0.5' are connection_creation_rate=1.5",
+        (
+            "Quota configs for the default user-principal, the default client-id are"
+            " producer_byte_rate=11.0"
+        ),
+        (
+            "Quota configs for user-principal 'u', client-id 'c' are consumer_byte_rate=1024.0,"
+            " controller_mutation_rate=10.0"
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0.0"),
+        (10.0, "10.0"),
+        (0.001, "0.001"),
+        (9999999.5, "9999999.5"),
+        (1e7, "1.0E7"),
+        (10485760.0, "1.048576E7"),
+        (12345678.0, "1.2345678E7"),
+        (0.00025, "2.5E-4"),
+        (1e100, "1.0E100"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_numbers_are_written_as_java_writes_them(value: float, text: str) -> None:
+    assert quota_configs.double_text(value) == text

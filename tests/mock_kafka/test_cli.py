@@ -1,0 +1,44 @@
+"""`mock-kafka` finds each command's own command line."""
+
+from importlib.metadata import version
+
+import pytest
+
+from mock_kafka import cli
+
+
+def test_help_names_every_command_and_an_example_of_each(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["--help"]) == 0
+    text = capsys.readouterr().out
+    for command, (_, summary) in cli.COMMANDS.items():
+        assert f"  {command:9} {summary}\n" in text
+        assert f"\n  mock-kafka {command} " in text
+
+
+@pytest.mark.parametrize("command", sorted(cli.COMMANDS))
+def test_each_command_has_its_own_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as exit_info:
+        cli.main([command, "--help"])
+    assert exit_info.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: mock-kafka {command} ")
+
+
+@pytest.mark.parametrize(("arguments", "word"), [([], "usage"), (["server"], "'server'")])
+def test_no_command_is_a_usage_error(
+    arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(arguments) == 2
+    captured = capsys.readouterr()
+    assert (captured.out, word in captured.err) == ("", True)
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out == f"mock-kafka {version('mock-kafka')}\n"
+
+
+def test_a_commands_status_is_the_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["serve", "-o", "num.partitions=none"]) == 1
+    assert "num.partitions" in capsys.readouterr().err
