@@ -11,6 +11,8 @@ schema's default, so a handler fills in what it knows and the version decides wh
 from typing import Any
 
 from kafka.protocol.admin import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
     AlterConfigsRequest,
     AlterConfigsResponse,
     AlterPartitionReassignmentsRequest,
@@ -25,6 +27,8 @@ from kafka.protocol.admin import (
     DeleteRecordsResponse,
     DeleteTopicsRequest,
     DeleteTopicsResponse,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
     DescribeClusterRequest,
     DescribeClusterResponse,
     DescribeConfigsRequest,
@@ -88,6 +92,7 @@ from kafka.protocol.producer import (
 from protocol.api_keys import ApiKey
 
 _CLASSES: tuple[tuple[Any, Any], ...] = (
+    (AlterClientQuotasRequest, AlterClientQuotasResponse),
     (AlterConfigsRequest, AlterConfigsResponse),
     (AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse),
     (ApiVersionsRequest, ApiVersionsResponse),
@@ -96,6 +101,7 @@ _CLASSES: tuple[tuple[Any, Any], ...] = (
     (DeleteGroupsRequest, DeleteGroupsResponse),
     (DeleteRecordsRequest, DeleteRecordsResponse),
     (DeleteTopicsRequest, DeleteTopicsResponse),
+    (DescribeClientQuotasRequest, DescribeClientQuotasResponse),
     (DescribeClusterRequest, DescribeClusterResponse),
     (DescribeConfigsRequest, DescribeConfigsResponse),
     (DescribeGroupsRequest, DescribeGroupsResponse),
@@ -148,6 +154,8 @@ def is_flexible(api_key: ApiKey, api_version: int) -> bool:
 
 
 __all__ = [
+    "AlterClientQuotasRequest",
+    "AlterClientQuotasResponse",
     "AlterConfigsRequest",
     "AlterConfigsResponse",
     "AlterPartitionReassignmentsRequest",
@@ -164,6 +172,8 @@ __all__ = [
     "DeleteRecordsResponse",
     "DeleteTopicsRequest",
     "DeleteTopicsResponse",
+    "DescribeClientQuotasRequest",
+    "DescribeClientQuotasResponse",
     "DescribeClusterRequest",
     "DescribeClusterResponse",
     "DescribeConfigsRequest",
