@@ -169,9 +169,13 @@ def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
     (body,) = answers(client)
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert throttle_time_ms > 3000
-    produce = client.cluster.quotas.brokers[1].produce
-    assert produce.queue_size == 1
-    assert client.cluster.quotas.brokers[1].request.queue_size == 0
+    measured = {
+        (each.group, each.name): each.value
+        for each in client.cluster.quotas.metrics.measure(NOW_MS)
+    }
+    assert measured["Produce", "throttle-time"] == throttle_time_ms
+    assert measured["Produce", "queue-size"] == 1
+    assert measured["Request", "queue-size"] == 0
     client.settle(NOW_MS + throttle_time_ms)
     assert client.correlation_ids() == [1, 2]
 

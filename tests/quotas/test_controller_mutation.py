@@ -148,6 +148,18 @@ def test_what_is_measured_has_kafkas_names() -> None:
     ]
 
 
+def test_an_hour_of_a_storm_gets_the_rate_and_the_burst_and_one_overdraft() -> None:
+    """Ten requests a second of fifty topics with four partitions each, whatever they are told."""
+    setup = Setup(rate=7.5)
+    admitted = 0
+    for now_ms in range(0, 3_600_000, 100):
+        quota = setup.quota(is_strict=True)
+        admitted += sum(4 * quota.charge(4, now_ms) for _ in range(50))
+        assert admitted <= 7.5 * now_ms / 1000 + 75 + 4
+
+    assert admitted >= 7.5 * 3600
+
+
 @given(
     st.lists(
         st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 3000), st.integers(1, 50)),

@@ -1,0 +1,79 @@
+"""KIP-599's worked example over sockets, the clock moved by hand."""
+
+import asyncio
+from typing import Any
+
+from broker.server import Server
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.test_connection import metadata_frame, request_frame
+from tests.broker.test_server import connect, read_frame, run
+
+# R = 5, S = 100, W = 1: a burst of 500 partitions.
+QUOTA = {
+    "client.quotas": "user=ANONYMOUS,controller_mutation_rate=5",
+    "controller.quota.window.num": "100",
+    "controller.quota.window.size.seconds": "1",
+}
+PARTITION_COUNT = 80
+STRICT_VERSION = 7
+_Topic = messages.CreateTopicsRequest.CreatableTopic
+
+
+def create_frame(*names: str) -> bytes:
+    topics = [
+        _Topic(
+            version=STRICT_VERSION, name=name, num_partitions=PARTITION_COUNT, replication_factor=1
+        )
+        for name in names
+    ]
+    request: Any = messages.CreateTopicsRequest(
+        version=STRICT_VERSION, topics=topics, timeout_ms=1000, validate_only=False
+    )
+    return request_frame(request, STRICT_VERSION, 1)
+
+
+async def create(port: int, *names: str) -> tuple[list[int], int]:
+    """Error codes and throttle_time_ms, from a connection of its own."""
+    reader, writer = await connect(port)
+    writer.write(create_frame(*names))
+    frame = await read_frame(reader)
+    writer.close()
+    response: Any = messages.CreateTopicsResponse.decode(frame[5:], version=STRICT_VERSION)
+    return [topic.error_code for topic in response.topics], response.throttle_time_ms
+
+
+def test_the_worked_example() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        names = [f"topic-{number}" for number in range(7)]
+        # The seventh takes the bucket to -60: accepted, and the next one pays.
+        assert await create(port, *names) == ([ErrorCode.NONE] * 7, 0)
+        refused = [ErrorCode.THROTTLING_QUOTA_EXCEEDED]
+        assert await create(port, "next") == (refused, 12_000)
+        clock.time_ms += 11_999
+        assert await create(port, "next") == (refused, 1)
+        clock.time_ms += 1
+        assert await create(port, "next") == ([ErrorCode.NONE], 0)
+
+    run(scenario, **QUOTA)
+
+
+def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
+    async def scenario(server: Server, port: int) -> None:
+        clock: Any = server.clock
+        await create(port, *(f"topic-{number}" for number in range(7)))
+        reader, writer = await connect(port)
+        writer.write(create_frame("next") + metadata_frame(2))
+        await read_frame(reader)
+        answer = asyncio.create_task(read_frame(reader))
+        for now_ms in (clock.time_ms + 11_999, clock.time_ms + 12_000):
+            assert not answer.done()
+            clock.time_ms = now_ms
+            server.cluster.timers.run_due(now_ms)
+            for _ in range(10):
+                await asyncio.sleep(0)
+        assert int.from_bytes((await answer)[:4], "big") == 2
+        writer.close()
+
+    run(scenario, **QUOTA)
