@@ -94,7 +94,7 @@ def test_one_connection_asks_for_versions_once_and_then_serves_every_question() 
 def test_nobody_there_is_unreachable_and_says_where() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = Address(*unused.getsockname())
-    with SocketTransport("me") as transport, pytest.raises(UnreachableError, match="127.0.0.1"):
+    with SocketTransport("me") as transport, pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
         transport.ask(address, ASK)
 
 

@@ -1,12 +1,14 @@
 """Clusters that the whole run shares, and a topic name of its own for every test."""
 
 import itertools
+import os
 import re
 from collections.abc import Iterator
 
 import pytest
 
 from mock_kafka import MockKafka
+from tests.interop.apache_kafka import ApacheKafka, CannotRunError
 from tests.interop.clients import CLIENTS, Client
 
 # The tests' records carry the same timestamps for ever, and those lie in the past.
@@ -70,3 +72,17 @@ def client(request: pytest.FixtureRequest) -> Client:
     """Each of the client libraries in turn."""
     param: Client = request.param
     return param
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """A real broker; skipped where java, mvn or Maven Central is missing, but never in CI."""
+    kafka = ApacheKafka(tmp_path_factory.mktemp("apache-kafka"))
+    try:
+        kafka.start()
+    except CannotRunError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    yield kafka
+    kafka.stop()
