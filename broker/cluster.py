@@ -15,6 +15,7 @@ from uuid import UUID
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
+from broker.quota_managers import QuotaManagers
 from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from producer_state.allocator import ProducerIdAllocator
@@ -58,6 +59,7 @@ class Cluster:
         self.groups = GroupCoordinator(
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
+        self.quotas = QuotaManagers(config, self.brokers)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]

@@ -21,3 +21,9 @@ class RequestContext:
     connection_id: int
     client_host: str
     principal: str = "ANONYMOUS"
+    throttle_time_ms: int = 0
+    """How long the client has to pause after this request: the longest of what quotas demand."""
+
+    def throttle(self, throttle_time_ms: int) -> None:
+        """Have the client pause at least so long."""
+        self.throttle_time_ms = max(self.throttle_time_ms, throttle_time_ms)

@@ -4,56 +4,67 @@ from functools import partial
 
 from broker.config.keys import ConfigKey, ConfigType
 from broker.config.values import at_least, between, more_than_zero_below_one, one_of
+from quotas.definitions import definitions_problem
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
 
 
-_quota = partial(ConfigKey, is_enforced=False)
+_accepted = partial(ConfigKey, is_enforced=False)
 
 QUOTA_KEYS: tuple[ConfigKey, ...] = (
-    _quota(
+    ConfigKey(
+        "client.quotas",
+        _STRING,
+        "",
+        "Client quotas that are set from the start, as if by AlterClientQuotas:"
+        " user=alice,client-id=app,producer_byte_rate=1024; user=<default>,request_percentage=50"
+        " and so on, with <default> for the default entity.",
+        definitions_problem,
+        is_mock_only=True,
+    ),
+    ConfigKey(
         "quota.window.num",
         _INT,
         11,
         "Samples over which the rate of a client quota is measured.",
         at_least(1),
     ),
-    _quota(
+    ConfigKey(
         "quota.window.size.seconds",
         _INT,
         1,
         "Seconds that one sample of a client quota spans.",
         at_least(1),
     ),
-    _quota(
+    ConfigKey(
         "controller.quota.window.num",
         _INT,
         11,
         "Samples of the quota on topic changes; with their length they set its burst (KIP-599).",
         at_least(1),
     ),
-    _quota(
+    ConfigKey(
         "controller.quota.window.size.seconds",
         _INT,
         1,
         "Seconds that one sample of the quota on topic changes spans (KIP-599).",
         at_least(1),
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.window.num",
         _INT,
         11,
         "Samples of the reported rate of new producer ids (KIP-936).",
         at_least(1),
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.window.size.seconds",
         _INT,
         3600,
         "Seconds over which a user's quota of new producer ids refills (KIP-936).",
         at_least(1),
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.cache.layer.count",
         _INT,
         4,
@@ -61,7 +72,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         between(1, 8),
         is_mock_only=True,
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.cache.false.positive.rate",
         _DOUBLE,
         0.001,
@@ -70,14 +81,14 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         more_than_zero_below_one,
         is_mock_only=True,
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.cache.cleanup.scheduler.interval.ms",
         _INT,
         10,
         "How often producer ids past their window are dropped (KIP-936).",
         at_least(1),
     ),
-    _quota(
+    _accepted(
         "producer.id.quota.error.code",
         _STRING,
         "THROTTLING_QUOTA_EXCEEDED",

@@ -6,7 +6,9 @@ Behaviour:
     v12; an unknown one gets UNKNOWN_TOPIC_ID.
     A topic that is missing is created when the request and auto.create.topics.enable allow it and
     its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
-    KRaft. Names that are not legal get INVALID_TOPIC_EXCEPTION.
+    KRaft. It costs its partitions of the client's controller_mutation_rate (KIP-599); while that is
+    overdrawn the topic is not created, and this answer is the same. Names that are not legal get
+    INVALID_TOPIC_EXCEPTION.
     A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
     Authorized operations, when asked for (topics v8+, cluster v8-10), are all there are: nothing is
     forbidden.
@@ -18,6 +20,7 @@ from uuid import UUID
 from broker.context import RequestContext
 from broker.registry import handles
 from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from broker.topic_admin.mutation_quota import MutationQuota
 from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic
 from broker.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from protocol import messages
@@ -44,7 +47,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
-        topics = [_find(cluster, topic, version, may_create=may_create) for topic in wanted]
+        topics = [_find(context, topic, cluster, may_create=may_create) for topic in wanted]
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code == ErrorCode.NONE:
@@ -72,7 +75,8 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
     return response
 
 
-def _find(cluster: "Cluster", wanted: Any, version: int, *, may_create: bool) -> Any:
+def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_create: bool) -> Any:
+    version = context.api_version
     if version >= 10 and wanted.topic_id is not None and wanted.topic_id != _NO_TOPIC_ID:
         if version < 12:
             return _missing(version, ErrorCode.INVALID_REQUEST, wanted.name, wanted.topic_id)
@@ -89,14 +93,17 @@ def _find(cluster: "Cluster", wanted: Any, version: int, *, may_create: bool) ->
     if topic_name_problem(name) is not None:
         return _missing(version, ErrorCode.INVALID_TOPIC_EXCEPTION, name, _NO_TOPIC_ID)
     if may_create:
-        _auto_create(cluster, name)
+        _auto_create(context, name, cluster)
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
-def _auto_create(cluster: "Cluster", name: str) -> None:
-    """Create with the brokers' defaults, when CreateTopics would have."""
+def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None:
+    """Create with the brokers' defaults, when CreateTopics would have; nobody is told if not."""
     plan = check_new_topic(cluster, NewTopic(name))
-    if isinstance(plan, TopicPlan):
+    if not isinstance(plan, TopicPlan):
+        return
+    quota = MutationQuota(cluster, context, is_strict=True)
+    if quota.charge(len(plan.assignments)) is None:
         cluster.create_topic(name, plan.assignments, plan.overrides)
 
 

@@ -7,6 +7,9 @@ Behaviour:
     and the placement. The client gives either counts (-1 is the broker's default;
     INVALID_REPLICATION_FACTOR, INVALID_PARTITIONS) or the brokers of every partition
     (INVALID_REPLICA_ASSIGNMENT); both together are INVALID_REQUEST.
+    A topic that is fine costs its partitions of the controller_mutation_rate (KIP-599): from v6 on
+    it is refused with THROTTLING_QUOTA_EXCEEDED while that is overdrawn, before v6 the client is
+    throttled instead. With validate_only nothing is charged and nothing refused for it.
     More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
     Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
     the topic's id. The topic is there when the answer is; timeout_ms counts for nothing.
@@ -26,6 +29,7 @@ from broker.config.description import describe_topic
 from broker.config.topic_config import TopicConfig
 from broker.context import RequestContext
 from broker.registry import handles
+from broker.topic_admin.mutation_quota import MutationQuota
 from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _NO_TOPIC_ID = UUID(int=0)
+STRICT_QUOTA_VERSION_MIN = 6
 
 
 @handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
@@ -45,15 +50,20 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: "Cluste
     topics = {topic.name: _from_wire(topic) for topic in request.topics}
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))
+    is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
+    quota = MutationQuota(cluster, context, is_strict=is_strict)
     results = []
     for name, topic in topics.items():
         outcome = duplicate if counts[name] > 1 else too_large or check_new_topic(cluster, topic)
+        if isinstance(outcome, TopicPlan) and not request.validate_only:
+            outcome = quota.charge(len(outcome.assignments)) or outcome
         if isinstance(outcome, Refusal):
             results.append(_refused(context, name, outcome))
         else:
             results.append(_create(context, outcome, cluster, is_trial=request.validate_only))
+    quota.settle()
     return messages.CreateTopicsResponse(
-        version=context.api_version, throttle_time_ms=0, topics=results
+        version=context.api_version, throttle_time_ms=context.throttle_time_ms, topics=results
     )
 
 

@@ -4,6 +4,9 @@ Behaviour:
     By name, and from v6 also by id. Results come in request order and tell both name and id of what
     was deleted. A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID; one
     that is named twice, by name and id together, or not at all, gets INVALID_REQUEST.
+    A topic that may go costs its partitions of the controller_mutation_rate (KIP-599): from v5 on
+    it stays, with THROTTLING_QUOTA_EXCEEDED, while that is overdrawn; before v5 the client is
+    throttled instead.
     With delete.topic.enable=false nothing is deleted: TOPIC_DELETION_DISABLED, before v3
     INVALID_REQUEST. Records, producers' state and committed offsets go with the topic; whoever
     waits for its records hears at once. timeout_ms counts for nothing.
@@ -18,6 +21,8 @@ from broker.config.alteration import Refusal
 from broker.context import RequestContext
 from broker.registry import handles
 from broker.topic_admin.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
+from broker.topic_admin.mutation_quota import MutationQuota
+from broker.topics import Topic
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from broker.cluster import Cluster
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
+STRICT_QUOTA_VERSION_MIN = 5
 TOPIC_ID_VERSION_MIN = 6
 
 
@@ -39,11 +45,13 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: "Cluste
         found = [Found(each.name, each.topic_id, disabled) for each in wanted]
     else:
         found = find_topics(cluster, wanted)
+    quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     results = []
     for each in found:
-        refusal = each.outcome if isinstance(each.outcome, Refusal) else None
-        if not isinstance(each.outcome, Refusal):
-            cluster.delete_topic(each.outcome, context.now_ms)
+        if isinstance(each.outcome, Refusal):
+            refusal: Refusal | None = each.outcome
+        else:
+            refusal = _delete(context, each.outcome, cluster, quota)
         results.append(
             _Result(
                 version=version,
@@ -53,7 +61,19 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: "Cluste
                 error_message=refusal.error_message if refusal else None,
             )
         )
-    return messages.DeleteTopicsResponse(version=version, throttle_time_ms=0, responses=results)
+    quota.settle()
+    return messages.DeleteTopicsResponse(
+        version=version, throttle_time_ms=context.throttle_time_ms, responses=results
+    )
+
+
+def _delete(
+    context: RequestContext, topic: Topic, cluster: "Cluster", quota: MutationQuota
+) -> Refusal | None:
+    refusal = quota.charge(len(topic.partitions))
+    if refusal is None:
+        cluster.delete_topic(topic, context.now_ms)
+    return refusal
 
 
 def _wanted(version: int, request: Any) -> list[Wanted]:

@@ -6,6 +6,9 @@ Behaviour:
     (INVALID_PARTITIONS). New partitions go on with the round robin of the old ones, or on the
     brokers that the client names, one list for each (INVALID_REPLICA_ASSIGNMENT), as many as the
     old ones have. A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION.
+    A topic that is fine costs its new partitions of the controller_mutation_rate (KIP-599): from v3
+    on it is refused with THROTTLING_QUOTA_EXCEEDED while that is overdrawn, before v3 the client is
+    throttled instead. With validate_only nothing is charged and nothing refused for it.
     More than 10 000 new partitions in a topic get POLICY_VIOLATION. timeout_ms counts for nothing.
 
 Gaps:
@@ -18,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
 from broker.registry import handles
+from broker.topic_admin.mutation_quota import MutationQuota
 from broker.topic_admin.new_partitions import check_new_partitions
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -27,6 +31,7 @@ if TYPE_CHECKING:
     from broker.cluster import Cluster
 
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
+STRICT_QUOTA_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_PARTITIONS, versions=(0, 3))
@@ -34,12 +39,13 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: "Cl
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in request.topics)
+    quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     results = []
     for name, topic in {topic.name: topic for topic in request.topics}.items():
         if counts[name] > 1:
             refusal: Refusal | None = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
         else:
-            refusal = _grow(cluster, topic, is_trial=request.validate_only)
+            refusal = _grow(cluster, topic, None if request.validate_only else quota)
         results.append(
             _Result(
                 version=version,
@@ -48,10 +54,14 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: "Cl
                 error_message=refusal.error_message if refusal else None,
             )
         )
-    return messages.CreatePartitionsResponse(version=version, throttle_time_ms=0, results=results)
+    quota.settle()
+    return messages.CreatePartitionsResponse(
+        version=version, throttle_time_ms=context.throttle_time_ms, results=results
+    )
 
 
-def _grow(cluster: "Cluster", wanted: Any, *, is_trial: bool) -> Refusal | None:
+def _grow(cluster: "Cluster", wanted: Any, quota: MutationQuota | None) -> Refusal | None:
+    """Grow a topic at the cost of a quota; without one, only see whether it could."""
     topic = cluster.topics.get(wanted.name)
     if topic is None:
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
@@ -61,6 +71,9 @@ def _grow(cluster: "Cluster", wanted: Any, *, is_trial: bool) -> Refusal | None:
     assignments = check_new_partitions(cluster, topic, wanted.count, chosen)
     if isinstance(assignments, Refusal):
         return assignments
-    if not is_trial:
+    if quota is None:
+        return None
+    refusal = quota.charge(len(assignments))
+    if refusal is None:
         cluster.add_partitions(topic, assignments)
-    return None
+    return refusal

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.registry import ROUTES
 from mock_kafka import MockKafka, cli
-from protocol.api_keys import ApiKey
 from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
 from tests.interop.clients import Deadline
 
@@ -210,9 +208,8 @@ def test_a_brokers_configuration_is_changed_described_and_taken_back(
     ],
 )
 def test_client_quotas_are_set_described_and_taken_back(
-    entity: str, said: str, described: str, servers: str, run: Tool, request: pytest.FixtureRequest
+    entity: str, said: str, described: str, run: Tool
 ) -> None:
-    skip_without_quotas(request)
     changes = "controller_mutation_rate=10,producer_byte_rate=10485760"
     changed = run(f"configs --alter --add-config {changes} {entity}")
     assert changed == f"Completed updating {said}\n"
@@ -235,10 +232,7 @@ def test_client_quotas_are_set_described_and_taken_back(
     comes_to(run, f"configs --describe {entity}", "")
 
 
-def test_a_topic_change_above_the_quota_is_refused_with_its_wait(
-    run: Tool, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    skip_without_quotas(request)
+def test_a_topic_change_above_the_quota_is_refused_with_its_wait(run: Tool, tmp_path: Path) -> None:
     run("configs --alter --add-config controller_mutation_rate=0.1 --client limited")
     comes_to(
         run,
@@ -262,11 +256,6 @@ def test_a_topic_change_above_the_quota_is_refused_with_its_wait(
     )
     assert found, printed
     assert 300_000 < int(found[1]) <= 400_000
-
-
-def skip_without_quotas(request: pytest.FixtureRequest) -> None:
-    if "mock" in request.node.callspec.id and ApiKey.ALTER_CLIENT_QUOTAS not in ROUTES:
-        pytest.skip("our broker does not speak client quotas yet")
 
 
 def write(path: Path, **properties: str) -> str:

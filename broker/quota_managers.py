@@ -1,0 +1,61 @@
+"""All quotas of a cluster: what is set, the counters of the cluster and of each of its brokers."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from quotas.client_quotas import ClientQuotas
+from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
+from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.controller_mutation import ControllerMutationQuotaManager
+from quotas.definitions import parse_definitions
+from quotas.entities import (
+    CONNECTION_CREATION_RATE,
+    CONSUMER_BYTE_RATE,
+    CONTROLLER_MUTATION_RATE,
+    PRODUCER_BYTE_RATE,
+    REQUEST_PERCENTAGE,
+)
+from quotas.metrics import MetricsRegistry
+
+
+class BrokerQuotas:
+    """The counters of one broker: a client may do so much on each broker, as in Kafka."""
+
+    __slots__ = ("connections", "fetch", "produce", "request")
+
+    def __init__(self, quotas: ClientQuotas, config: Mapping[str, Any]) -> None:
+        limits = quotas.limits
+        samples = config["quota.window.num"], config["quota.window.size.seconds"]
+        self.produce = ClientRateQuotaManager(limits[PRODUCER_BYTE_RATE.name], PRODUCE, *samples)
+        self.fetch = ClientRateQuotaManager(limits[CONSUMER_BYTE_RATE.name], FETCH, *samples)
+        self.request = ClientRateQuotaManager(limits[REQUEST_PERCENTAGE.name], REQUEST, *samples)
+        self.connections = ConnectionRateQuotaManager(
+            limits[CONNECTION_CREATION_RATE.name], *samples
+        )
+
+
+class QuotaManagers:
+    """What `cluster.quotas` is.
+
+    `clients` holds what is set (AlterClientQuotas, or the key `client.quotas` at the start);
+    `brokers` has the counters by broker id; `metrics` reads all of them.
+    """
+
+    __slots__ = ("brokers", "clients", "controller_mutation", "metrics")
+
+    def __init__(self, config: Mapping[str, Any], broker_ids: Iterable[int]) -> None:
+        self.clients = ClientQuotas()
+        for entity, values in parse_definitions(config["client.quotas"]):
+            self.clients.alter(entity, values)
+        self.controller_mutation = ControllerMutationQuotaManager(
+            self.clients.limits[CONTROLLER_MUTATION_RATE.name],
+            config["controller.quota.window.num"],
+            config["controller.quota.window.size.seconds"],
+        )
+        self.brokers = {broker_id: BrokerQuotas(self.clients, config) for broker_id in broker_ids}
+        self.metrics = MetricsRegistry()
+        self.metrics.add(self.controller_mutation.measurements)
+        for broker_id, quotas in self.brokers.items():
+            tags = {"broker-id": str(broker_id)}
+            for manager in (quotas.produce, quotas.fetch, quotas.request, quotas.connections):
+                self.metrics.add(manager.measurements, tags)

@@ -1,0 +1,194 @@
+"""The quotas that are set: who has which, changing them, and finding them.
+
+Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (descriptions).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from math import isfinite
+
+from quotas.entities import (
+    CLIENT_ID,
+    CONTROLLER_MUTATION_RATE,
+    ENTITY_TYPES,
+    IP,
+    QUOTA_KEYS,
+    USER,
+    Entity,
+    QuotaKey,
+    entity_problem,
+    family_of,
+)
+from quotas.limits import Limits
+from quotas.token_bucket import exact
+
+MISSPELT_CONTROLLER_MUTATION_RATE = "controller_mutations_rate"
+"""How KIP-599's text also writes it."""
+
+_WHOLE_WITHIN = 1e-6
+
+
+class Match(IntEnum):
+    """How a name is compared, numbered as in DescribeClientQuotas' `match_type`."""
+
+    EXACT = 0
+    DEFAULT = 1
+    ANY = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """One component of a filter; `match_type` is as sent, so it may be no Match."""
+
+    entity_type: str
+    match_type: int
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FilterProblem:
+    """Why a filter will not do: it is either invalid, or asks for entity types nobody knows."""
+
+    message: str
+    is_unsupported: bool = False
+
+
+class ClientQuotas:
+    """Values of quota keys by entity, and the limits that follow from them, by key."""
+
+    __slots__ = ("_values", "limits")
+
+    def __init__(self) -> None:
+        self._values: dict[Entity, dict[str, float]] = {}
+        self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
+
+    def alter(
+        self,
+        entity: Entity,
+        changes: Sequence[tuple[str, float | None]],
+        *,
+        validate_only: bool = False,
+    ) -> str | None:
+        """Set keys of one entity, or take them away (None); all of them or none.
+
+        Returns:
+            What is wrong, in one line; None when it was done, or would be with `validate_only`.
+        """
+        problem = entity_problem(entity) or _changes_problem(entity, changes)
+        if problem is not None or validate_only:
+            return problem
+        values = dict(self._values.get(entity, {}))
+        for name, value in changes:
+            if name not in QUOTA_KEYS:
+                continue
+            if value is None:
+                values.pop(name, None)
+            else:
+                values[name] = value
+            self.limits[name].set(entity, None if value is None else exact(value))
+        if values:
+            self._values[entity] = values
+        else:
+            self._values.pop(entity, None)
+        return None
+
+    def describe(
+        self, components: Iterable[Component], *, strict: bool
+    ) -> list[tuple[Entity, dict[str, float]]] | FilterProblem:
+        """Entities that match all components, with their keys; in the order they were first set.
+
+        With `strict` they have no other types than those of the components.
+        """
+        wanted: dict[str, Component] = {}
+        for component in components:
+            problem = _component_problem(component, wanted)
+            if problem is not None:
+                return problem
+            wanted[component.entity_type] = component
+        if IP in wanted and (USER in wanted or CLIENT_ID in wanted):
+            return FilterProblem(
+                "Invalid entity filter component combination."
+                " IP filter component should not be used with user or clientId filter component."
+            )
+        return [
+            (entity, dict(values))
+            for entity, values in self._values.items()
+            if _matches(entity, wanted, strict=strict)
+        ]
+
+
+def _changes_problem(entity: Entity, changes: Sequence[tuple[str, float | None]]) -> str | None:
+    name, count = (
+        Counter(name for name, _value in changes).most_common(1)[0] if changes else ("", 0)
+    )
+    if count > 1:
+        return f"Duplicate quota key {name}"
+    for name, value in changes:
+        if value is not None:
+            problem = _key_problem(entity, name) or _value_problem(QUOTA_KEYS[name], value)
+            if problem is not None:
+                return problem
+    return None
+
+
+def _key_problem(entity: Entity, name: str) -> str | None:
+    key = QUOTA_KEYS.get(name)
+    if name == MISSPELT_CONTROLLER_MUTATION_RATE:
+        return f"Invalid configuration key {name}; it is {CONTROLLER_MUTATION_RATE.name}"
+    if key is None:
+        return f"Invalid configuration key {name}"
+    family = family_of(entity)
+    if family not in key.families:
+        return f"Invalid configuration key {name} for {' and '.join(family)}"
+    return None
+
+
+def _value_problem(key: QuotaKey, value: float) -> str | None:
+    if not isfinite(value):
+        return f"Quota {key.name} must be a number"
+    if value <= 0:
+        return f"Quota {key.name} must be greater than 0"
+    if key.integral_max is None:
+        return None
+    if value > key.integral_max:
+        return f"Proposed value for {key.name} is too large."
+    if abs(value - int(value)) > _WHOLE_WITHIN:
+        return f"{key.name} cannot be a fractional value."
+    return None
+
+
+def _component_problem(
+    component: Component, before: Mapping[str, Component]
+) -> FilterProblem | None:
+    entity_type, match_type = component.entity_type, component.match_type
+    if not entity_type:
+        return FilterProblem("Invalid empty entity type.")
+    if entity_type in before:
+        message = f"Entity type {entity_type} cannot appear more than once in the filter."
+        return FilterProblem(message)
+    if entity_type not in ENTITY_TYPES:
+        message = f"Custom entity type '{entity_type}' not supported"
+        return FilterProblem(message, is_unsupported=True)
+    if match_type not in frozenset(Match):
+        return FilterProblem(f"Unknown match type {match_type}")
+    if match_type == Match.EXACT and component.name is None:
+        return FilterProblem("Request specified MATCH_TYPE_EXACT, but set match string to null.")
+    if match_type != Match.EXACT and component.name is not None:
+        kind = "DEFAULT" if match_type == Match.DEFAULT else "SPECIFIED"
+        return FilterProblem(
+            f"Request specified MATCH_TYPE_{kind}, but also specified a match string."
+        )
+    return None
+
+
+def _matches(entity: Entity, wanted: Mapping[str, Component], *, strict: bool) -> bool:
+    names = dict(entity)
+    if strict and names.keys() != wanted.keys():
+        return False
+    return all(
+        entity_type in names
+        and (component.match_type == Match.ANY or names[entity_type] == component.name)
+        for entity_type, component in wanted.items()
+    )

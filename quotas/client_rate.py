@@ -1,0 +1,144 @@
+"""Quotas on bytes produced and fetched, and on request time, of one broker.
+
+Sources: Kafka's `ClientQuotaManager`, `ClientRequestQuotaManager`. A value is recorded first and
+then judged, so a burst counts against the client until its sample is old.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quotas.idle import IDLE_MS, add_counter, is_idle
+from quotas.limits import Limits, Tags
+from quotas.metrics import Measurement, client_tags
+from quotas.sampled_rate import SampledAverage, SampledRate
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class RateKind:
+    """What is measured. A limit of 1 allows `unit` of the recorded values per second."""
+
+    group: str
+    rate_name: str
+    unit: int = 1
+    is_capped: bool = False
+    """Whether a pause is never longer than one window."""
+
+
+PRODUCE = RateKind("Produce", "byte-rate")
+FETCH = RateKind("Fetch", "byte-rate")
+REQUEST = RateKind("Request", "request-time", unit=10_000_000, is_capped=True)
+"""Values are nanoseconds of a handler's time; the limit is in percent of one thread."""
+
+
+class _Counter:
+    """What is kept of one scope; the limit as a fraction of values per second."""
+
+    __slots__ = ("denominator", "last_used_ms", "limit", "numerator", "rate", "throttle_time")
+
+    def __init__(self, rate: SampledRate) -> None:
+        self.rate = rate
+        self.limit: Fraction | None = None
+        self.numerator = 0
+        self.denominator = 1
+        self.last_used_ms = 0
+        self.throttle_time: SampledAverage | None = None
+
+
+class ClientRateQuotaManager:
+    """One rate for each scope, over `sample_count` windows of `window_seconds`."""
+
+    def __init__(
+        self, limits: Limits, kind: RateKind, sample_count: int, window_seconds: int
+    ) -> None:
+        self._limits = limits
+        self._kind = kind
+        self._sample_count = sample_count
+        self._window_ms = window_seconds * 1000
+        self._counters: OrderedDict[Tags, _Counter] = OrderedDict()
+        self._exempt: SampledRate | None = None
+        self.queue_size = 0
+        """Connections that are muted now on this quota's account."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether such a quota was ever set for anybody; nothing is kept before."""
+        return self._limits.is_enabled
+
+    def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
+        """Count a value; how long the client has to pause for it, in ms."""
+        if not self._limits.is_enabled:
+            return 0
+        counter = self._counter(user, client_id, now_ms)
+        rate = counter.rate
+        rate.record(value, now_ms)
+        if counter.limit is None:
+            return 0
+        throttle_ms = rate.throttle_time_ms(counter.numerator, counter.denominator, now_ms)
+        if throttle_ms > self._window_ms and self._kind.is_capped:
+            return self._window_ms
+        return throttle_ms
+
+    def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
+        """Take back a value just recorded: the client gets nothing for it."""
+        if self._limits.is_enabled:
+            self._counter(user, client_id, now_ms).rate.record(-value, now_ms)
+
+    def record_exempt(self, value: int, now_ms: int) -> None:
+        """Count a value that no client is throttled for, such as a Produce with acks=0."""
+        if self._limits.is_enabled:
+            if self._exempt is None:
+                self._exempt = SampledRate(self._sample_count, self._window_ms)
+            self._exempt.record(value, now_ms)
+
+    def bytes_max(self, user: str, client_id: str | None) -> int | None:
+        """The most that one Fetch may bring, lest it always be throttled; None is unlimited."""
+        if not self._limits.is_enabled:
+            return None
+        limit = self._limits.scope(user, client_id).limit
+        if limit is None:
+            return None
+        return int(limit * (self._sample_count - 1) * self._window_ms / 1000)
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        """Count a pause that a client was told to make, for the metric."""
+        counter = self._counter(user, client_id, now_ms)
+        if counter.throttle_time is None:
+            counter.throttle_time = SampledAverage()
+        counter.throttle_time.record(throttle_time_ms, now_ms)
+
+    def measurements(self, now_ms: int) -> Iterator[Measurement]:
+        """The rate and `throttle-time` by scope, and `queue-size`."""
+        group, unit = self._kind.group, self._kind.unit
+        yield Measurement(group, "queue-size", {}, self.queue_size)
+        if self._exempt is not None:
+            rate = self._exempt.rate(now_ms) / unit
+            yield Measurement(group, f"exempt-{self._kind.rate_name}", {}, rate)
+        for scope_tags, counter in self._counters.items():
+            if is_idle(counter, now_ms):
+                continue
+            tags = client_tags(scope_tags)
+            yield Measurement(group, self._kind.rate_name, tags, counter.rate.rate(now_ms) / unit)
+            if counter.throttle_time is not None:
+                average = counter.throttle_time.average(now_ms)
+                yield Measurement(group, "throttle-time", tags, average)
+
+    def _counter(self, user: str, client_id: str | None, now_ms: int) -> _Counter:
+        tags, limit = self._limits.scope(user, client_id)
+        counter = self._counters.get(tags)
+        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
+            counter = _Counter(SampledRate(self._sample_count, self._window_ms))
+            add_counter(self._counters, tags, counter, now_ms)
+        counter.last_used_ms = now_ms
+        if counter.limit is not limit:
+            counter.limit = limit
+            if limit is not None:
+                counter.numerator = limit.numerator * self._kind.unit
+                counter.denominator = limit.denominator
+        return counter

@@ -1,0 +1,65 @@
+"""How many connections an address may open on one broker (KIP-612).
+
+Source: Kafka's `ConnectionQuotas`, as far as it is about addresses.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from quotas.idle import add_counter, is_idle
+from quotas.limits import Limits
+from quotas.metrics import Measurement
+from quotas.sampled_rate import SampledRate
+
+
+class _Counter:
+    __slots__ = ("last_used_ms", "rate")
+
+    def __init__(self, rate: SampledRate) -> None:
+        self.rate = rate
+        self.last_used_ms = 0
+
+
+class ConnectionRateQuotaManager:
+    """One rate for each address, over `sample_count` windows of `window_seconds`."""
+
+    def __init__(self, limits: Limits, sample_count: int, window_seconds: int) -> None:
+        self._limits = limits
+        self._sample_count = sample_count
+        self._window_ms = window_seconds * 1000
+        self._counters: OrderedDict[str, _Counter] = OrderedDict()
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether such a quota was ever set for anybody; nothing is kept before."""
+        return self._limits.is_enabled
+
+    def record(self, ip: str, now_ms: int) -> int:
+        """Count a connection; 0, or after how many ms it is to be closed without being served.
+
+        One that is refused doesn't count; the pause is no longer than a window.
+        """
+        if not self._limits.is_enabled:
+            return 0
+        counter = self._counters.get(ip)
+        if counter is None or is_idle(counter, now_ms):
+            counter = _Counter(SampledRate(self._sample_count, self._window_ms))
+            add_counter(self._counters, ip, counter, now_ms)
+        counter.last_used_ms = now_ms
+        counter.rate.record(1, now_ms)
+        limit = self._limits.ip_limit(ip)
+        if limit is None:
+            return 0
+        throttle_ms = counter.rate.throttle_time_ms(limit.numerator, limit.denominator, now_ms)
+        if throttle_ms > 0:
+            counter.rate.record(-1, now_ms)
+        return min(throttle_ms, self._window_ms)
+
+    def measurements(self, now_ms: int) -> Iterator[Measurement]:
+        """`connection-accept-rate` by address."""
+        for ip, counter in self._counters.items():
+            if not is_idle(counter, now_ms):
+                rate = counter.rate.rate(now_ms)
+                yield Measurement(
+                    "socket-server-metrics", "connection-accept-rate", {"ip": ip}, rate
+                )

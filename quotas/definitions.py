@@ -1,0 +1,63 @@
+"""Quotas as one line of text, for a broker that starts with some.
+
+`user=alice,client-id=app,producer_byte_rate=1024; user=<default>,controller_mutation_rate=5`:
+definitions with ";" between them, each an entity and its keys. `<default>` stands for the default
+entity; names that contain "," ";" or "=" can only be given by AlterClientQuotas.
+"""
+
+from typing import NamedTuple
+
+from quotas.client_quotas import ClientQuotas
+from quotas.entities import ENTITY_TYPES, Entity, make_entity
+
+DEFAULT_NAME = "<default>"
+
+
+class Definition(NamedTuple):
+    """The keys of one entity."""
+
+    entity: Entity
+    values: list[tuple[str, float | None]]
+
+
+def parse_definitions(text: str) -> list[Definition]:
+    """The definitions of a text; ValueError says in one line what is wrong with it."""
+    quotas = ClientQuotas()
+    definitions: list[Definition] = []
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        definition = _parse_definition(part)
+        problem = quotas.alter(*definition)
+        if problem is not None:
+            raise ValueError(f"'{part}': {problem}")
+        if any(before.entity == definition.entity for before in definitions):
+            raise ValueError(f"'{part}': these clients already have quotas; put them together")
+        definitions.append(definition)
+    return definitions
+
+
+def definitions_problem(text: str) -> str | None:
+    """What is wrong with the text, or None."""
+    try:
+        parse_definitions(text)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def _parse_definition(part: str) -> Definition:
+    names: list[tuple[str, str | None]] = []
+    values: list[tuple[str, float | None]] = []
+    for pair in part.split(","):
+        name, equals, text = (each.strip() for each in pair.partition("="))
+        if not equals or not text:
+            raise ValueError(f"'{part}': '{pair.strip()}' is not of the form name=value")
+        if name in ENTITY_TYPES:
+            names.append((name, None if text == DEFAULT_NAME else text))
+            continue
+        try:
+            values.append((name, float(text)))
+        except ValueError:
+            raise ValueError(f"'{part}': {text} is not a number") from None
+    if not values:
+        raise ValueError(f"'{part}': sets no quota")
+    return Definition(make_entity(names), values)

@@ -1,0 +1,97 @@
+"""Whom a quota is for, and which quotas there are (KIP-55, KIP-546, KIP-599, KIP-612).
+
+An entity is a user, a client id, both, or an ip address. A name may be None: the default, for all
+that have no quota of their own. That is not the name "<default>", which is a name like any other.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+USER, CLIENT_ID, IP = "user", "client-id", "ip"
+ENTITY_TYPES = (USER, CLIENT_ID, IP)
+
+Entity = tuple[tuple[str, str | None], ...]
+"""Pairs of entity type and name, in the order of ENTITY_TYPES."""
+
+_CLIENTS = frozenset({(USER,), (CLIENT_ID,), (USER, CLIENT_ID)})
+_IPS = frozenset({(IP,)})
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaKey:
+    """A quota that can be set: its name, on which families of entities, and its largest value.
+
+    `integral_max` is None where values need not be whole.
+    """
+
+    name: str
+    families: frozenset[tuple[str, ...]] = _CLIENTS
+    integral_max: int | None = None
+
+
+PRODUCER_BYTE_RATE = QuotaKey("producer_byte_rate", integral_max=2**63 - 1)
+CONSUMER_BYTE_RATE = QuotaKey("consumer_byte_rate", integral_max=2**63 - 1)
+REQUEST_PERCENTAGE = QuotaKey("request_percentage")
+CONTROLLER_MUTATION_RATE = QuotaKey("controller_mutation_rate")
+CONNECTION_CREATION_RATE = QuotaKey("connection_creation_rate", _IPS, integral_max=2**31 - 1)
+
+QUOTA_KEYS = {
+    key.name: key
+    for key in (
+        PRODUCER_BYTE_RATE,
+        CONSUMER_BYTE_RATE,
+        REQUEST_PERCENTAGE,
+        CONTROLLER_MUTATION_RATE,
+        CONNECTION_CREATION_RATE,
+    )
+}
+
+
+def make_entity(names: Iterable[tuple[str, str | None]]) -> Entity:
+    """The entity of these types and names, in whatever order they come; unknown types come last.
+
+    The last name of a type counts, as in Kafka.
+    """
+    by_type = dict(names)
+    known = [entity_type for entity_type in ENTITY_TYPES if entity_type in by_type]
+    unknown = sorted(by_type.keys() - set(ENTITY_TYPES))
+    return tuple((entity_type, by_type[entity_type]) for entity_type in (*known, *unknown))
+
+
+def entity_problem(entity: Entity) -> str | None:
+    """Why nothing can be set on this entity, or None."""
+    if not entity:
+        return "Invalid empty client quota entity"
+    family = family_of(entity)
+    for entity_type, name in entity:
+        if entity_type not in ENTITY_TYPES:
+            return f"Unhandled client quota entity type: {entity_type}"
+        if name is not None and not name:
+            return f"Empty {entity_type} not supported"
+    if IP in family and len(family) > 1:
+        return (
+            "Invalid quota entity combination, IP entity should not be used with user or client-id"
+        )
+    if family == (IP,) and not is_ip(entity[0][1]):
+        return f"{entity[0][1]} is not a valid IP"
+    return None
+
+
+def family_of(entity: Entity) -> tuple[str, ...]:
+    """The types of an entity."""
+    return tuple(entity_type for entity_type, _name in entity)
+
+
+def is_ip(name: str | None) -> bool:
+    """Whether it is the default or an address; host names are not looked up."""
+    try:
+        canonical_ip(name)
+    except ValueError:
+        return False
+    return True
+
+
+def canonical_ip(name: str | None) -> str | None:
+    """The one spelling of an address, None for the default; ValueError when it is no address."""
+    return None if name is None else str(ip_address(name))

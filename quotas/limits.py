@@ -1,0 +1,119 @@
+"""Which limit counts for a client, and with whom it shares it: one `Limits` for each quota key.
+
+Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`). Eight levels, the most
+specific first: user and client id, user and default client id, user, default user and client id,
+both defaults, default user, client id, default client id.
+"""
+
+from fractions import Fraction
+from typing import NamedTuple, TypeVar
+
+from quotas.entities import CLIENT_ID, IP, USER, Entity, canonical_ip
+
+_K = TypeVar("_K")
+
+Tags = tuple[str, str]
+"""User and client id of a metric and its counter; "" where it is not told apart by it."""
+
+_ABSENT = ""
+"""In the place of a user or client id that an entity hasn't got; names are never empty."""
+
+_CACHE_MAX = 100_000
+"""Clients whose scope is remembered; beyond it, all are worked out anew."""
+
+_USER_LEVEL, _CLIENT_LEVEL, _BOTH_LEVEL = 1, 2, 4
+
+
+class Scope(NamedTuple):
+    """Clients with equal tags share one counter; without a limit they are free."""
+
+    tags: Tags
+    limit: Fraction | None
+
+
+class Limits:
+    """The limits of one quota key, by entity.
+
+    `is_enabled`: whether the key was ever set. Once it was it stays enabled, and so do the levels
+    on which it was, as in Kafka until a broker's restart.
+    """
+
+    __slots__ = ("_by_ip", "_by_level", "_cache", "_levels", "is_enabled")
+
+    def __init__(self) -> None:
+        self.is_enabled = False
+        self._levels = 0
+        self._by_level: dict[tuple[str | None, str | None], Fraction] = {}
+        self._by_ip: dict[str | None, Fraction] = {}
+        self._cache: dict[tuple[str, str | None], Scope] = {}
+
+    def set(self, entity: Entity, limit: Fraction | None) -> None:
+        """Set the limit of an entity, or take it away; counts from the next decision."""
+        self._cache.clear()
+        names = dict(entity)
+        if limit is not None:
+            self.is_enabled = True
+            self._levels |= _level(names)
+        if IP in names:
+            _put(self._by_ip, canonical_ip(names[IP]), limit)
+        else:
+            _put(self._by_level, (names.get(USER, _ABSENT), names.get(CLIENT_ID, _ABSENT)), limit)
+
+    def scope(self, user: str, client_id: str | None) -> Scope:
+        """Whose counter a client uses, and its limit."""
+        found = self._cache.get((user, client_id))
+        if found is None:
+            tags = self._tags(user, client_id or _ABSENT)
+            found = Scope(tags, self._limit(*tags))
+            if len(self._cache) >= _CACHE_MAX:
+                self._cache.clear()
+            self._cache[user, client_id] = found
+        return found
+
+    def ip_limit(self, ip: str) -> Fraction | None:
+        """The limit of an address; None is unlimited."""
+        return self._by_ip.get(ip) or self._by_ip.get(None)
+
+    def _tags(self, user: str, client_id: str) -> Tags:
+        if self._levels in {0, _CLIENT_LEVEL}:
+            return _ABSENT, client_id
+        if self._levels == _USER_LEVEL:
+            return user, _ABSENT
+        if self._levels == _BOTH_LEVEL:
+            return user, client_id
+        limits = self._by_level
+        if (user, client_id) in limits or (user, None) in limits:
+            return user, client_id
+        if (user, _ABSENT) in limits:
+            return user, _ABSENT
+        if (None, client_id) in limits or (None, None) in limits:
+            return user, client_id
+        if (None, _ABSENT) in limits:
+            return user, _ABSENT
+        return _ABSENT, client_id
+
+    def _limit(self, user: str, client_id: str) -> Fraction | None:
+        """The limit by tags: an empty client id has none of its own, not even the default."""
+        levels: tuple[tuple[str | None, str | None], ...]
+        if user and client_id:
+            levels = (user, client_id), (user, None), (None, client_id), (None, None)
+        elif user:
+            levels = (user, _ABSENT), (None, _ABSENT)
+        elif client_id:
+            levels = (_ABSENT, client_id), (_ABSENT, None)
+        else:
+            return None
+        return next((self._by_level[level] for level in levels if level in self._by_level), None)
+
+
+def _level(names: dict[str, str | None]) -> int:
+    if USER in names:
+        return _BOTH_LEVEL if CLIENT_ID in names else _USER_LEVEL
+    return _CLIENT_LEVEL if CLIENT_ID in names else 0
+
+
+def _put(limits: dict[_K, Fraction], key: _K, limit: Fraction | None) -> None:
+    if limit is None:
+        limits.pop(key, None)
+    else:
+        limits[key] = limit

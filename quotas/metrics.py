@@ -1,0 +1,43 @@
+"""What quotas measure, under Kafka's names: group, name, tags, value; not how it is published."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+from quotas.limits import Tags
+
+
+class Measurement(NamedTuple):
+    """One value now, such as Kafka's MBean attribute `kafka.server:type=Produce` `byte-rate`."""
+
+    group: str
+    name: str
+    tags: Mapping[str, str]
+    value: float
+
+
+Source = Callable[[int], Iterator[Measurement]]
+"""Gives its measurements at a time in ms."""
+
+
+class MetricsRegistry:
+    """All sources of measurements, each with the tags that tell it apart from the others."""
+
+    def __init__(self) -> None:
+        self._sources: list[tuple[Source, Mapping[str, str]]] = []
+
+    def add(self, source: Source, tags: Mapping[str, str] | None = None) -> None:
+        """Take in a source; its measurements get these tags besides their own."""
+        self._sources.append((source, tags or {}))
+
+    def measure(self, now_ms: int) -> Iterator[Measurement]:
+        """Every measurement there is at this time."""
+        for source, tags in self._sources:
+            for each in source(now_ms):
+                yield each._replace(tags={**each.tags, **tags})
+
+
+def client_tags(tags: Tags) -> Mapping[str, str]:
+    """User and client id as Kafka's metrics have them: the user's name percent-encoded."""
+    user, client_id = tags
+    return {"user": quote(user, safe="").replace("~", "%7E"), "client-id": client_id}

@@ -1,0 +1,96 @@
+"""Kafka's rate over sampled windows (`Rate`, `SampledStat`), in exact arithmetic.
+
+Values are whole numbers (bytes, ns, connections). A sample begins with the first value after the
+one before it spanned a window; windows are not aligned to the clock and idle time makes none.
+Reading changes nothing.
+"""
+
+from math import nan
+
+from quotas.token_bucket import THROTTLE_MAX_MS
+
+_FIELDS = 3
+"""Of one sample in the flat list: when it began, when its last value came, their sum."""
+
+
+class SampledRate:
+    """What was recorded over the newest `sample_count` windows of `window_ms` each."""
+
+    __slots__ = ("_sample_count", "_samples", "_total", "_window_ms")
+
+    def __init__(self, sample_count: int, window_ms: int) -> None:
+        self._sample_count = sample_count
+        self._window_ms = window_ms
+        self._samples: list[int] = []
+        self._total = 0
+
+    def record(self, value: int, now_ms: int) -> None:
+        """Add a value; a negative one takes back."""
+        samples = self._samples
+        if samples and now_ms - samples[-3] < self._window_ms:
+            samples[-2] = now_ms
+            samples[-1] += value
+        else:
+            samples += (now_ms, now_ms, value)
+            if len(samples) > _FIELDS * (self._sample_count + 1):
+                self._drop_oldest()
+        self._total += value
+
+    def total(self, now_ms: int) -> int:
+        """The sum of what is recent enough to count."""
+        samples = self._samples
+        expired_ms = now_ms - self._sample_count * self._window_ms
+        while samples and samples[1] <= expired_ms:
+            self._drop_oldest()
+        return self._total
+
+    def window_ms(self, now_ms: int) -> int:
+        """The time that the total counts for: at least all windows but one, to bear a burst."""
+        self.total(now_ms)
+        window_ms = self._window_ms
+        elapsed_ms = now_ms - self._samples[0] if self._samples else 0
+        missing = self._sample_count - 1 - elapsed_ms // window_ms
+        if missing > 0:
+            elapsed_ms += missing * window_ms
+        return max(1, elapsed_ms)
+
+    def rate(self, now_ms: int) -> float:
+        """Per second."""
+        return self.total(now_ms) * 1000 / self.window_ms(now_ms)
+
+    def throttle_time_ms(self, numerator: int, denominator: int, now_ms: int) -> int:
+        """How long to pause so that the rate falls to `numerator / denominator` per second.
+
+        0 when it is no more than that. Rounded half up, as in Kafka: here a wait promises nothing,
+        since a burst counts until its sample is old.
+        """
+        window_ms = self.window_ms(now_ms)
+        excess = self._total * 1000 * denominator - numerator * window_ms
+        if excess <= 0:
+            return 0
+        return min((2 * excess + numerator) // (2 * numerator), THROTTLE_MAX_MS)
+
+    def _drop_oldest(self) -> None:
+        self._total -= self._samples[2]
+        del self._samples[:_FIELDS]
+
+
+class SampledAverage:
+    """The mean of the values recorded over the newest windows (Kafka's `Avg`)."""
+
+    __slots__ = ("_counts", "_sums")
+
+    def __init__(self, sample_count: int = 2, window_ms: int = 30_000) -> None:
+        """The defaults are those of Kafka's metrics that are not quotas."""
+        self._sums = SampledRate(sample_count, window_ms)
+        self._counts = SampledRate(sample_count, window_ms)
+
+    def record(self, value: int, now_ms: int) -> None:
+        """Add a value."""
+        self._sums.record(value, now_ms)
+        self._counts.record(1, now_ms)
+
+    def average(self, now_ms: int) -> float:
+        """NaN where nothing was recorded lately."""
+        count = self._counts.total(now_ms)
+        return self._sums.total(now_ms) / count if count else nan

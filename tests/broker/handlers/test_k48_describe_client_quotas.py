@@ -1,0 +1,78 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster
+
+VERSIONS = range(2)
+EXACT, DEFAULT, ANY = range(3)
+QUOTAS = (
+    "user=alice,producer_byte_rate=1000,request_percentage=12.5;"
+    "user=<default>,client-id=app,consumer_byte_rate=2000;"
+    "ip=127.0.0.1,connection_creation_rate=5"
+)
+
+
+def ask(
+    cluster: Cluster, *components: tuple[str, int, str | None], strict: bool = False, version: int
+) -> Any:
+    component = messages.DescribeClientQuotasRequest.ComponentData
+    request = messages.DescribeClientQuotasRequest(
+        version=version,
+        components=[
+            component(entity_type=kind, match_type=match_type, match=name)
+            for kind, match_type, name in components
+        ],
+        strict=strict,
+    )
+    return call(cluster, request, version)
+
+
+def told(response: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
+    assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
+    return [
+        (
+            {each.entity_type: each.entity_name for each in entry.entity},
+            {each.key: each.value for each in entry.values},
+        )
+        for entry in response.entries
+    ]
+
+
+ALICE = ({"user": "alice"}, {"producer_byte_rate": 1000, "request_percentage": 12.5})
+APP = ({"user": None, "client-id": "app"}, {"consumer_byte_rate": 2000})
+ADDRESS = ({"ip": "127.0.0.1"}, {"connection_creation_rate": 5})
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_tells_who_has_which_quota(version: int) -> None:
+    cluster = make_cluster(1, **{"client.quotas": QUOTAS})
+
+    assert told(ask(cluster, version=version)) == [ALICE, APP, ADDRESS]
+    assert told(ask(cluster, ("user", EXACT, "alice"), version=version)) == [ALICE]
+    assert told(ask(cluster, ("user", DEFAULT, None), version=version)) == [APP]
+    assert told(ask(cluster, ("user", ANY, None), version=version)) == [ALICE, APP]
+    assert told(ask(cluster, ("user", ANY, None), strict=True, version=version)) == [ALICE]
+    assert told(ask(cluster, ("ip", ANY, None), version=version)) == [ADDRESS]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(
+    ("component", "error_code"),
+    [
+        (("user", EXACT, None), ErrorCode.INVALID_REQUEST),
+        (("user", 9, None), ErrorCode.INVALID_REQUEST),
+        (("group", EXACT, "a"), ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+def test_a_bad_filter_gets_an_error_and_no_entries(
+    version: int, component: tuple[str, int, str | None], error_code: ErrorCode
+) -> None:
+    response = ask(make_cluster(1), component, version=version)
+
+    assert response.error_code == error_code
+    assert response.error_message
+    assert response.entries is None

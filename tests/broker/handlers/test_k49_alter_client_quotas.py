@@ -1,0 +1,114 @@
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster
+
+VERSIONS = range(2)
+P, C = "producer_byte_rate", "consumer_byte_rate"
+OK, INVALID = ErrorCode.NONE, ErrorCode.INVALID_REQUEST
+_Entry = messages.AlterClientQuotasRequest.EntryData
+
+Change = tuple[dict[str, str | None], dict[str, float | None]]
+
+
+def alter(
+    cluster: Cluster, *changes: Change, version: int = 1, validate_only: bool = False
+) -> list[Any]:
+    request = messages.AlterClientQuotasRequest(
+        version=version,
+        entries=[
+            _Entry(
+                entity=[_Entry.EntityData(entity_type=t, entity_name=n) for t, n in names.items()],
+                ops=[
+                    _Entry.OpData(key=key, value=value or 0.0, remove=value is None)
+                    for key, value in values.items()
+                ],
+            )
+            for names, values in changes
+        ],
+        validate_only=validate_only,
+    )
+    entries: list[Any] = call(cluster, request, version).entries
+    return entries
+
+
+def described(cluster: Cluster) -> Any:
+    return cluster.quotas.clients.describe([], strict=False)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_version_changes_each_entity_by_itself(version: int) -> None:
+    cluster = make_cluster(1)
+    entries = alter(
+        cluster,
+        ({"client-id": "app", "user": "alice"}, {P: 1000.0, C: 2000.0}),
+        ({"user": ""}, {P: 1.0}),
+        ({"user": None}, {"bad": 1.0}),
+        ({"ip": "127.0.0.1"}, {"connection_creation_rate": 5.0}),
+        version=version,
+    )
+
+    assert [entry.error_code for entry in entries] == [OK, INVALID, INVALID, OK]
+    assert [entry.error_message for entry in entries] == [
+        None,
+        "Empty user not supported",
+        "Invalid configuration key bad",
+        None,
+    ]
+    assert [[(e.entity_type, e.entity_name) for e in entry.entity] for entry in entries] == [
+        [("user", "alice"), ("client-id", "app")],
+        [("user", "")],
+        [("user", None)],
+        [("ip", "127.0.0.1")],
+    ]
+    assert described(cluster) == [
+        ((("user", "alice"), ("client-id", "app")), {P: 1000, C: 2000}),
+        ((("ip", "127.0.0.1"),), {"connection_creation_rate": 5}),
+    ]
+
+
+def test_a_key_is_taken_away() -> None:
+    cluster = make_cluster(1)
+    alter(cluster, ({"user": "a"}, {P: 1.0, C: 2.0}))
+    (entry,) = alter(cluster, ({"user": "a"}, {P: None, "never heard of": None}))
+
+    assert entry.error_code == OK
+    assert described(cluster) == [((("user", "a"),), {C: 2})]
+
+
+def test_an_entity_that_occurs_twice_is_refused_and_yet_changed_as_it_first_says() -> None:
+    cluster = make_cluster(1)
+    entries = alter(cluster, ({"user": "a"}, {P: 1.0}), ({"user": "a"}, {P: 2.0}))
+
+    assert [entry.error_code for entry in entries] == [INVALID]
+    assert described(cluster) == [((("user", "a"),), {P: 1})]
+
+
+def test_validation_alone_changes_nothing() -> None:
+    cluster = make_cluster(1)
+    entries = alter(
+        cluster, ({"user": "a"}, {P: 1.0}), ({"user": "b"}, {P: 0.5}), validate_only=True
+    )
+
+    assert [entry.error_code for entry in entries] == [OK, INVALID]
+    assert described(cluster) == []
+
+
+def test_a_change_counts_from_the_next_decision_on_every_broker() -> None:
+    cluster = make_cluster(2)
+    alter(cluster, ({"user": "a"}, {P: 1000.0}))
+
+    assert cluster.quotas.brokers[2].produce.record("a", "c", 20_000, 0) == 10_000
+    alter(cluster, ({"user": "a"}, {P: 2000.0}))
+    assert cluster.quotas.brokers[2].produce.record("a", "c", 0, 0) == 0
+
+
+def test_the_other_spelling_of_the_kip_is_refused_with_the_right_one() -> None:
+    (entry,) = alter(make_cluster(1), ({"user": "a"}, {"controller_mutations_rate": 1.0}))
+
+    assert entry.error_code == INVALID
+    assert "it is controller_mutation_rate" in entry.error_message

@@ -1,0 +1,232 @@
+from math import inf, nan
+
+import pytest
+
+from quotas.client_quotas import ClientQuotas, Component, FilterProblem, Match
+from quotas.entities import Entity, make_entity
+
+USER_AND_CLIENT = make_entity([("user", "user"), ("client-id", "client-id")])
+USER = make_entity([("user", "user")])
+IP = make_entity([("ip", "1.2.3.4")])
+
+P, C, R, M = (
+    "producer_byte_rate",
+    "consumer_byte_rate",
+    "request_percentage",
+    "controller_mutation_rate",
+)
+
+
+def described(quotas: ClientQuotas) -> dict[Entity, dict[str, float]]:
+    found = quotas.describe([], strict=False)
+    assert isinstance(found, list)
+    return dict(found)
+
+
+def test_a_sequence_of_changes() -> None:
+    quotas = ClientQuotas()
+    seen = []
+    for changes in (
+        [(P, 10_000.0), (C, 20_000.0)],
+        [(P, 15_000.0)],
+        [(P, None)],
+        [(R, None)],
+        [(P, 5000.0)],
+        [(P, 20_000.0), (C, None), (R, 12.3)],
+    ):
+        assert quotas.alter(USER_AND_CLIENT, changes) is None
+        seen.append(described(quotas)[USER_AND_CLIENT])
+
+    assert seen == [
+        {P: 10_000, C: 20_000},
+        {P: 15_000, C: 20_000},
+        {C: 20_000},
+        {C: 20_000},
+        {P: 5000, C: 20_000},
+        {P: 20_000, R: 12.3},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("entity", "changes", "message"),
+    [
+        (make_entity([("user", "")]), [(P, 1.0)], "Empty user"),
+        (make_entity([("client-id", "")]), [(P, 1.0)], "Empty client-id"),
+        (make_entity([("", "name")]), [(P, 1.0)], "Unhandled client quota entity type"),
+        ((), [(P, 1.0)], "Invalid empty client quota entity"),
+        (USER, [("bad", 1.0)], "Invalid configuration key bad"),
+        (USER, [(P, 10_000.5)], "cannot be a fractional value"),
+        (USER, [(P, 0.0)], "must be greater than 0"),
+        (USER, [(M, -1.0)], "must be greater than 0"),
+        (USER, [(M, inf)], "must be a number"),
+        (USER, [(M, nan)], "must be a number"),
+        (USER, [(P, 2.0**64)], "too large"),
+        (IP, [("connection_creation_rate", 2.0**31)], "too large"),
+        (IP, [("connection_creation_rate", 1.5)], "cannot be a fractional value"),
+        (IP, [(P, 1.0)], "Invalid configuration key producer_byte_rate for ip"),
+        (
+            USER_AND_CLIENT,
+            [("connection_creation_rate", 1.0)],
+            "Invalid configuration key connection_creation_rate for user and client-id",
+        ),
+        (USER, [(P, 1.0), (P, 2.0)], "Duplicate quota key producer_byte_rate"),
+        (USER, [(P, 1.0), (P, None)], "Duplicate quota key producer_byte_rate"),
+        (
+            USER,
+            [("controller_mutations_rate", 5.0)],
+            "key controller_mutations_rate; it is controller_mutation_rate",
+        ),
+    ],
+)
+def test_what_is_refused_is_refused_whole(
+    entity: Entity, changes: list[tuple[str, float | None]], message: str
+) -> None:
+    quotas = ClientQuotas()
+
+    valid = [(C, 5.0)] if entity == USER else []
+    assert message in (quotas.alter(entity, [*valid, *changes]) or "")
+    assert described(quotas) == {}
+    assert not quotas.limits[C].is_enabled
+
+
+@pytest.mark.parametrize("value", [1.0, 12.0000001, 2.0**53])
+def test_a_whole_number_may_be_off_by_a_millionth(value: float) -> None:
+    quotas = ClientQuotas()
+
+    assert quotas.alter(USER, [(P, value)]) is None
+    assert described(quotas)[USER] == {P: value}
+
+
+def test_taking_away_what_is_not_set_is_no_mistake() -> None:
+    quotas = ClientQuotas()
+
+    assert (
+        quotas.alter(USER, [(P, None), ("bad", None), ("controller_mutations_rate", None)]) is None
+    )
+    assert described(quotas) == {}
+
+
+def test_an_entity_goes_with_its_last_key() -> None:
+    quotas = ClientQuotas()
+    quotas.alter(USER, [(P, 1.0), (C, 2.0)])
+    quotas.alter(USER, [(P, None)])
+    assert described(quotas) == {USER: {C: 2}}
+    quotas.alter(USER, [(C, None)])
+
+    assert described(quotas) == {}
+
+
+def test_validation_alone_changes_nothing() -> None:
+    quotas = ClientQuotas()
+
+    assert quotas.alter(USER, [(P, 1.0)], validate_only=True) is None
+    assert quotas.alter(USER, [(P, -1.0)], validate_only=True) is not None
+    assert described(quotas) == {}
+    assert not quotas.limits[P].is_enabled
+
+
+def test_the_name_default_is_not_the_default() -> None:
+    quotas = ClientQuotas()
+    quotas.alter(make_entity([("user", "<default>")]), [(P, 1.0)])
+    quotas.alter(make_entity([("user", None)]), [(P, 2.0)])
+
+    assert quotas.limits[P].scope("<default>", "c").limit == 1
+    assert quotas.limits[P].scope("anybody", "c").limit == 2
+
+
+def test_a_key_shadows_no_other_key() -> None:
+    quotas = ClientQuotas()
+    quotas.alter(USER_AND_CLIENT, [(P, 1.0)])
+    quotas.alter(USER, [(C, 2.0)])
+
+    assert quotas.limits[P].scope("user", "client-id").limit == 1
+    assert quotas.limits[C].scope("user", "client-id").limit == 2
+
+
+THIRTEEN: list[list[tuple[str, str | None]]] = [
+    [("user", "u1"), ("client-id", "c1")],
+    [("user", "u2"), ("client-id", "c1")],
+    [("user", "u3"), ("client-id", "c2")],
+    [("user", None), ("client-id", "c1")],
+    [("user", "u1"), ("client-id", None)],
+    [("user", "u3"), ("client-id", None)],
+    [("user", "u1")],
+    [("user", "u2")],
+    [("user", "u3")],
+    [("user", None)],
+    [("client-id", "c2")],
+    [("ip", "1.2.3.4")],
+    [("ip", "2.3.4.5")],
+]
+
+
+@pytest.fixture
+def thirteen() -> ClientQuotas:
+    quotas = ClientQuotas()
+    for names in THIRTEEN:
+        key = "connection_creation_rate" if names[0][0] == "ip" else R
+        assert quotas.alter(make_entity(names), [(key, 10.0)]) is None
+    return quotas
+
+
+@pytest.mark.parametrize(
+    ("components", "strict", "hits"),
+    [
+        ([Component("user", Match.EXACT, "u1")], False, 3),
+        ([Component("user", Match.EXACT, "unknown")], False, 0),
+        ([Component("client-id", Match.EXACT, "c2")], False, 2),
+        ([Component("user", Match.DEFAULT, None)], False, 2),
+        ([Component("user", Match.EXACT, "u2")], True, 1),
+        ([Component("client-id", Match.EXACT, "c1")], True, 0),
+        ([Component("user", Match.ANY, None)], True, 4),
+        ([Component("user", Match.ANY, None)], False, 10),
+        ([Component("client-id", Match.ANY, None)], True, 1),
+        ([Component("client-id", Match.ANY, None)], False, 7),
+        ([Component("ip", Match.ANY, None)], False, 2),
+        ([], False, 13),
+        ([], True, 0),
+        (
+            [Component("user", Match.EXACT, "u1"), Component("client-id", Match.DEFAULT, None)],
+            True,
+            1,
+        ),
+    ],
+)
+def test_a_filter_hits(
+    thirteen: ClientQuotas, components: list[Component], *, strict: bool, hits: int
+) -> None:
+    found = thirteen.describe(components, strict=strict)
+
+    assert isinstance(found, list)
+    assert len(found) == hits
+
+
+@pytest.mark.parametrize(
+    ("components", "message", "is_unsupported"),
+    [
+        ([Component("", Match.EXACT, "a")], "empty entity type", False),
+        (
+            [Component("user", Match.EXACT, "a"), Component("user", Match.ANY, None)],
+            "more than once",
+            False,
+        ),
+        ([Component("user", Match.EXACT, None)], "MATCH_TYPE_EXACT", False),
+        ([Component("user", Match.DEFAULT, "a")], "MATCH_TYPE_DEFAULT", False),
+        ([Component("user", Match.ANY, "a")], "MATCH_TYPE_SPECIFIED", False),
+        ([Component("user", 3, None)], "Unknown match type 3", False),
+        (
+            [Component("ip", Match.ANY, None), Component("client-id", Match.ANY, None)],
+            "Invalid entity filter component combination",
+            False,
+        ),
+        ([Component("group", Match.ANY, None)], "Custom entity type 'group'", True),
+    ],
+)
+def test_a_filter_is_refused(
+    components: list[Component], message: str, *, is_unsupported: bool
+) -> None:
+    problem = ClientQuotas().describe(components, strict=False)
+
+    assert isinstance(problem, FilterProblem)
+    assert message in problem.message
+    assert problem.is_unsupported is is_unsupported

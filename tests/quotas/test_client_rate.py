@@ -1,0 +1,172 @@
+import pytest
+
+from quotas.client_quotas import ClientQuotas
+from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
+from quotas.entities import make_entity
+from quotas.idle import IDLE_MS
+
+P, C, R = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
+MILLISECOND_NS = 1_000_000
+
+
+class Setup:
+    """A manager of bytes produced, with windows of a second."""
+
+    def __init__(self, sample_count: int = 11) -> None:
+        self.quotas = ClientQuotas()
+        self.produce = ClientRateQuotaManager(self.quotas.limits[P], PRODUCE, sample_count, 1)
+
+    def set(self, rate: float | None, **names: str | None) -> None:
+        entity = make_entity((name.replace("_", "-"), value) for name, value in names.items())
+        assert self.quotas.alter(entity, [(P, rate)]) is None
+
+    def is_throttled(self, user: str, client_id: str | None, rate: int) -> bool:
+        """Whether a burst of eleven seconds at this rate, in one record, has a throttle."""
+        return self.produce.record(user, client_id, rate * 11, 0) > 0
+
+
+def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None:
+    setup = Setup()
+    throttled = setup.is_throttled
+    setup.set(1000, user=None)
+    setup.set(2000, client_id=None)
+    setup.set(3000, user=None, client_id=None)
+    setup.set(4000, user="A")
+    setup.set(5000, user="A", client_id="c1")
+    setup.set(6000, user="B")
+    setup.set(7000, user="B", client_id="c1")
+    setup.set(8000, user="B", client_id=None)
+    setup.set(10_000, user="C")
+    setup.set(9000, client_id="c1")
+
+    assert not throttled("A", "c1", 4500)
+    assert throttled("A", "c2", 4500)
+    assert throttled("A", "c3", 0), "shares A's"
+    assert not throttled("A", "c1", 0), "has its own"
+    assert throttled("B", "c1", 8000)
+    assert not throttled("B", "c2", 7000)
+    assert not throttled("B", "c3", 7000)
+    assert throttled("D", "c1", 3500)
+    assert not throttled("D", "c2", 2500)
+    assert not throttled("E", "c1", 2500)
+
+    setup.set(None, user=None, client_id=None)
+    assert not throttled("D", "c1", 0), "counts anew under the other tags"
+    assert throttled("E", "c4", 1500)
+    assert not throttled("F", "c4", 800)
+    assert throttled("F", "c5", 800), "shares F's"
+
+    setup.set(None, user=None)
+    assert not throttled("F", "c4", 0)
+    assert not throttled("F", "c5", 0)
+    assert throttled("F", "c5", 2500)
+    assert throttled("G", "c5", 0), "shares the client id's"
+
+
+def test_a_change_of_the_quota_judges_what_was_counted_before() -> None:
+    setup = Setup()
+    setup.set(4000, client_id=None)
+    setup.set(2000, client_id="c")
+    assert setup.is_throttled("u", "c", 2500)
+    setup.set(3000, client_id="c")
+    assert not setup.is_throttled("u", "c", 0)
+    setup.set(500, client_id="c")
+    assert setup.is_throttled("u", "c", 0)
+    setup.set(None, client_id="c")
+    assert setup.produce.record("u", "c", 1000 * 11, 0) == 0
+
+
+def test_nothing_is_kept_before_a_quota_was_set() -> None:
+    setup = Setup()
+
+    assert not setup.produce.is_enabled
+    assert setup.produce.record("u", "c", 10**9, 0) == 0
+    setup.produce.unrecord("u", "c", 10**9, 0)
+    setup.produce.record_exempt(10**9, 0)
+    assert setup.produce.bytes_max("u", "c") is None
+    assert [each.name for each in setup.produce.measurements(0)] == ["queue-size"]
+    setup.set(1, user="other")
+    assert setup.produce.is_enabled
+    assert setup.produce.record("u", "c", 10**9, 0) == 0
+
+
+def test_what_is_taken_back_throttles_nobody() -> None:
+    setup = Setup()
+    setup.set(1000, user="u")
+
+    assert setup.produce.record("u", "c", 20_000, 0) == 10_000
+    setup.produce.unrecord("u", "c", 20_000, 0)
+    assert setup.produce.record("u", "c", 10_000, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("rate", "sample_count", "bytes_max"), [(1000, 11, 10_000), (10, 4, 30), (None, 11, None)]
+)
+def test_a_fetch_brings_no_more_than_a_window_allows(
+    rate: int | None, sample_count: int, bytes_max: int | None
+) -> None:
+    quotas = ClientQuotas()
+    fetch = ClientRateQuotaManager(quotas.limits[C], FETCH, sample_count, 1)
+    quotas.alter(make_entity([("user", "other")]), [(C, 1.0)])
+    quotas.alter(make_entity([("user", "u")]), [(C, rate)])
+
+    assert fetch.bytes_max("u", "c") == bytes_max
+    if bytes_max is not None:
+        assert fetch.record("u", "c", bytes_max, 0) == 0
+        assert fetch.record("u", "c", 1, 0) > 0
+
+
+def request_manager() -> ClientRateQuotaManager:
+    quotas = ClientQuotas()
+    quotas.alter(make_entity([("user", "u")]), [(R, 1.0)])
+    return ClientRateQuotaManager(quotas.limits[R], REQUEST, 11, 1)
+
+
+def test_one_percent_of_request_time_is_ten_milliseconds_a_second() -> None:
+    request = request_manager()
+    told = [request.record("u", "c", 4 * MILLISECOND_NS, s * 1000) for s in range(10)]
+    told.append(request.record("u", "c", 67 * MILLISECOND_NS + 100_000, 10_500))
+
+    assert told == [0] * 10 + [210]
+    rates = [each.value for each in request.measurements(10_500) if each.name == "request-time"]
+    assert rates == [pytest.approx(1.02)]
+
+
+def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
+    request = request_manager()
+    told = [request.record("u", "c", 500 * MILLISECOND_NS, 0)]
+    told += [request.record("u", "c", 0, second * 1000) for second in range(1, 12)]
+
+    assert told == [1000] * 11 + [0]
+
+
+def test_request_time_that_nobody_pays_for_is_measured_apart() -> None:
+    request = request_manager()
+    request.record_exempt(100 * MILLISECOND_NS, 0)
+
+    exempt = [each for each in request.measurements(0) if each.name == "exempt-request-time"]
+    assert [(each.group, each.tags, each.value) for each in exempt] == [("Request", {}, 1.0)]
+
+
+def test_what_is_measured_has_kafkas_names() -> None:
+    setup = Setup()
+    setup.set(1000, client_id="c")
+    setup.produce.record("u", "c", 20_000, 0)
+    setup.produce.note_throttle("u", "c", 10_000, 0)
+    tags = {"user": "", "client-id": "c"}
+
+    assert [tuple(each) for each in setup.produce.measurements(0)] == [
+        ("Produce", "queue-size", {}, 0),
+        ("Produce", "byte-rate", tags, 2000),
+        ("Produce", "throttle-time", tags, 10_000),
+    ]
+    assert len(list(setup.produce.measurements(IDLE_MS))) == 1
+
+
+def test_memory_is_that_of_the_clients_of_an_hour() -> None:
+    setup = Setup()
+    setup.set(1, client_id=None)
+    for number in range(5000):
+        setup.produce.record("u", f"c{number}", 1, number * 36_000)
+
+    assert len(setup.produce._counters) <= 3 * 100

@@ -1,0 +1,76 @@
+import pytest
+
+from quotas.client_quotas import ClientQuotas
+from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.entities import make_entity
+from quotas.idle import IDLE_MS
+
+KEY = "connection_creation_rate"
+
+
+def make_manager(
+    sample_count: int = 11, **rates: float
+) -> tuple[ClientQuotas, ConnectionRateQuotaManager]:
+    quotas = ClientQuotas()
+    for ip, rate in rates.items():
+        name = None if ip == "default" else ip.replace("_", ".").lstrip("i")
+        assert quotas.alter(make_entity([("ip", name)]), [(KEY, rate)]) is None
+    return quotas, ConnectionRateQuotaManager(quotas.limits[KEY], sample_count, 1)
+
+
+@pytest.mark.parametrize(
+    ("sample_count", "rate", "accepted", "close_after_ms"), [(11, 2, 20, 500), (2, 30, 30, 33)]
+)
+def test_one_connection_too_many_is_closed_later_and_does_not_count(
+    sample_count: int, rate: float, accepted: int, close_after_ms: int
+) -> None:
+    _quotas, connections = make_manager(sample_count, default=rate)
+
+    assert [connections.record("127.0.0.1", 0) for _ in range(accepted)] == [0] * accepted
+    assert connections.record("127.0.0.1", 0) == close_after_ms
+    assert connections.record("127.0.0.1", 0) == close_after_ms
+
+
+def test_a_connection_is_kept_waiting_for_one_window_at_most() -> None:
+    quotas, connections = make_manager(default=100)
+    for _ in range(1000):
+        connections.record("127.0.0.1", 0)
+    quotas.alter(make_entity([("ip", None)]), [(KEY, 1.0)])
+
+    assert connections.record("127.0.0.1", 0) == 1000
+
+
+def test_each_address_counts_for_itself_by_its_own_limit() -> None:
+    _quotas, connections = make_manager(2, default=1, i1_2_3_4=2)
+
+    assert [connections.record("1.2.3.4", 0) for _ in range(3)] == [0, 0, 500]
+    assert [connections.record("4.3.2.1", 0) for _ in range(2)] == [0, 1000]
+
+
+def test_without_a_limit_every_connection_is_served() -> None:
+    quotas, connections = make_manager()
+    assert not connections.is_enabled
+    assert not any(connections.record("127.0.0.1", 0) for _ in range(100))
+    assert list(connections.measurements(0)) == []
+    quotas.alter(make_entity([("ip", "1.2.3.4")]), [(KEY, 1.0)])
+
+    assert not any(connections.record("127.0.0.1", 0) for _ in range(100))
+
+
+def test_the_rate_of_accepted_connections_is_measured_by_address() -> None:
+    _quotas, connections = make_manager(default=1)
+    for _ in range(15):
+        connections.record("127.0.0.1", 0)
+
+    assert [tuple(each) for each in connections.measurements(0)] == [
+        ("socket-server-metrics", "connection-accept-rate", {"ip": "127.0.0.1"}, 1.0)
+    ]
+    assert list(connections.measurements(IDLE_MS)) == []
+
+
+def test_memory_is_that_of_the_addresses_of_an_hour() -> None:
+    _quotas, connections = make_manager(default=1)
+    for number in range(5000):
+        connections.record(f"10.0.{number // 250}.{number % 250}", number * 36_000)
+
+    assert len(connections._counters) <= 3 * 100

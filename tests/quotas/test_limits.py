@@ -1,0 +1,156 @@
+from fractions import Fraction
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quotas.entities import Entity, make_entity
+from quotas.limits import Limits, Scope
+
+DEFAULT = None
+NAMES = st.sampled_from(["a", "b", DEFAULT])
+ENTITIES = st.one_of(
+    st.builds(lambda user: make_entity([("user", user)]), NAMES),
+    st.builds(lambda client: make_entity([("client-id", client)]), NAMES),
+    st.builds(
+        lambda user, client: make_entity([("user", user), ("client-id", client)]), NAMES, NAMES
+    ),
+)
+CLIENTS = [(user, client) for user in ("a", "b", "c") for client in ("a", "b", "c", "", None)]
+
+
+def entity(**names: str | None) -> Entity:
+    return make_entity((name.replace("_", "-"), value) for name, value in names.items())
+
+
+def make_limits(*entities: Entity) -> Limits:
+    """The first gets the limit 1, the second 2, and so on."""
+    limits = Limits()
+    for number, each in enumerate(entities, 1):
+        limits.set(each, Fraction(number))
+    return limits
+
+
+EIGHT_LEVELS = (
+    (entity(user="u", client_id="c"), ("u", "c")),
+    (entity(user="u", client_id=None), ("u", "c")),
+    (entity(user="u"), ("u", "")),
+    (entity(user=None, client_id="c"), ("u", "c")),
+    (entity(user=None, client_id=None), ("u", "c")),
+    (entity(user=None), ("u", "")),
+    (entity(client_id="c"), ("", "c")),
+    (entity(client_id=None), ("", "c")),
+)
+
+
+def test_the_most_specific_level_counts_and_says_who_shares() -> None:
+    limits = make_limits(*(each for each, _tags in EIGHT_LEVELS))
+    found = []
+    for each, _tags in EIGHT_LEVELS:
+        found.append(limits.scope("u", "c"))
+        limits.set(each, None)
+
+    assert found == [Scope(tags, Fraction(n)) for n, (_, tags) in enumerate(EIGHT_LEVELS, 1)]
+    assert limits.scope("u", "c") == Scope(("", "c"), None)
+
+
+def test_nothing_is_enabled_before_anything_was_set_and_all_stays_enabled_after() -> None:
+    limits = Limits()
+    assert not limits.is_enabled
+    assert limits.scope("u", "c") == Scope(("", "c"), None)
+    limits.set(entity(user="u"), Fraction(1))
+    limits.set(entity(user="u"), None)
+
+    assert limits.is_enabled
+    assert limits.scope("u", "c") == Scope(("u", ""), None)
+
+
+@pytest.mark.parametrize(
+    ("levels", "tags"),
+    [
+        ([entity(client_id="x")], ("", "c")),
+        ([entity(user="x")], ("u", "")),
+        ([entity(user="x", client_id="x")], ("u", "c")),
+        ([entity(user="x"), entity(client_id="x")], ("", "c")),
+    ],
+)
+def test_who_has_no_limit_is_counted_by_the_levels_that_were_ever_set(
+    levels: list[Entity], tags: tuple[str, str]
+) -> None:
+    assert make_limits(*levels).scope("u", "c") == Scope(tags, None)
+
+
+def test_an_empty_client_id_has_not_even_the_default() -> None:
+    limits = make_limits(entity(client_id=None))
+
+    assert limits.scope("u", "") == limits.scope("u", None) == Scope(("", ""), None)
+    assert limits.scope("u", "c") == Scope(("", "c"), Fraction(1))
+
+
+def test_an_empty_client_id_falls_to_its_user() -> None:
+    limits = make_limits(entity(user="u", client_id=None), entity(user="u"))
+
+    assert limits.scope("u", "c") == Scope(("u", "c"), Fraction(1))
+    assert limits.scope("u", "") == Scope(("u", ""), Fraction(2))
+
+
+def test_a_change_counts_at_once() -> None:
+    limits = make_limits(entity(user="u"))
+    assert limits.scope("u", "c").limit == 1
+    limits.set(entity(user="u"), Fraction(7))
+
+    assert limits.scope("u", "c").limit == 7
+
+
+def test_an_address_has_its_own_limit_or_the_default() -> None:
+    limits = make_limits(entity(ip="1.2.3.4"), entity(ip=None), entity(ip="0:0::1"))
+
+    assert limits.ip_limit("1.2.3.4") == 1
+    assert limits.ip_limit("4.3.2.1") == 2
+    assert limits.ip_limit("::1") == 3
+    limits.set(entity(ip=None), None)
+    assert limits.ip_limit("4.3.2.1") is None
+
+
+def test_clients_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quotas.limits._CACHE_MAX", 10)
+    limits = make_limits(entity(user=None))
+    scopes = [limits.scope(f"u{number}", "c") for number in range(100)]
+
+    assert len(limits._cache) <= 10
+    assert [limits.scope(f"u{number}", "c") for number in range(100)] == scopes
+
+
+@given(st.dictionaries(ENTITIES, st.integers(1, 9)), st.randoms(use_true_random=False))
+def test_the_order_in_which_levels_are_set_changes_no_scope(
+    levels: dict[Entity, int], random: Random
+) -> None:
+    shuffled = list(levels.items())
+    random.shuffle(shuffled)
+    one, other = Limits(), Limits()
+    for each, value in levels.items():
+        one.set(each, Fraction(value))
+    for each, value in shuffled:
+        other.set(each, Fraction(value))
+
+    for client in CLIENTS:
+        assert one.scope(*client) == other.scope(*client)
+
+
+@given(st.dictionaries(ENTITIES, st.integers(1, 9), max_size=8))
+def test_two_users_share_a_counter_only_where_client_ids_alone_are_counted(
+    levels: dict[Entity, int],
+) -> None:
+    limits = Limits()
+    for each, value in levels.items():
+        limits.set(each, Fraction(value))
+
+    for user, client_id in CLIENTS:
+        tags, limit = limits.scope(user, client_id)
+        assert tags[0] in {user, ""}
+        if tags[0] == "" and limit is not None:
+            own, default = make_entity([("client-id", client_id)]), entity(client_id=None)
+            assert limit == levels.get(own, levels.get(default))
+            for level in (entity(user=user), entity(user=None)):
+                assert level not in levels
