@@ -33,6 +33,7 @@ _POM = f"""\
 </project>
 """
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _STARTED = "Kafka Server started"
 _FETCH_TIMEOUT_S = 120
 _START_TIMEOUT_S = 60
@@ -44,7 +45,7 @@ class CannotRunError(Exception):
 
 
 class ApacheKafka:
-    """One broker, from `start` to `stop`: plain, with SASL PLAIN, and with TLS."""
+    """One broker, from `start` to `stop`: plain, with SASL, and with TLS."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -78,6 +79,8 @@ class ApacheKafka:
         format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
         # Without it every topic would show min.insync.replicas as set by someone.
         format_it += ["--feature", "eligible.leader.replicas.version=0"]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
         _run(format_it)
         self._process = subprocess.Popen(
             [*java, "kafka.Kafka", str(properties)],
@@ -132,7 +135,11 @@ class ApacheKafka:
             ),
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
-            "sasl.enabled.mechanisms": "PLAIN",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            **{
+                f"listener.name.sasl_plaintext.{name}.sasl.jaas.config": f"{_SCRAM_JAAS} required;"
+                for name in ("scram-sha-256", "scram-sha-512")
+            },
             "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
                 f'{_JAAS} required user_{USERNAME}="{PASSWORD}";'
             ),

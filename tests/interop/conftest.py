@@ -86,3 +86,18 @@ def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKaf
         pytest.skip(str(error))
     yield kafka
     kafka.stop()
+
+
+@pytest.fixture(scope="session")
+def untouched_kafka() -> Iterator[MockKafka]:
+    """A broker of ours without a configuration, like the real one."""
+    with MockKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture(params=("mock", "apache"))
+def servers(request: pytest.FixtureRequest) -> str:
+    """Our broker and the real one in turn, for what both must answer alike."""
+    name = {"mock": "untouched_kafka", "apache": "apache_kafka"}[request.param]
+    kafka: MockKafka | ApacheKafka = request.getfixturevalue(name)
+    return kafka.bootstrap_servers
