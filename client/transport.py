@@ -1,5 +1,6 @@
 """The client side's sockets: one connection a broker, opened at the first question."""
 
+import secrets
 import socket
 import ssl
 from types import TracebackType
@@ -7,6 +8,7 @@ from typing import Any, Protocol
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
 from client.resources import Address
+from client.sasl import exchange
 from client.security import SaslSettings, Security, TlsSettings
 from client.wire import Wire
 from protocol import messages
@@ -123,12 +125,16 @@ class _Connection:
             raise SecurityError(
                 f"the broker does not take {settings.mechanism}, only {shaken.mechanisms}"
             )
-        token = f"\0{settings.username}\0{settings.password}".encode()  # RFC 4616
-        answer = self.exchange(
-            self.wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        speaker = exchange(
+            settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
         )
-        if answer.error_code != ErrorCode.NONE:
-            raise SecurityError(answer.error_message or error_name(answer.error_code))
+        token: bytes | None = speaker.first()
+        while token is not None:
+            request = messages.SaslAuthenticateRequest(auth_bytes=token)
+            answer = self.exchange(self.wire.request(request))
+            if answer.error_code != ErrorCode.NONE:
+                raise SecurityError(answer.error_message or error_name(answer.error_code))
+            token = speaker.respond(bytes(answer.auth_bytes))
 
     def exchange(self, frame: bytes) -> Any:
         """Send a frame and wait for the answer."""

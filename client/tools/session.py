@@ -20,7 +20,7 @@ CLIENT_ID = "mock-kafka"
 CONNECTION_HELP = """\
 --command-config names a properties file with the keys of Kafka's clients:
   security.protocol      PLAINTEXT (default), SSL, SASL_PLAINTEXT or SASL_SSL
-  sasl.mechanism         PLAIN
+  sasl.mechanism         PLAIN (default), SCRAM-SHA-256 or SCRAM-SHA-512
   sasl.jaas.config       ... required username="alice" password="secret";
                          (or sasl.username and sasl.password)
   ssl.truststore.location, ssl.keystore.location    PEM files

@@ -1,12 +1,14 @@
 """Clusters that the whole run shares, and a topic name of its own for every test."""
 
 import itertools
+import os
 import re
 from collections.abc import Iterator
 
 import pytest
 
 from mock_kafka import MockKafka
+from tests.interop.apache_kafka import ApacheKafka, CannotRunError
 from tests.interop.clients import CLIENTS, Client
 
 # The tests' records carry the same timestamps for ever, and those lie in the past.
@@ -70,3 +72,32 @@ def client(request: pytest.FixtureRequest) -> Client:
     """Each of the client libraries in turn."""
     param: Client = request.param
     return param
+
+
+@pytest.fixture(scope="session")
+def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    """A real broker; skipped where java, mvn or Maven Central is missing, but never in CI."""
+    kafka = ApacheKafka(tmp_path_factory.mktemp("apache-kafka"))
+    try:
+        kafka.start()
+    except CannotRunError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(str(error))
+    yield kafka
+    kafka.stop()
+
+
+@pytest.fixture(scope="session")
+def untouched_kafka() -> Iterator[MockKafka]:
+    """A broker of ours without a configuration, like the real one."""
+    with MockKafka() as kafka:
+        yield kafka
+
+
+@pytest.fixture(params=("mock", "apache"))
+def servers(request: pytest.FixtureRequest) -> str:
+    """Our broker and the real one in turn, for what both must answer alike."""
+    name = {"mock": "untouched_kafka", "apache": "apache_kafka"}[request.param]
+    kafka: MockKafka | ApacheKafka = request.getfixturevalue(name)
+    return kafka.bootstrap_servers

@@ -1,0 +1,99 @@
+"""The client's half of a SASL exchange, without the connection: tokens in, tokens out."""
+
+import base64
+import hashlib
+import hmac
+from typing import Protocol
+
+from client.errors import SecurityError
+
+_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
+MECHANISMS = ("PLAIN", *_HASHES)
+ITERATIONS_MIN = 4096
+
+
+class Exchange(Protocol):
+    """One authentication."""
+
+    def first(self) -> bytes:
+        """The token that opens it."""
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        """The answer to a broker's token, or None when that was the last one.
+
+        Raises:
+            SecurityError: the token breaks the mechanism's rules: this is not our broker.
+        """
+
+
+def exchange(mechanism: str, username: str, password: str, nonce: str) -> Exchange:
+    """The exchange of a mechanism in `MECHANISMS`; `nonce` is random, printable, without commas."""
+    if mechanism == "PLAIN":
+        return Plain(username, password)
+    return Scram(_HASHES[mechanism], username, password, nonce)
+
+
+class Plain:
+    """RFC 4616: name and password as they are."""
+
+    def __init__(self, username: str, password: str) -> None:
+        self._token = f"\0{username}\0{password}".encode()
+
+    def first(self) -> bytes:
+        """See `Exchange`."""
+        return self._token
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        """See `Exchange`."""
+        return None
+
+
+class Scram:
+    """RFC 5802: the password stays here, and the broker proves that it knows it too."""
+
+    def __init__(self, hash_name: str, username: str, password: str, nonce: str) -> None:
+        self._hash_name = hash_name
+        self._password = password.encode()
+        self._nonce = nonce
+        self._bare = f"n={username.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
+        self._server_signature: bytes | None = None
+
+    def first(self) -> bytes:
+        """See `Exchange`."""
+        return f"n,,{self._bare}".encode()
+
+    def respond(self, challenge: bytes) -> bytes | None:
+        """See `Exchange`."""
+        if self._server_signature is None:
+            return self._prove(challenge)
+        if _fields(challenge).get("v") != base64.b64encode(self._server_signature).decode():
+            raise SecurityError("the broker does not know the password itself")
+        return None
+
+    def _prove(self, challenge: bytes) -> bytes:
+        fields = _fields(challenge)
+        try:
+            nonce, iterations = fields["r"], int(fields["i"])
+            salt = base64.b64decode(fields["s"], validate=True)
+        except (KeyError, ValueError) as error:
+            raise SecurityError("the broker's SCRAM challenge makes no sense") from error
+        if not nonce.startswith(self._nonce) or iterations < ITERATIONS_MIN:
+            raise SecurityError("the broker's SCRAM challenge is not to be trusted")
+        salted = hashlib.pbkdf2_hmac(self._hash_name, self._password, salt, iterations)
+        without_proof = f"c=biws,r={nonce}"
+        signed = b",".join((self._bare.encode(), challenge, without_proof.encode()))
+        client_key = self._sign(salted, b"Client Key")
+        stored_key = hashlib.new(self._hash_name, client_key).digest()
+        signature = self._sign(stored_key, signed)
+        proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
+        self._server_signature = self._sign(self._sign(salted, b"Server Key"), signed)
+        return f"{without_proof},p={base64.b64encode(proof).decode()}".encode()
+
+    def _sign(self, key: bytes, data: bytes) -> bytes:
+        return hmac.new(key, data, self._hash_name).digest()
+
+
+def _fields(token: bytes) -> dict[str, str]:
+    """`a=x,b=y` as a dictionary."""
+    words = token.decode("utf-8", "replace").split(",")
+    return {name: value for name, _, value in (word.partition("=") for word in words)}

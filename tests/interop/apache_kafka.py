@@ -1,0 +1,208 @@
+"""A real Apache Kafka broker from Maven Central's jars: what ours is measured against.
+
+One process is broker and controller (KRaft). The jars are fetched once, into a cache folder outside
+of the tree; after that a start takes about three seconds and no network.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+from collections import deque
+from contextlib import ExitStack
+from pathlib import Path
+
+VERSION = "4.1.0"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
+USERNAME, PASSWORD = "alice", "alice-secret"
+
+_POM = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>jars</groupId><artifactId>jars</artifactId><version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
+    </dependency>
+    <dependency>
+      <groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+_JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
+_SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
+_STARTED = "Kafka Server started"
+_FETCH_TIMEOUT_S = 120
+_START_TIMEOUT_S = 60
+_STOP_TIMEOUT_S = 10
+
+
+class CannotRunError(Exception):
+    """This machine can't run Apache Kafka; one line says what is missing."""
+
+
+class ApacheKafka:
+    """One broker, from `start` to `stop`: plain, with SASL, and with TLS."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._log: deque[str] = deque(maxlen=200)
+        self._is_up = threading.Event()
+        self._process: subprocess.Popen[str] | None = None
+        plain, sasl, tls, self._controller_port = free_ports(4)
+        self.bootstrap_servers = f"127.0.0.1:{plain}"
+        self.sasl_servers = f"127.0.0.1:{sasl}"
+        self.tls_servers = f"127.0.0.1:{tls}"
+        self.certificate = folder / "server.pem"
+
+    def start(self) -> None:
+        """Fetch jars if needed, format the folder, start, and wait until clients may come.
+
+        Raises:
+            CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+        """
+        jars = fetch_jars()
+        java = [
+            "java",
+            "-Xmx512m",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            f"{jars}/*",
+        ]
+        properties = self._write_properties()
+        self._make_certificate()
+        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
+        # Without it every topic would show min.insync.replicas as set by someone.
+        format_it += ["--feature", "eligible.leader.replicas.version=0"]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
+        _run(format_it)
+        self._process = subprocess.Popen(
+            [*java, "kafka.Kafka", str(properties)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._reader = threading.Thread(target=self._read_log, daemon=True)
+        self._reader.start()
+        if not self._is_up.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
+            self.stop()
+            raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
+
+    def stop(self) -> None:
+        """End the process and wait for it."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._reader.join(_STOP_TIMEOUT_S)
+        assert self._process.stderr is not None
+        self._process.stderr.close()
+
+    def _read_log(self) -> None:
+        assert self._process is not None
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            self._log.append(line)
+            if _STARTED in line:
+                self._is_up.set()
+        self._is_up.set()  # it ended: there is nothing to wait for
+
+    def _write_properties(self) -> Path:
+        listeners = (
+            f"PLAINTEXT://{self.bootstrap_servers},SASL_PLAINTEXT://{self.sasl_servers},"
+            f"SSL://{self.tls_servers}"
+        )
+        properties = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "listeners": f"{listeners},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "advertised.listeners": listeners,
+            "listener.security.protocol.map": (
+                "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"
+            ),
+            "controller.listener.names": "CONTROLLER",
+            "inter.broker.listener.name": "PLAINTEXT",
+            "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+            **{
+                f"listener.name.sasl_plaintext.{name}.sasl.jaas.config": f"{_SCRAM_JAAS} required;"
+                for name in ("scram-sha-256", "scram-sha-512")
+            },
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+                f'{_JAAS} required user_{USERNAME}="{PASSWORD}";'
+            ),
+            "ssl.keystore.location": str(self._folder / "server.p12"),
+            "ssl.keystore.type": "PKCS12",
+            "ssl.keystore.password": PASSWORD,
+            "log.dirs": str(self._folder / "data"),
+            "offsets.topic.replication.factor": "1",
+            "group.initial.rebalance.delay.ms": "0",
+        }
+        path = self._folder / "server.properties"
+        path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        return path
+
+    def _make_certificate(self) -> None:
+        store = ["-keystore", str(self._folder / "server.p12"), "-storepass", PASSWORD]
+        store += ["-storetype", "PKCS12", "-alias", "server"]
+        make = ["keytool", "-genkeypair", "-keyalg", "EC", "-dname", "CN=127.0.0.1"]
+        make += ["-ext", "san=ip:127.0.0.1", "-validity", "2", *store]
+        export = ["keytool", "-exportcert", "-rfc", "-file", str(self.certificate), *store]
+        for command in (make, export):
+            _run(command)
+
+
+def fetch_jars() -> Path:
+    """The folder with Kafka and what it needs, fetched by Maven unless it is in the cache."""
+    if shutil.which("java") is None:
+        raise CannotRunError("Apache Kafka needs java, which is not here")
+    jars = CACHE / f"apache-kafka-{VERSION}"
+    if jars.exists():
+        return jars
+    if shutil.which("mvn") is None:
+        raise CannotRunError("fetching Apache Kafka needs mvn, which is not here")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        (Path(folder) / "pom.xml").write_text(_POM)
+        command = ["mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies"]
+        command += ["-DincludeScope=runtime", "-DoutputDirectory=jars"]
+        try:
+            subprocess.run(
+                command, cwd=folder, check=True, capture_output=True, timeout=_FETCH_TIMEOUT_S
+            )
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+            raise CannotRunError(f"mvn got no Apache Kafka {VERSION}: {error}") from error
+        try:
+            (Path(folder) / "jars").rename(jars)
+        except OSError:
+            if not jars.exists():  # another run was faster
+                raise
+    return jars
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=_START_TIMEOUT_S
+    )
+    assert done.returncode == 0, f"{command}:\n{done.stdout}{done.stderr}"
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listened on a moment ago."""
+    with ExitStack() as stack:
+        return [
+            stack.enter_context(socket.create_server(("127.0.0.1", 0))).getsockname()[1]
+            for _ in range(count)
+        ]
