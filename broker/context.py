@@ -1,6 +1,8 @@
 """What a handler knows about the request besides its body."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from broker.security.session import Session
 
 
 @dataclass(slots=True)
@@ -21,3 +23,4 @@ class RequestContext:
     connection_id: int
     client_host: str
     principal: str = "ANONYMOUS"
+    session: Session = field(default_factory=Session)

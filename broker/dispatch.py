@@ -4,6 +4,7 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.context import RequestContext
@@ -11,6 +12,7 @@ from broker.effects import Close
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
+from broker.security.authentication import answer_raw_token
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.framing import Frame
@@ -33,6 +35,11 @@ Answer = bytes | Waiting | Close | None
 """What becomes of a request: a response frame now, later, the end, or nothing (acks=0)."""
 
 
+APIS_OF_AUTHENTICATION = frozenset(
+    {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+)
+
+
 class Dispatcher:
     """Answers frames from the register of handlers, on behalf of one cluster."""
 
@@ -44,12 +51,20 @@ class Dispatcher:
     def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
         """Answer one frame of a connection."""
         buffer, start, end = frame
+        session = connection.session
+        is_limited = session.limited_from_ms <= now_ms
+        if is_limited and session.takes_raw_tokens:
+            token = bytes(buffer[start:end])
+            raw = answer_raw_token(session, token, self._cluster, now_ms)
+            return Waiting(raw, _as_it_is) if isinstance(raw, Parked) else raw
         try:
             api_key, api_version, correlation_id, client_id, position = codec.decode_header(
                 buffer, start, end
             )
         except codec.DecodeError as error:
             return Close(f"undecodable request header: {error}")
+        if is_limited and api_key not in APIS_OF_AUTHENTICATION:
+            return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
         route = ROUTES.get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
@@ -67,6 +82,8 @@ class Dispatcher:
             connection.broker_id,
             connection.connection_id,
             connection.client_host,
+            session.principal,
+            session,
         )
         try:
             return self._handle(route, context, buffer, position, end)
@@ -110,9 +127,17 @@ class Dispatcher:
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 
 
+def _as_it_is(answer: Any) -> Any:
+    return answer
+
+
 def _encode(route: Route, context: RequestContext, response: Any) -> bytes | Close | None:
-    if response is None or isinstance(response, Close):
-        return response
+    if response is None:
+        return None
+    if isinstance(response, Close):
+        if response.answer is None:
+            return response
+        return replace(response, answer=_encode(route, context, response.answer))
     body = response
     if not isinstance(response, (bytes, bytearray)):
         body = response.encode(version=context.api_version)

@@ -1,7 +1,7 @@
 """All that a connection can ask of its shell."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Effects(NamedTuple):
@@ -18,9 +18,14 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """An answer of a handler: end this connection, and say why in the log."""
+    """An answer of a handler: end this connection, and say why in the log.
+
+    `answer` is a last response that the client gets before, or None: a message from the handler,
+    its frame from the dispatcher.
+    """
 
     reason: str
+    answer: Any = None
 
 
 NOTHING = Effects(b"", None, has_more=False)

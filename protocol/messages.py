@@ -15,6 +15,8 @@ from kafka.protocol.admin import (
     AlterConfigsResponse,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
     CreateTopicsRequest,
@@ -37,6 +39,8 @@ from kafka.protocol.admin import (
     DescribeProducersResponse,
     DescribeTopicPartitionsRequest,
     DescribeTopicPartitionsResponse,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
     ElectLeadersRequest,
     ElectLeadersResponse,
     IncrementalAlterConfigsRequest,
@@ -84,12 +88,19 @@ from kafka.protocol.producer import (
     ProduceRequest,
     ProduceResponse,
 )
+from kafka.protocol.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
 
 from protocol.api_keys import ApiKey
 
 _CLASSES: tuple[tuple[Any, Any], ...] = (
     (AlterConfigsRequest, AlterConfigsResponse),
     (AlterPartitionReassignmentsRequest, AlterPartitionReassignmentsResponse),
+    (AlterUserScramCredentialsRequest, AlterUserScramCredentialsResponse),
     (ApiVersionsRequest, ApiVersionsResponse),
     (CreatePartitionsRequest, CreatePartitionsResponse),
     (CreateTopicsRequest, CreateTopicsResponse),
@@ -102,6 +113,7 @@ _CLASSES: tuple[tuple[Any, Any], ...] = (
     (DescribeLogDirsRequest, DescribeLogDirsResponse),
     (DescribeProducersRequest, DescribeProducersResponse),
     (DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse),
+    (DescribeUserScramCredentialsRequest, DescribeUserScramCredentialsResponse),
     (ElectLeadersRequest, ElectLeadersResponse),
     (FetchRequest, FetchResponse),
     (FindCoordinatorRequest, FindCoordinatorResponse),
@@ -120,6 +132,8 @@ _CLASSES: tuple[tuple[Any, Any], ...] = (
     (OffsetFetchRequest, OffsetFetchResponse),
     (OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse),
     (ProduceRequest, ProduceResponse),
+    (SaslAuthenticateRequest, SaslAuthenticateResponse),
+    (SaslHandshakeRequest, SaslHandshakeResponse),
     (SyncGroupRequest, SyncGroupResponse),
 )
 
@@ -152,6 +166,8 @@ __all__ = [
     "AlterConfigsResponse",
     "AlterPartitionReassignmentsRequest",
     "AlterPartitionReassignmentsResponse",
+    "AlterUserScramCredentialsRequest",
+    "AlterUserScramCredentialsResponse",
     "ApiVersionsRequest",
     "ApiVersionsResponse",
     "CreatePartitionsRequest",
@@ -176,6 +192,8 @@ __all__ = [
     "DescribeProducersResponse",
     "DescribeTopicPartitionsRequest",
     "DescribeTopicPartitionsResponse",
+    "DescribeUserScramCredentialsRequest",
+    "DescribeUserScramCredentialsResponse",
     "ElectLeadersRequest",
     "ElectLeadersResponse",
     "FetchRequest",
@@ -212,6 +230,10 @@ __all__ = [
     "OffsetForLeaderEpochResponse",
     "ProduceRequest",
     "ProduceResponse",
+    "SaslAuthenticateRequest",
+    "SaslAuthenticateResponse",
+    "SaslHandshakeRequest",
+    "SaslHandshakeResponse",
     "SyncGroupRequest",
     "SyncGroupResponse",
     "is_flexible",

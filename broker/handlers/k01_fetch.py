@@ -201,9 +201,9 @@ def _answer(context: RequestContext, request: Any, wanted: list[Wanted], cluster
     if leader_ids and version >= LEADER_ENDPOINTS_VERSION_MIN:
         response.node_endpoints = [
             _Response.NodeEndpoint(
-                node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+                node_id=broker.node_id, host=address.host, port=address.port, rack=broker.rack
             )
-            for broker in cluster.brokers.values()
+            for broker, address in cluster.addresses(context.session.listener)
             if broker.node_id in leader_ids
         ]
     return response
