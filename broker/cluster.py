@@ -7,7 +7,7 @@ can change.
 
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 from uuid import UUID
@@ -16,6 +16,8 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.quota_managers import QuotaManagers
+from broker.security.credentials import Credentials, parse_users
+from broker.security.listeners import Address
 from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from producer_state.allocator import ProducerIdAllocator
@@ -27,13 +29,21 @@ EXPIRY_STEPS_PER_TURN = 500
 
 @dataclass(slots=True, eq=False)
 class Broker:
-    """One broker of the cluster: the address it advertises, and whether it is up."""
+    """One broker of the cluster: the addresses it advertises, and whether it is up.
+
+    `host` and `port` are those of its first listener, `endpoints` those of all by name.
+    """
 
     node_id: int
     host: str
     port: int
     rack: str | None = None
     is_alive: bool = True
+    endpoints: dict[str, Address] = field(default_factory=dict)
+
+    def address(self, listener: str) -> Address:
+        """What a client that came in by a listener is told; every broker has every listener."""
+        return self.endpoints.get(listener) or Address(self.host, self.port)
 
 
 class Cluster:
@@ -60,6 +70,11 @@ class Cluster:
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
         self.quotas = QuotaManagers(config, self.brokers)
+        self.credentials = Credentials(
+            parse_users(config["sasl.users"]),
+            new_nonce=lambda: new_uuid().hex,
+            new_salt=lambda: new_uuid().bytes,
+        )
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
@@ -82,6 +97,10 @@ class Cluster:
         return self.config.for_broker(next(iter(self.brokers)))
 
     # Brokers -------------------------------------------------------------------------------
+
+    def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
+        """Every broker with what a client that came in by a listener is told of it."""
+        return [(broker, broker.address(listener)) for broker in self.brokers.values()]
 
     def alive_broker_ids(self) -> list[int]:
         """Node ids of the brokers that are up, ascending."""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.effects import NOTHING, Close, Effects, Throttled
+from broker.security.session import Session
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class Connection:
         "broker_id",
         "client_host",
         "connection_id",
+        "session",
     )
 
     def __init__(
@@ -53,16 +55,21 @@ class Connection:
         client_host: str,
         frame_bytes_max: int,
         on_ready: Callable[[], None],
+        session: Session | None = None,
     ) -> None:
-        """`on_ready` is called when a parked answer has come and `resume` should be."""
+        """`on_ready` is called when a parked answer has come and `resume` should be.
+
+        `session` says by which listener the client came; without it, PLAINTEXT.
+        """
         self.broker_id = broker_id
         self.connection_id = connection_id
         self.client_host = client_host
+        self.session = session or Session()
         self._dispatcher = dispatcher
         self._reader = FrameReader(frame_bytes_max)
         self._on_ready = on_ready
         self._parked: Parked | None = None
-        self._ready_answer: bytes | None = None
+        self._ready_answer: LateAnswer = None
         self._close_reason: str | None = None
         self._has_more = False
         self._muted_until_ms = 0
@@ -107,7 +114,11 @@ class Connection:
             return NOTHING
         self._parked = None
         answer, self._ready_answer = self._ready_answer, None
-        return self._advance([answer] if answer is not None else [], now_ms)
+        out: list[bytes] = []
+        self._finish(answer, out)
+        if self._close_reason is not None:
+            return Effects(b"".join(out), self._close_reason, has_more=False)
+        return self._advance(out, now_ms)
 
     def hurry(self, now_ms: int) -> None:
         """Have a parked answer given at once, if it can be: the broker stops."""
@@ -163,9 +174,7 @@ class Connection:
         self._parked = parked
 
         def deliver(response: Any) -> None:
-            ready: list[bytes] = []
-            self._finish(encode(response), ready)
-            self._ready_answer = ready[0] if ready else None
+            self._ready_answer = encode(response)
             self._on_ready()
 
         parked.attach(deliver)
@@ -173,6 +182,8 @@ class Connection:
     def _finish(self, answer: "LateAnswer", out: list[bytes]) -> None:
         if isinstance(answer, Close):
             self._close_reason = answer.reason
+            if answer.answer is not None:
+                out.append(answer.answer)
         elif isinstance(answer, Throttled):
             self._muted_until_ms = answer.muted_until_ms
             self._throttled_by = answer.throttled_by

@@ -1,8 +1,10 @@
 """What a handler knows about the request besides its body."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from broker.security.session import Session
 
 if TYPE_CHECKING:
     from broker.throttling import ThrottlingQuota
@@ -26,6 +28,7 @@ class RequestContext:
     connection_id: int
     client_host: str
     principal: str = "ANONYMOUS"
+    session: Session = field(default_factory=Session)
     stopwatch: Callable[[], int] | None = None
     """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
     throttle_time_ms: int = 0

@@ -4,6 +4,7 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.clock import perf_ns
@@ -12,6 +13,7 @@ from broker.effects import Close, Throttled
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
+from broker.security.authentication import answer_raw_token
 from broker.throttling import charge_time
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -40,6 +42,11 @@ Answer = Waiting | LateAnswer
 """What becomes of a request: an answer now or later."""
 
 
+APIS_OF_AUTHENTICATION = frozenset(
+    {ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+)
+
+
 class Dispatcher:
     """Answers frames from the register of handlers, on behalf of one cluster."""
 
@@ -60,12 +67,20 @@ class Dispatcher:
     def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
         """Answer one frame of a connection."""
         buffer, start, end = frame
+        session = connection.session
+        is_limited = session.limited_from_ms <= now_ms
+        if is_limited and session.takes_raw_tokens:
+            token = bytes(buffer[start:end])
+            raw = answer_raw_token(session, token, self._cluster, now_ms)
+            return Waiting(raw, _as_it_is) if isinstance(raw, Parked) else raw
         try:
             api_key, api_version, correlation_id, client_id, position = codec.decode_header(
                 buffer, start, end
             )
         except codec.DecodeError as error:
             return Close(f"undecodable request header: {error}")
+        if is_limited and api_key not in APIS_OF_AUTHENTICATION:
+            return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
         route = ROUTES.get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
@@ -83,6 +98,8 @@ class Dispatcher:
             connection.broker_id,
             connection.connection_id,
             connection.client_host,
+            session.principal,
+            session,
         )
         try:
             return self._handle(route, context, buffer, position, end)
@@ -130,12 +147,18 @@ class Dispatcher:
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 
 
+def _as_it_is(answer: Any) -> Any:
+    return answer
+
+
 def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
-    if isinstance(response, Close):
-        return response
     quota = context.throttled_by
     if response is None:
         return None if quota is None else _throttled(context, quota, None)
+    if isinstance(response, Close):
+        if response.answer is None:
+            return response
+        return replace(response, answer=_encode(route, context, response.answer))
     body = response
     if not isinstance(response, (bytes, bytearray)):
         if quota is not None and hasattr(response, "throttle_time_ms"):

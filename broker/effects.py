@@ -1,7 +1,7 @@
 """All that a connection can ask of its shell."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from broker.throttling import ThrottlingQuota
@@ -23,9 +23,14 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """An answer of a handler: end this connection, and say why in the log."""
+    """An answer of a handler: end this connection, and say why in the log.
+
+    `answer` is a last response that the client gets before, or None: a message from the handler,
+    its frame from the dispatcher.
+    """
 
     reason: str
+    answer: Any = None
 
 
 @dataclass(frozen=True, slots=True)

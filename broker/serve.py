@@ -13,9 +13,10 @@ from uuid import uuid4
 import structlog
 
 from broker.clock import SystemClock
-from broker.cluster import Cluster
+from broker.cluster import Broker, Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.server import Server
+from broker.security.listeners import Address, plan_listeners
+from broker.server import Entrance, Server
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -37,23 +38,12 @@ class ServeOptions:
     log_format: str = "console"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A host and port; port 0 stands for "the one it listens on"."""
-
-    host: str
-    port: int
-
-    def shifted(self, index: int) -> "Address":
-        """The address of the broker at `index`: the following ports."""
-        return Address(self.host, self.port + index if self.port else 0)
-
-
 async def serve(options: ServeOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
         StartError: an address cannot be bound.
+        ConfigError: the listeners are configured wrongly.
     """
     configure_logging(options.log_level, options.log_format)
     gc.set_threshold(GC_THRESHOLD, 20, 50)
@@ -64,8 +54,7 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
     cluster = server.cluster
-    addresses = ",".join(f"{b.host}:{b.port}" for b in cluster.brokers.values())
-    print(f"bootstrap.servers={addresses}", flush=True)  # noqa: T201 - the promised first line
+    print("\n".join(bootstrap_lines(cluster)), flush=True)  # noqa: T201 - the promised first lines
     gc.freeze()
     await stopped.wait()
     await server.stop()
@@ -73,43 +62,51 @@ async def serve(options: ServeOptions) -> None:
 
 async def start_server(options: ServeOptions) -> Server:
     """A cluster with all its listeners bound and its timers running."""
+    broker_count = options.broker_count
+    listeners = plan_listeners(options.config, options.host, options.port, broker_count)
     cluster_id = options.config["cluster.id"] or new_cluster_id()
-    cluster = Cluster(options.config, options.broker_count, cluster_id=cluster_id, new_uuid=uuid4)
+    cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     server = Server(cluster, SystemClock())
-    listen_at = Address(options.host, options.port)
-    advertised = advertised_address(options.config["advertised.listeners"])
-    for index, broker in enumerate(cluster.brokers.values()):
-        address = listen_at.shifted(index)
-        try:
-            port = await server.listen(broker, address.host, address.port)
-        except (OSError, OverflowError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise StartError(f"cannot listen on {address.host}:{address.port}: {reason}") from error
-        told = (advertised or Address(address.host, 0)).shifted(index)
-        broker.host, broker.port = told.host, told.port or port
+    for listener in listeners:
+        if listener.protocol.has_tls:
+            raise StartError(f"listener {listener.name}: TLS is not supported yet")
+        entrance = Entrance(listener.name, is_sasl=listener.protocol.has_sasl)
+        for index, broker in enumerate(cluster.brokers.values()):
+            port = await _listen(server, broker, listener.bound_by(index), entrance)
+            told = listener.advertised_by(index)
+            broker.endpoints[listener.name] = Address(told.host, told.port or port)
+    for broker in cluster.brokers.values():
+        first = broker.endpoints[listeners[0].name]
+        broker.host, broker.port = first.host, first.port
         broker.rack = options.config["broker.rack"] or None
     server.start()
     return server
 
 
+async def _listen(server: Server, broker: Broker, address: Address, entrance: Entrance) -> int:
+    try:
+        return await server.listen(broker, address.host, address.port, entrance)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise StartError(f"cannot listen on {address.host}:{address.port}: {reason}") from error
+
+
+def bootstrap_lines(cluster: Cluster) -> list[str]:
+    """What is printed of a cluster that accepts connections: a line for each listener.
+
+    The first is `bootstrap.servers=...`, the next ones are `bootstrap.servers.NAME=...`.
+    """
+    lines: list[str] = []
+    for name in next(iter(cluster.brokers.values())).endpoints:
+        addresses = [address for _broker, address in cluster.addresses(name)]
+        key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
+        lines.append(f"{key}={','.join(f'{each.host}:{each.port}' for each in addresses)}")
+    return lines
+
+
 def new_cluster_id() -> str:
     """A random id in Kafka's form: 16 bytes as base64 without padding."""
     return base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
-
-
-def advertised_address(listeners: tuple[str, ...] | None) -> Address | None:
-    """Host and port of the first of `advertised.listeners`, or None when there is none.
-
-    Raises:
-        StartError: it is not NAME://HOST:PORT.
-    """
-    if not listeners:
-        return None
-    _name, scheme_end, rest = listeners[0].partition("://")
-    host, colon, port = rest.rpartition(":")
-    if not scheme_end or not colon or not host or not port.isdigit() or int(port) > 65535:
-        raise StartError(f"advertised.listeners: {listeners[0]!r} is not NAME://HOST:PORT")
-    return Address(host.strip("[]"), int(port))
 
 
 def raise_file_limit() -> None:

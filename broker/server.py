@@ -5,6 +5,9 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +16,7 @@ import structlog
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
+from broker.security.session import ANONYMOUS, Session
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -31,10 +35,33 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 log = structlog.get_logger("mock_kafka")
 
 
+@dataclass(frozen=True, slots=True)
+class Entrance:
+    """What differs between listeners: the name, whether there is SASL, and TLS.
+
+    `principal_of` names the client by its certificate, which is None without one.
+    """
+
+    name: str = "PLAINTEXT"
+    is_sasl: bool = False
+    tls: ssl.SSLContext | None = None
+    principal_of: Callable[[Mapping[str, Any] | None], str] = lambda _certificate: ANONYMOUS
+
+    def new_session(self, transport: asyncio.BaseTransport) -> Session:
+        """The session of a client that has just come in."""
+        certificate = None if self.tls is None else transport.get_extra_info("peercert")
+        principal = ANONYMOUS if self.is_sasl else self.principal_of(certificate)
+        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
+
+
+PLAINTEXT = Entrance()
+
+
 class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
     __slots__ = (
+        "_entrance",
         "_is_paused",
         "_is_write_paused",
         "_mute",
@@ -46,8 +73,9 @@ class ClientProtocol(asyncio.Protocol):
         "peer",
     )
 
-    def __init__(self, server: "Server", broker_id: int) -> None:
+    def __init__(self, server: "Server", broker_id: int, entrance: "Entrance") -> None:
         self._server = server
+        self._entrance = entrance
         self.broker_id = broker_id
         self._transport: Any = None
         self._is_paused = False
@@ -85,6 +113,7 @@ class ClientProtocol(asyncio.Protocol):
             client_host=host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
             on_ready=lambda: server.make_ready(self),
+            session=self._entrance.new_session(transport),
         )
 
     def data_received(self, data: bytes) -> None:
@@ -187,7 +216,9 @@ class Server:
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    async def listen(self, broker: "Broker", host: str, port: int) -> int:
+    async def listen(
+        self, broker: "Broker", host: str, port: int, entrance: Entrance = PLAINTEXT
+    ) -> int:
         """Accept connections for a broker; returns the port, which matters when 0 was asked for.
 
         Raises:
@@ -195,11 +226,12 @@ class Server:
         """
         self._loop = asyncio.get_running_loop()
         listener = await self._loop.create_server(
-            lambda: ClientProtocol(self, broker.node_id),
+            lambda: ClientProtocol(self, broker.node_id, entrance),
             host,
             port,
             backlog=LISTEN_BACKLOG,
             reuse_address=True,
+            ssl=entrance.tls,
         )
         self._listeners.append(listener)
         return int(listener.sockets[0].getsockname()[1])

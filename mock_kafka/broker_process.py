@@ -12,11 +12,14 @@ from collections.abc import Sequence
 from typing import IO
 
 FIRST_LINE_PREFIX = "bootstrap.servers="
+FURTHER_LINE_PREFIX = "bootstrap.servers."
 LOG_LINES_MAX = 10_000
 """Log lines kept; older ones go, so that a talkative broker has a bound."""
 
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
+_FURTHER_LINES_TIMEOUT_S = 1.0
+"""The lines come together; this is only for the thread that reads them to get its turn."""
 
 
 class StartError(RuntimeError):
@@ -47,8 +50,10 @@ class BrokerProcess:
         assert self._process.stderr is not None
         self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
         first_lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._first_lines = first_lines
+        self._servers_by_listener: dict[str, str] = {}
         self._readers = [
-            _start_reader(_pass_first_line, self._process.stdout, first_lines),
+            _start_reader(_pass_first_lines, self._process.stdout, first_lines),
             _start_reader(_keep_lines, self._process.stderr, self._log_lines),
         ]
         # A program that forgets to stop us, or ends by an exception, leaves no broker behind.
@@ -59,6 +64,21 @@ class BrokerProcess:
     def pid(self) -> int:
         """The process id."""
         return self._process.pid
+
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """The addresses of a further listener, which the broker says right after its first line.
+
+        Raises:
+            KeyError: there is no such listener besides the first one.
+        """
+        while listener not in self._servers_by_listener:
+            try:
+                line = self._first_lines.get(timeout=_FURTHER_LINES_TIMEOUT_S)
+            except queue.Empty:
+                raise KeyError(listener) from None
+            name, _, servers = line.strip().removeprefix(FURTHER_LINE_PREFIX).partition("=")
+            self._servers_by_listener[name] = servers
+        return self._servers_by_listener[listener]
 
     def poll(self) -> int | None:
         """The exit status, or None while the broker runs."""
@@ -121,11 +141,12 @@ def _start_reader(target: object, *arguments: object) -> threading.Thread:
     return thread
 
 
-def _pass_first_line(stream: IO[str], first_lines: "queue.SimpleQueue[str]") -> None:
-    """Hand over the first line ("" when there is none), and keep the pipe from filling up."""
+def _pass_first_lines(stream: IO[str], first_lines: "queue.SimpleQueue[str]") -> None:
+    """Hand over the first line ("" when there is none) and those of further listeners."""
     first_lines.put(stream.readline())
-    for _line in stream:
-        pass
+    for line in stream:
+        if line.startswith(FURTHER_LINE_PREFIX):
+            first_lines.put(line)
 
 
 def _keep_lines(stream: IO[str], lines: deque[str]) -> None:

@@ -59,6 +59,15 @@ class MockKafka:
         """
         return self._running().bootstrap_servers
 
+    def bootstrap_servers_of(self, listener: str) -> str:
+        """The same for a listener other than the first, by its name in `listeners`.
+
+        Raises:
+            KeyError: there is no such listener.
+            RuntimeError: the cluster is not running.
+        """
+        return self._running().bootstrap_servers_of(listener)
+
     @property
     def bootstrap_servers_list(self) -> list[str]:
         """The same as one string per broker, in the order of node ids."""

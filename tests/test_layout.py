@@ -20,6 +20,7 @@ DECLARATIONS = {
     "broker/config/broker_keys.py",
     "broker/config/quota_keys.py",
     "broker/config/resource_keys.py",
+    "broker/config/security_keys.py",
     "broker/config/topic_keys.py",
     "broker/context.py",
     "broker/effects.py",

@@ -273,18 +273,6 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "node.id", _INT, -1, "Kafka's id of a broker; here brokers count from 1.", at_least(-1)
     ),
     _accepted("broker.id", _INT, -1, "Older name of node.id.", at_least(-1)),
-    _accepted(
-        "listeners",
-        _LIST,
-        ("PLAINTEXT://:9092",),
-        "Where to listen: name, host and port of every listener.",
-    ),
-    _accepted(
-        "listener.security.protocol.map",
-        _LIST,
-        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
-        "Which security protocol each listener speaks; here all speak PLAINTEXT.",
-    ),
     _accepted("process.roles", _LIST, (), "Whether a Kafka process is broker, controller or both."),
     _accepted("controller.quorum.voters", _LIST, (), "The controllers of a Kafka cluster."),
     _accepted(

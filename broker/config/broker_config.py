@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from broker.config import accepted_keys, broker_keys, quota_keys
+from broker.config import accepted_keys, broker_keys, quota_keys, security_keys
 from broker.config.broker_keys import HOUR_MS
 from broker.config.keys import (
     ConfigError,
@@ -32,6 +32,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.GROUP_KEYS,
         broker_keys.PRODUCER_KEYS,
         quota_keys.QUOTA_KEYS,
+        security_keys.SECURITY_KEYS,
         accepted_keys.TRANSACTION_KEYS,
         accepted_keys.INTERNAL_TOPIC_KEYS,
         accepted_keys.LOG_DETAIL_KEYS,

@@ -71,8 +71,10 @@ def _own_texts(broker: "Broker") -> dict[str, str]:
     """What differs between the brokers of a cluster that was started with one set of keys."""
     texts = {"node.id": str(broker.node_id), "broker.id": str(broker.node_id)}
     if broker.host:
-        host = f"[{broker.host}]" if ":" in broker.host else broker.host
-        texts["advertised.listeners"] = f"PLAINTEXT://{host}:{broker.port}"
+        endpoints = broker.endpoints or {"PLAINTEXT": broker.address("PLAINTEXT")}
+        texts["advertised.listeners"] = ",".join(
+            f"{name}://{address}" for name, address in endpoints.items()
+        )
     return texts
 
 

@@ -68,7 +68,7 @@ def handle_produce(
         charge_produce(context, cluster, is_answered=acks != 0)
     if acks == 0:
         return Close(_acks_0_reason(topic_results)) if has_error else None
-    endpoints = _leader_endpoints(topic_results, cluster) if has_error else ()
+    endpoints = _leader_endpoints(context, topic_results, cluster) if has_error else ()
     return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
 
 
@@ -122,7 +122,7 @@ def _not_leader(partition: Partition) -> PartitionResult:
 
 
 def _leader_endpoints(
-    topic_results: list[TopicResult], cluster: "Cluster"
+    context: RequestContext, topic_results: list[TopicResult], cluster: "Cluster"
 ) -> tuple[NodeEndpoint, ...]:
     leader_ids = {
         result.current_leader[0]
@@ -131,8 +131,8 @@ def _leader_endpoints(
         if result.current_leader is not None
     }
     return tuple(
-        NodeEndpoint(broker.node_id, broker.host, broker.port, broker.rack)
-        for broker in cluster.brokers.values()
+        NodeEndpoint(broker.node_id, address.host, address.port, broker.rack)
+        for broker, address in cluster.addresses(context.session.listener)
         if broker.node_id in leader_ids
     )
 

@@ -229,9 +229,9 @@ def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
     if leader_ids and version >= LEADER_ENDPOINTS_VERSION_MIN:
         response.node_endpoints = [
             _Response.NodeEndpoint(
-                node_id=broker.node_id, host=broker.host, port=broker.port, rack=broker.rack
+                node_id=broker.node_id, host=address.host, port=address.port, rack=broker.rack
             )
-            for broker in cluster.brokers.values()
+            for broker, address in cluster.addresses(ask.context.session.listener)
             if broker.node_id in leader_ids
         ]
     return response

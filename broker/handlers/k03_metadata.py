@@ -59,11 +59,11 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
             messages.MetadataResponse.MetadataResponseBroker(
                 version=version,
                 node_id=broker.node_id,
-                host=broker.host,
-                port=broker.port,
+                host=address.host,
+                port=address.port,
                 rack=broker.rack,
             )
-            for broker in cluster.brokers.values()
+            for broker, address in cluster.addresses(context.session.listener)
             if broker.is_alive
         ],
         cluster_id=cluster.cluster_id,

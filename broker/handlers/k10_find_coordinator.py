@@ -44,13 +44,13 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: "Clu
     """Kafka's `KafkaApis.handleFindCoordinatorRequest`."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:
-        found = _find(cluster, request.key_type, request.key)
+        found = _find(context, cluster, request.key_type, request.key)
         return messages.FindCoordinatorResponse(
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
     coordinators = []
     for key in request.coordinator_keys:
-        found = _find(cluster, request.key_type, key)
+        found = _find(context, cluster, request.key_type, key)
         coordinators.append(
             messages.FindCoordinatorResponse.Coordinator(
                 version=version,
@@ -62,11 +62,12 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: "Clu
     return messages.FindCoordinatorResponse(version=version, coordinators=coordinators)
 
 
-def _find(cluster: "Cluster", key_type: int, key: str) -> _Found:
+def _find(context: RequestContext, cluster: "Cluster", key_type: int, key: str) -> _Found:
     if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
         return _Found(ErrorCode.INVALID_REQUEST)
     node_id = cluster.coordinator_id(key)
     if node_id is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     broker = cluster.brokers[node_id]
-    return _Found(ErrorCode.NONE, broker.node_id, broker.host, broker.port)
+    address = broker.address(context.session.listener)
+    return _Found(ErrorCode.NONE, broker.node_id, address.host, address.port)

@@ -56,12 +56,12 @@ def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Clu
             messages.DescribeClusterResponse.DescribeClusterBroker(
                 version=version,
                 broker_id=broker.node_id,
-                host=broker.host,
-                port=broker.port,
+                host=address.host,
+                port=address.port,
                 rack=broker.rack,
                 is_fenced=not broker.is_alive,
             )
-            for broker in cluster.brokers.values()
+            for broker, address in cluster.addresses(context.session.listener)
             if broker.is_alive or includes_fenced
         ],
         authorized_operations=operations,

@@ -15,7 +15,7 @@ import pytest
 
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
-from broker.serve import Address, ServeOptions, StartError, advertised_address, start_server
+from broker.serve import ServeOptions, start_server
 
 TIMEOUT_S = 20
 
@@ -155,29 +155,30 @@ def test_json_logs_are_one_object_per_line_with_peer_and_reason() -> None:
     assert "-1" in closed["reason"]
 
 
-@pytest.mark.parametrize(
-    ("listener", "expected"),
-    [
-        ("PLAINTEXT://host:9092", Address("host", 9092)),
-        ("ANY_NAME://[::1]:0", Address("::1", 0)),
-    ],
-)
-def test_an_advertised_listener_is_a_name_a_host_and_a_port(
-    listener: str, expected: Address
-) -> None:
-    assert advertised_address((listener, "OTHER://elsewhere:1")) == expected
+def test_every_listener_has_a_line_of_its_own_and_ports_of_its_own() -> None:
+    listeners = ("-o", "listeners=PLAINTEXT://:0,SASL_PLAINTEXT://localhost:0")
+    with serving("--port", "0", "--brokers", "2", *listeners) as (process, line):
+        assert process.stdout is not None
+        key, _, rest = process.stdout.readline().partition("=")
+        assert key == "bootstrap.servers.SASL_PLAINTEXT"
+        addresses = parse_first_line(line) + parse_first_line(f"bootstrap.servers={rest}")
+        assert [host for host, _ in addresses] == ["127.0.0.1"] * 2 + ["localhost"] * 2
+        assert len({port for _, port in addresses}) == 4
+        for address in addresses:
+            socket.create_connection(address, timeout=5).close()
 
 
-@pytest.mark.parametrize(
-    "listener", ["host:9092", "PLAINTEXT://:9092", "PLAINTEXT://host", "P://h:x", "P://h:65536"]
-)
-def test_any_other_advertised_listener_stops_the_start(listener: str) -> None:
-    with pytest.raises(StartError, match=r"advertised\.listeners"):
-        advertised_address((listener,))
-
-
-def test_no_advertised_listener_means_the_address_listened_on() -> None:
-    assert advertised_address(()) is None
+def test_listeners_that_contradict_each_other_are_one_clear_line_and_status_1() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "broker", "serve", "-o", "listeners=OTHER://:0"],
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    [line] = done.stderr.splitlines()
+    assert "OTHER" in line
 
 
 def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:

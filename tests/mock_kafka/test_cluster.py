@@ -35,6 +35,15 @@ def await_end(pid: int) -> None:
         os.close(descriptor)
 
 
+def test_every_listener_has_its_addresses() -> None:
+    config = {"listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0", "sasl.users": "alice:secret"}
+    with MockKafka(brokers=2, config=config) as kafka:
+        servers = kafka.bootstrap_servers_of("SASL_PLAINTEXT").split(",")
+        assert len({*kafka.bootstrap_servers_list, *servers}) == 4
+        with pytest.raises(KeyError, match="SSL"):
+            kafka.bootstrap_servers_of("SSL")
+
+
 def test_a_with_block_has_a_cluster_that_accepts_connections_and_none_afterwards() -> None:
     with MockKafka() as kafka:
         address = kafka.bootstrap_servers

@@ -170,8 +170,16 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
     assert (entries["num.partitions"].value, entries["num.partitions"].config_source) == ("3", 4)
     assert entries["max.in.flight.sequence.number.per.connection"].read_only
     assert not entries["message.max.bytes"].read_only
-    assert not any(entry.is_sensitive for entry in result.configs)
+    assert [entry.name for entry in result.configs if entry.is_sensitive] == ["sasl.users"]
     assert entries["log.retention.ms"].value is None
+
+
+def test_passwords_are_told_to_nobody() -> None:
+    cluster = new_cluster(sasl_users="alice:top-secret")
+    (result,) = describe(cluster, (BROKER, "1", None))
+    (entry,) = [entry for entry in result.configs if entry.name == "sasl.users"]
+    assert (entry.is_sensitive, entry.value, entry.config_source) == (True, None, 4)
+    assert "top-secret" not in str(result)
 
 
 def test_a_broker_tells_its_own_node_id_whatever_the_properties_said() -> None:

@@ -1,0 +1,53 @@
+"""SaslHandshake: v0-1.
+
+Behaviour:
+    Chooses one of `sasl.enabled.mechanisms`. After v1 the tokens come in SaslAuthenticate, after v0
+    as bare frames. A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with the list of
+    those that are, and the connection ends. On a listener without SASL: ILLEGAL_SASL_STATE.
+    A client that is authenticated begins a re-authentication by it, with the same mechanism; until
+    that is through, no other request is answered (KIP-368).
+
+Gaps:
+    Kafka refuses a re-authentication within a second of the last one.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.effects import Close
+from broker.registry import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+
+@handles(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
+def handle_sasl_handshake(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+    """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
+    session = context.session
+    if not session.is_sasl:
+        return _answer(context, ErrorCode.ILLEGAL_SASL_STATE, ())
+    if session.exchange is not None:
+        return Close("SaslHandshake in the middle of an authentication")
+    enabled = cluster.config["sasl.enabled.mechanisms"]
+    is_other = session.is_authenticated and request.mechanism != session.mechanism
+    if request.mechanism not in enabled or is_other:
+        return Close(
+            "the client chose a SASL mechanism that is not enabled",
+            _answer(context, ErrorCode.UNSUPPORTED_SASL_MECHANISM, enabled),
+        )
+    session.begin(
+        request.mechanism,
+        cluster.credentials.new_exchange(request.mechanism),
+        takes_raw_tokens=context.api_version == 0,
+    )
+    return _answer(context, ErrorCode.NONE, enabled)
+
+
+def _answer(context: RequestContext, error_code: ErrorCode, mechanisms: tuple[str, ...]) -> Any:
+    return messages.SaslHandshakeResponse(
+        version=context.api_version, error_code=error_code, mechanisms=list(mechanisms)
+    )

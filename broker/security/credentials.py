@@ -1,0 +1,76 @@
+"""The users of a cluster: passwords from the configuration, SCRAM credentials from anywhere."""
+
+import hmac
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote
+
+from broker.config.keys import ConfigError
+from broker.security.oauthbearer import OauthBearerExchange
+from broker.security.plain import PlainExchange
+from broker.security.sasl import (
+    OAUTHBEARER,
+    PLAIN,
+    Exchange,
+    Nonce,
+)
+from broker.security.scram import (
+    HASHES,
+    ITERATIONS_MIN,
+    ScramCredential,
+    ScramExchange,
+    credential_of_password,
+)
+
+
+def parse_users(text: str | None) -> dict[str, str]:
+    """Passwords by name from `sasl.users`: `name:password,...`, both percent-decoded.
+
+    Raises:
+        ConfigError: an entry has no name or no password; neither is repeated in the message.
+    """
+    users: dict[str, str] = {}
+    entries = [entry.strip() for entry in (text or "").split(",")]
+    for number, entry in enumerate(entries, start=1):
+        if not entry:
+            continue
+        name, _, password = entry.partition(":")
+        if not name or not password:
+            raise ConfigError(f"sasl.users: entry {number} is not NAME:PASSWORD")
+        users[unquote(name)] = unquote(password)
+    return users
+
+
+class Credentials:
+    """Who may authenticate, by which mechanism. One for all brokers of a cluster."""
+
+    def __init__(
+        self, users: Mapping[str, str], *, new_nonce: Nonce, new_salt: Callable[[], bytes]
+    ) -> None:
+        self._passwords = dict(users)
+        self._new_nonce = new_nonce
+        self._new_salt = new_salt
+        # A password stands for its credential until that is wanted: deriving one takes a while.
+        self._scram: dict[tuple[str, str], ScramCredential | str] = {
+            (name, mechanism): password for name, password in users.items() for mechanism in HASHES
+        }
+
+    def new_exchange(self, mechanism: str) -> Exchange:
+        """A run of one of MECHANISMS."""
+        if mechanism == PLAIN:
+            return PlainExchange(self.has_password)
+        if mechanism == OAUTHBEARER:
+            return OauthBearerExchange()
+        return ScramExchange(mechanism, lambda name: self.scram(name, mechanism), self._new_nonce())
+
+    def has_password(self, name: str, password: str) -> bool:
+        """Whether the configuration gives this user this password."""
+        known = self._passwords.get(name)
+        return known is not None and hmac.compare_digest(known.encode(), password.encode())
+
+    def scram(self, name: str, mechanism: str) -> ScramCredential | None:
+        """A user's credential for a SCRAM mechanism, or None when there is none."""
+        known = self._scram.get((name, mechanism))
+        if isinstance(known, str):
+            known = credential_of_password(mechanism, known, self._new_salt(), ITERATIONS_MIN)
+            self._scram[name, mechanism] = known
+        return known

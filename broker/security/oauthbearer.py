@@ -1,0 +1,103 @@
+"""OAUTHBEARER (RFC 7628) with unsecured tokens: Kafka's own mode for development.
+
+Nobody signs such a token and nobody can check it: whoever says "alice" is alice. What is checked is
+what Kafka's `OAuthBearerUnsecuredJws` checks: the form, `alg` none, `sub`, `exp` and `iat`.
+"""
+
+import base64
+import binascii
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from broker.security.sasl import Authenticated, Challenge, Outcome, Refused
+
+_INITIAL = re.compile(
+    r"n,(?:a=(?P<authzid>[^,\x01]*))?,\x01auth=(?i:bearer) +(?P<token>[-A-Za-z0-9._~+/]+=*)\x01"
+    r"(?:[A-Za-z]+=[^\x01]*\x01)*\x01"
+)
+_INVALID_TOKEN = b'{"status":"invalid_token"}'
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """What an unsecured token says; times are milliseconds since 1970."""
+
+    subject: str
+    expires_at_ms: int
+
+
+class TokenError(ValueError):
+    """One line that says why a token will not do."""
+
+
+class OauthBearerExchange:
+    """Kafka's `OAuthBearerSaslServer`: one token; a bad one is told, acknowledged, refused."""
+
+    def __init__(self) -> None:
+        self._refusal: str | None = None
+
+    def step(self, token: bytes, now_ms: int) -> Outcome:
+        """Decide about the client's token, or end what was refused before."""
+        if self._refusal is not None:
+            return Refused(self._refusal)
+        found = _INITIAL.fullmatch(token.decode("utf-8", "replace"))
+        if found is None:
+            return Refused("Invalid OAUTHBEARER client first message")
+        try:
+            bearer = read_token(found["token"], now_ms)
+        except TokenError as error:
+            self._refusal = str(error)
+            return Challenge(_INVALID_TOKEN)
+        if found["authzid"] and found["authzid"] != bearer.subject:
+            return Refused(
+                "Authentication failed: Client requested an authorization id that is different"
+                " from the token's principal name"
+            )
+        return Authenticated(bearer.subject, expires_at_ms=bearer.expires_at_ms)
+
+
+def read_token(text: str, now_ms: int) -> Token:
+    """The subject and end of an unsecured JWS; TokenError says what is wrong with it."""
+    parts = text.split(".")
+    if len(parts) != 3:
+        raise TokenError("the token is not header.claims.signature")
+    header, claims = _object(parts[0]), _object(parts[1])
+    if header.get("alg") != "none" or parts[2]:
+        raise TokenError("only unsecured tokens are known here: alg must be none")
+    subject = claims.get("sub")
+    if not isinstance(subject, str) or not subject:
+        raise TokenError("the claim sub is missing or not a text")
+    expires_at_ms = _time_ms(claims, "exp")
+    if expires_at_ms is None:
+        raise TokenError("the claim exp is missing")
+    if expires_at_ms <= now_ms:
+        raise TokenError("the token has expired")
+    issued_at_ms = _time_ms(claims, "iat")
+    if issued_at_ms is not None and issued_at_ms > now_ms:
+        raise TokenError("the token was issued in the future")
+    return Token(subject, expires_at_ms)
+
+
+def _object(part: str) -> dict[str, Any]:
+    try:
+        padded = part + "=" * (-len(part) % 4)
+        value = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (binascii.Error, ValueError, RecursionError):
+        raise TokenError("the token is not base64url of JSON") from None
+    if not isinstance(value, dict):
+        raise TokenError("the token is not a JSON object")
+    return value
+
+
+def _time_ms(claims: dict[str, Any], name: str) -> int | None:
+    seconds = claims.get(name)
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TokenError(f"the claim {name} is not a number")
+    try:
+        return int(seconds * 1000)
+    except (OverflowError, ValueError):
+        raise TokenError(f"the claim {name} is not a time") from None

@@ -1,0 +1,153 @@
+"""SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), the server's side.
+
+As in Kafka's `ScramFormatter`, names and passwords are UTF-8 as they come, without SASLprep.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from broker.security.sasl import (
+    SCRAM_SHA_256,
+    SCRAM_SHA_512,
+    Authenticated,
+    Challenge,
+    Outcome,
+    Refused,
+    invalid_credentials,
+)
+
+HASHES = {SCRAM_SHA_256: "sha256", SCRAM_SHA_512: "sha512"}
+ITERATIONS_MIN = 4096
+ITERATIONS_MAX = 16384
+"""Kafka's bounds (`ScramMechanism`, and the controller's for what an administrator sets)."""
+
+_CLIENT_FIRST = re.compile(
+    r"(?P<gs2>[ny],(?:a=(?P<authzid>[^,]*))?,)"
+    r"(?P<bare>n=(?P<name>[^,]+),r=(?P<nonce>[\x21-\x2b\x2d-\x7e]+)(?:,[a-zA-Z]+=[^,]+)*)"
+)
+_CLIENT_FINAL = re.compile(
+    r"(?P<unproved>c=(?P<binding>[^,]*),r=(?P<nonce>[^,]+)(?:,[a-zA-Z]+=[^,]+)*),p=(?P<proof>[^,]+)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScramCredential:
+    """What a server keeps of a password: enough to check it, too little to know it."""
+
+    salt: bytes
+    iterations: int
+    stored_key: bytes
+    server_key: bytes
+
+    def __repr__(self) -> str:
+        return f"ScramCredential(iterations={self.iterations})"
+
+
+def credential_of_salted(
+    mechanism: str, salted_password: bytes, salt: bytes, iterations: int
+) -> ScramCredential:
+    """The credential of a password that was salted already: what AlterUserScramCredentials sends.
+
+    `mechanism` is one of HASHES.
+    """
+    hash_name = HASHES[mechanism]
+    client_key = hmac.digest(salted_password, b"Client Key", hash_name)
+    return ScramCredential(
+        salt=salt,
+        iterations=iterations,
+        stored_key=hashlib.new(hash_name, client_key).digest(),
+        server_key=hmac.digest(salted_password, b"Server Key", hash_name),
+    )
+
+
+def credential_of_password(
+    mechanism: str, password: str, salt: bytes, iterations: int
+) -> ScramCredential:
+    """The credential of a password; takes a few milliseconds, as it is meant to."""
+    salted = hashlib.pbkdf2_hmac(HASHES[mechanism], password.encode(), salt, iterations)
+    return credential_of_salted(mechanism, salted, salt, iterations)
+
+
+class ScramExchange:
+    """Kafka's `ScramSaslServer`: two tokens from the client, two answers."""
+
+    def __init__(
+        self, mechanism: str, find: Callable[[str], ScramCredential | None], nonce: str
+    ) -> None:
+        """`find(name)` gives the credential of a user; `nonce` is our part of this run's nonce."""
+        self._mechanism = mechanism
+        self._find = find
+        self._nonce = nonce
+        self._name = ""
+        self._gs2 = ""
+        self._signed_so_far = ""
+        self._credential: ScramCredential | None = None
+
+    def step(self, token: bytes, _now_ms: int) -> Outcome:
+        """Take the client's first or final message."""
+        try:
+            text = token.decode()
+        except UnicodeDecodeError:
+            return invalid_credentials(self._mechanism)
+        return self._first(text) if self._credential is None else self._final(text)
+
+    def _first(self, text: str) -> Outcome:
+        found = _CLIENT_FIRST.fullmatch(text)
+        if found is None:
+            return invalid_credentials(self._mechanism)
+        self._name = _unescaped(found["name"])
+        if found["authzid"] and _unescaped(found["authzid"]) != self._name:
+            return Refused(
+                "Authentication failed: Client requested an authorization id that is different"
+                " from username"
+            )
+        credential = self._find(self._name)
+        if credential is None:
+            return invalid_credentials(self._mechanism)
+        self._credential = credential
+        self._gs2 = found["gs2"]
+        self._nonce = found["nonce"] + self._nonce
+        salt = base64.b64encode(credential.salt).decode()
+        answer = f"r={self._nonce},s={salt},i={credential.iterations}"
+        self._signed_so_far = f"{found['bare']},{answer}"
+        return Challenge(answer.encode())
+
+    def _final(self, text: str) -> Outcome:
+        credential = self._credential
+        assert credential is not None
+        found = _CLIENT_FINAL.fullmatch(text)
+        if (
+            found is None
+            or found["nonce"] != self._nonce
+            or _decoded(found["binding"]) != self._gs2.encode()
+        ):
+            return invalid_credentials(self._mechanism)
+        hash_name = HASHES[self._mechanism]
+        signed = f"{self._signed_so_far},{found['unproved']}".encode()
+        signature = hmac.digest(credential.stored_key, signed, hash_name)
+        proof = _decoded(found["proof"])
+        if len(proof) != len(signature):
+            return invalid_credentials(self._mechanism)
+        client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
+        if not hmac.compare_digest(
+            hashlib.new(hash_name, client_key).digest(), credential.stored_key
+        ):
+            return invalid_credentials(self._mechanism)
+        verifier = hmac.digest(credential.server_key, signed, hash_name)
+        return Authenticated(self._name, b"v=" + base64.b64encode(verifier))
+
+
+def _unescaped(name: str) -> str:
+    return name.replace("=2C", ",").replace("=3D", "=")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return b""

@@ -1,0 +1,57 @@
+"""What a connection knows of its client: the listener it came in by, and who it is."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from broker.security.sasl import Exchange
+
+ANONYMOUS = "ANONYMOUS"
+NEVER_MS: Any = float("inf")
+
+
+class Session:
+    """One client, from its connection's first byte to the last.
+
+    `limited_from_ms` is the time from which only the APIs of authentication are answered: always
+    (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
+    of the session where a token or `connections.max.reauth.ms` bounds it.
+    `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
+    """
+
+    __slots__ = (
+        "exchange",
+        "is_authenticated",
+        "is_sasl",
+        "limited_from_ms",
+        "listener",
+        "mechanism",
+        "principal",
+        "takes_raw_tokens",
+    )
+
+    def __init__(
+        self, listener: str = "PLAINTEXT", *, is_sasl: bool = False, principal: str = ANONYMOUS
+    ) -> None:
+        self.listener = listener
+        self.is_sasl = is_sasl
+        self.principal = principal
+        self.is_authenticated = not is_sasl
+        self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
+        self.mechanism: str | None = None
+        self.exchange: Exchange | None = None
+        self.takes_raw_tokens = False
+
+    def begin(self, mechanism: str, exchange: "Exchange", *, takes_raw_tokens: bool) -> None:
+        """A handshake has chosen the mechanism; until it is through, nothing else is answered."""
+        self.mechanism = mechanism
+        self.exchange = exchange
+        self.takes_raw_tokens = takes_raw_tokens
+        self.limited_from_ms = 0
+
+    def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
+        """The exchange has proved who it is; `ends_at_ms` is None for a session without end."""
+        self.principal = principal
+        self.is_authenticated = True
+        self.exchange = None
+        self.takes_raw_tokens = False
+        self.limited_from_ms = NEVER_MS if ends_at_ms is None else ends_at_ms

@@ -1,0 +1,42 @@
+"""SaslHandshake: which mechanism, and when there is none."""
+
+import pytest
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster
+from tests.broker.security.test_authentication import SaslClient
+from tests.broker.test_connection import request_frame
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_a_mechanism_that_is_not_enabled_gets_the_list_of_those_that_are(version: int) -> None:
+    client = SaslClient(**{"sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-512"})
+    response = client.handshake("GSSAPI", version)
+    assert response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+    assert list(response.mechanisms) == ["PLAIN", "SCRAM-SHA-512"]
+    assert client.close_reason is not None
+
+
+def test_a_second_handshake_in_between_ends_the_connection() -> None:
+    client = SaslClient()
+    client.handshake("SCRAM-SHA-256")
+    request = messages.SaslHandshakeRequest(version=1, mechanism="SCRAM-SHA-256")
+    client.send(request_frame(request, 1, 1))
+    assert client.written == b""
+    assert client.close_reason is not None
+
+
+def test_a_reauthentication_keeps_its_mechanism() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0secret")
+    response = client.handshake("SCRAM-SHA-256")
+    assert response.error_code == ErrorCode.UNSUPPORTED_SASL_MECHANISM
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_without_sasl_there_is_nothing_to_shake_hands_about(version: int) -> None:
+    request = messages.SaslHandshakeRequest(mechanism="PLAIN")
+    response = call(make_cluster(1), request, version)
+    assert (response.error_code, list(response.mechanisms)) == (ErrorCode.ILLEGAL_SASL_STATE, [])

@@ -1,0 +1,70 @@
+"""OAUTHBEARER: what an unsecured token must say, and until when it counts."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.security.oauthbearer import OauthBearerExchange
+from broker.security.sasl import Authenticated, Challenge, Refused
+
+NOW_MS = 1_700_000_000_000
+NOW_S = NOW_MS // 1000
+
+
+def encoded(value: Any) -> str:
+    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+
+def initial(claims: Any, *, header: Any = None, signature: str = "", authzid: str = "") -> bytes:
+    token = f"{encoded(header or {'alg': 'none'})}.{encoded(claims)}.{signature}"
+    gs2 = f"n,a={authzid}," if authzid else "n,,"
+    return f"{gs2}\x01auth=Bearer {token}\x01traceId=1\x01\x01".encode()
+
+
+def test_the_subject_of_a_token_is_the_principal_until_it_expires() -> None:
+    claims = {"sub": "alice", "exp": NOW_S + 60, "iat": NOW_S}
+    assert OauthBearerExchange().step(initial(claims, authzid="alice"), NOW_MS) == Authenticated(
+        "alice", expires_at_ms=NOW_MS + 60_000
+    )
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        initial({"sub": "alice", "exp": NOW_S}),
+        initial({"sub": "alice"}),
+        initial({"sub": "alice", "exp": "soon"}),
+        initial({"sub": "alice", "exp": True}),
+        initial({"sub": "alice", "exp": float("inf")}),
+        initial({"sub": "", "exp": NOW_S + 1}),
+        initial({"sub": 7, "exp": NOW_S + 1}),
+        initial({"exp": NOW_S + 1}),
+        initial([]),
+        initial({"sub": "alice", "exp": NOW_S + 60, "iat": NOW_S + 1}),
+        initial({"sub": "alice", "exp": NOW_S + 60}, header={"alg": "HS256"}),
+        initial({"sub": "alice", "exp": NOW_S + 60}, signature="c2ln"),
+        b"n,,\x01auth=Bearer a.b\x01\x01",
+        b"n,,\x01auth=Bearer !.~.\x01\x01".replace(b"!", b"%"),
+    ],
+)
+def test_a_token_that_will_not_do_is_told_then_refused(token: bytes) -> None:
+    exchange = OauthBearerExchange()
+    outcome = exchange.step(token, NOW_MS)
+    if isinstance(outcome, Challenge):
+        assert json.loads(outcome.token) == {"status": "invalid_token"}
+        outcome = exchange.step(b"\x01", NOW_MS)
+    assert isinstance(outcome, Refused)
+
+
+def test_nobody_else_may_be_asked_for() -> None:
+    token = initial({"sub": "alice", "exp": NOW_S + 60}, authzid="bob")
+    assert isinstance(OauthBearerExchange().step(token, NOW_MS), Refused)
+
+
+@given(st.binary())
+def test_no_bytes_raise(token: bytes) -> None:
+    assert isinstance(OauthBearerExchange().step(token, NOW_MS), Refused)
