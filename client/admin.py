@@ -6,7 +6,7 @@ its answer is raised as a `ClientError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
 from client.resources import (
@@ -26,7 +26,6 @@ from client.resources import (
     ResourceType,
     TopicDescription,
 )
-from client.transport import Transport
 from protocol import messages
 from protocol.errors import ErrorCode
 
@@ -36,6 +35,20 @@ RETRY_BACKOFF_MS = 100
 
 Outcomes = dict[str, ApiError | None]
 """Each topic's error, or None where it went well."""
+
+
+class Transport(Protocol):
+    """What `Admin` needs of the outside: an answer of a broker, or a `ClientError`."""
+
+    def ask(self, address: Address, request: Any) -> Any:
+        """Send a request and wait for its answer.
+
+        Raises:
+            UnreachableError: nothing was sent.
+            ConnectionLostError: whether it took effect is not known.
+            SecurityError: the broker does not let us in.
+            UnsupportedVersionError: it does not speak this API.
+        """
 
 
 class Admin:

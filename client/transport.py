@@ -4,7 +4,7 @@ import secrets
 import socket
 import ssl
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
 from client.resources import Address
@@ -18,22 +18,8 @@ REQUEST_TIMEOUT_MS = 30_000
 _READ_BYTES = 64 * 1024
 
 
-class Transport(Protocol):
-    """What `Admin` needs of the outside: an answer of a broker, or a `ClientError`."""
-
-    def ask(self, address: Address, request: Any) -> Any:
-        """Send a request and wait for its answer.
-
-        Raises:
-            UnreachableError: nothing was sent.
-            ConnectionLostError: whether it took effect is not known.
-            SecurityError: the broker does not let us in.
-            UnsupportedVersionError: it does not speak this API.
-        """
-
-
 class SocketTransport:
-    """`Transport` over TCP, perhaps with TLS and SASL. A context manager that closes."""
+    """`admin.Transport` over TCP, perhaps with TLS and SASL. A context manager that closes."""
 
     def __init__(
         self,
@@ -64,7 +50,7 @@ class SocketTransport:
         self.close()
 
     def ask(self, address: Address, request: Any) -> Any:
-        """See `Transport.ask`."""
+        """See `admin.Transport.ask`."""
         connection = self._connections.get(address)
         if connection is None:
             connection = self._open(address)
