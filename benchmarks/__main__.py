@@ -34,9 +34,12 @@ MEASUREMENTS: dict[str, tuple[Measurement, ...]] = {
     "batched": batched.MEASUREMENTS,
     "storm": storm.MEASUREMENTS,
 }
-PRODUCER_STATE = "producer-state"
-PRODUCER_STATE_MODULE = "benchmarks.producer_state_memory"
-NAMES = (*MEASUREMENTS, PRODUCER_STATE)
+PROGRAMS = {
+    "producer-state": "benchmarks.producer_state_memory",
+    "quotas": "benchmarks.quotas",
+}
+"""What measures parts of ours alone, in programs of their own that print their own lines."""
+NAMES = (*MEASUREMENTS, *PROGRAMS)
 
 
 def print_machine() -> None:
@@ -77,15 +80,14 @@ def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rou
     return True
 
 
-def run_producer_state() -> bool:
-    """The memory of producer state has a program of its own, which prints its own lines."""
-    if find_spec(PRODUCER_STATE_MODULE) is None:
-        progress(f"{PRODUCER_STATE}: {PRODUCER_STATE_MODULE} is not there")
+def run_program(name: str) -> bool:
+    """False when it could not measure."""
+    module = PROGRAMS[name]
+    if find_spec(module) is None:
+        progress(f"{name}: {module} is not there")
         return False
     sys.stdout.flush()
-    return not subprocess.run(
-        [sys.executable, "-m", PRODUCER_STATE_MODULE], cwd=PROJECT, check=False
-    ).returncode
+    return not subprocess.run([sys.executable, "-m", module], cwd=PROJECT, check=False).returncode
 
 
 def main() -> int:
@@ -108,8 +110,8 @@ def main() -> int:
     print_machine()
     is_complete = True
     for name in names:
-        if name == PRODUCER_STATE:
-            is_complete &= run_producer_state()
+        if name in PROGRAMS:
+            is_complete &= run_program(name)
         for measurement in MEASUREMENTS.get(name, ()):
             is_complete &= run_measurement(measurement, servers, arguments.rounds)
     return 0 if is_complete else 1

@@ -4,13 +4,12 @@ Sources: Kafka's `ClientQuotaManager`, `ClientRequestQuotaManager`. A value is r
 then judged, so a burst counts against the client until its sample is old.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quotas.idle import IDLE_MS, add_counter, is_idle
-from quotas.limits import Limits, Tags
+from quotas.counters import ClientCounters
+from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
 
@@ -35,18 +34,32 @@ REQUEST = RateKind("Request", "request-time", unit=10_000_000, is_capped=True)
 """Values are nanoseconds of a handler's time; the limit is in percent of one thread."""
 
 
-class _Counter:
-    """What is kept of one scope; the limit as a fraction of values per second."""
+class _Counter(SampledRate):
+    """The rate of one scope and its limit, also as a fraction of values per second."""
 
-    __slots__ = ("denominator", "last_used_ms", "limit", "numerator", "rate", "throttle_time")
+    __slots__ = (
+        "_unit",
+        "denominator",
+        "last_used_ms",
+        "limit",
+        "numerator",
+        "throttle_time",
+    )
 
-    def __init__(self, rate: SampledRate) -> None:
-        self.rate = rate
+    def __init__(self, unit: int, sample_count: int, window_ms: int) -> None:
+        super().__init__(sample_count, window_ms)
+        self._unit = unit
         self.limit: Fraction | None = None
         self.numerator = 0
         self.denominator = 1
         self.last_used_ms = 0
         self.throttle_time: SampledAverage | None = None
+
+    def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
+        self.limit = limit
+        if limit is not None:
+            self.numerator = limit.numerator * self._unit
+            self.denominator = limit.denominator
 
 
 class ClientRateQuotaManager:
@@ -59,7 +72,9 @@ class ClientRateQuotaManager:
         self._kind = kind
         self._sample_count = sample_count
         self._window_ms = window_seconds * 1000
-        self._counters: OrderedDict[Tags, _Counter] = OrderedDict()
+        self._counters = ClientCounters(
+            limits, lambda: _Counter(kind.unit, sample_count, self._window_ms)
+        )
         self._exempt: SampledRate | None = None
         self.queue_size = 0
         """Connections that are muted now on this quota's account."""
@@ -73,12 +88,11 @@ class ClientRateQuotaManager:
         """Count a value; how long the client has to pause for it, in ms."""
         if not self._limits.is_enabled:
             return 0
-        counter = self._counter(user, client_id, now_ms)
-        rate = counter.rate
-        rate.record(value, now_ms)
+        counter = self._counters.get(user, client_id, now_ms)
+        counter.record(value, now_ms)
         if counter.limit is None:
             return 0
-        throttle_ms = rate.throttle_time_ms(counter.numerator, counter.denominator, now_ms)
+        throttle_ms = counter.throttle_time_ms(counter.numerator, counter.denominator, now_ms)
         if throttle_ms > self._window_ms and self._kind.is_capped:
             return self._window_ms
         return throttle_ms
@@ -86,7 +100,7 @@ class ClientRateQuotaManager:
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
         """Take back a value just recorded: the client gets nothing for it."""
         if self._limits.is_enabled:
-            self._counter(user, client_id, now_ms).rate.record(-value, now_ms)
+            self._counters.get(user, client_id, now_ms).record(-value, now_ms)
 
     def record_exempt(self, value: int, now_ms: int) -> None:
         """Count a value that no client is throttled for, such as a Produce with acks=0."""
@@ -108,7 +122,7 @@ class ClientRateQuotaManager:
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
     ) -> None:
         """Count a pause that a client was told to make, for the metric."""
-        counter = self._counter(user, client_id, now_ms)
+        counter = self._counters.get(user, client_id, now_ms)
         if counter.throttle_time is None:
             counter.throttle_time = SampledAverage()
         counter.throttle_time.record(throttle_time_ms, now_ms)
@@ -120,25 +134,9 @@ class ClientRateQuotaManager:
         if self._exempt is not None:
             rate = self._exempt.rate(now_ms) / unit
             yield Measurement(group, f"exempt-{self._kind.rate_name}", {}, rate)
-        for scope_tags, counter in self._counters.items():
-            if is_idle(counter, now_ms):
-                continue
+        for scope_tags, counter in self._counters.live(now_ms):
             tags = client_tags(scope_tags)
-            yield Measurement(group, self._kind.rate_name, tags, counter.rate.rate(now_ms) / unit)
+            yield Measurement(group, self._kind.rate_name, tags, counter.rate(now_ms) / unit)
             if counter.throttle_time is not None:
                 average = counter.throttle_time.average(now_ms)
                 yield Measurement(group, "throttle-time", tags, average)
-
-    def _counter(self, user: str, client_id: str | None, now_ms: int) -> _Counter:
-        tags, limit = self._limits.scope(user, client_id)
-        counter = self._counters.get(tags)
-        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
-            counter = _Counter(SampledRate(self._sample_count, self._window_ms))
-            add_counter(self._counters, tags, counter, now_ms)
-        counter.last_used_ms = now_ms
-        if counter.limit is not limit:
-            counter.limit = limit
-            if limit is not None:
-                counter.numerator = limit.numerator * self._kind.unit
-                counter.denominator = limit.denominator
-        return counter

@@ -6,7 +6,7 @@ Source: Kafka's `ConnectionQuotas`, as far as it is about addresses.
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from quotas.idle import add_counter, is_idle
+from quotas.counters import add_counter, is_idle
 from quotas.limits import Limits
 from quotas.metrics import Measurement
 from quotas.sampled_rate import SampledRate

@@ -3,12 +3,11 @@
 Source: Kafka's `ControllerMutationQuotaManager`, with the token bucket of `quotas.token_bucket`.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from quotas.idle import add_counter, is_idle
-from quotas.limits import Limits, Tags
+from quotas.counters import ClientCounters
+from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
 from quotas.token_bucket import TokenBucket
@@ -19,17 +18,27 @@ if TYPE_CHECKING:
 GROUP = "ControllerMutation"
 
 
-class _Counter:
-    """What is kept of one scope. Without a limit there is no bucket; with a new one it is full."""
+class _Counter(SampledRate):
+    """The rate and bucket of one scope. Without a limit it has no bucket; a new limit fills one."""
 
-    __slots__ = ("bucket", "last_used_ms", "limit", "rate", "throttle_time")
+    __slots__ = ("_burst_seconds", "bucket", "last_used_ms", "limit", "throttle_time")
 
-    def __init__(self, rate: SampledRate) -> None:
+    def __init__(self, sample_count: int, window_seconds: int) -> None:
+        super().__init__(sample_count, window_seconds * 1000)
+        self._burst_seconds = sample_count * window_seconds
         self.bucket: TokenBucket | None = None
         self.limit: Fraction | None = None
         self.last_used_ms = 0
-        self.rate = rate
         self.throttle_time: SampledAverage | None = None
+
+    def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
+        self.limit = limit
+        if limit is None:
+            self.bucket = None
+        elif self.bucket is None:
+            self.bucket = TokenBucket(limit, limit * self._burst_seconds, now_ms)
+        else:
+            self.bucket.set_rate(limit, limit * self._burst_seconds)
 
 
 class ControllerMutationQuota:
@@ -101,14 +110,11 @@ _UNBOUNDED = ControllerMutationQuota()
 
 
 class ControllerMutationQuotaManager:
-    """One bucket for each scope; `burst_seconds` is the number of samples times their length."""
+    """One bucket for each scope; its burst is what comes in all samples together."""
 
     def __init__(self, limits: Limits, sample_count: int, window_seconds: int) -> None:
         self._limits = limits
-        self._sample_count = sample_count
-        self._window_ms = window_seconds * 1000
-        self._burst_seconds = sample_count * window_seconds
-        self._counters: OrderedDict[Tags, _Counter] = OrderedDict()
+        self._counters = ClientCounters(limits, lambda: _Counter(sample_count, window_seconds))
         self.queue_size = 0
         """Connections that are muted now on this quota's account."""
 
@@ -128,25 +134,25 @@ class ControllerMutationQuotaManager:
 
     def try_charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
         """Charge unless the bucket is below zero: then how long it is, in ms, and no charge."""
-        counter = self._counter(user, client_id, now_ms)
+        counter = self._counters.get(user, client_id, now_ms)
         if counter.bucket is not None:
             throttle_ms = counter.bucket.try_charge(cost, now_ms)
             if throttle_ms > 0:
                 return throttle_ms
-        counter.rate.record(cost, now_ms)
+        counter.record(cost, now_ms)
         return 0
 
     def charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
         """Charge in any case; how long the bucket is below zero after it, in ms."""
-        counter = self._counter(user, client_id, now_ms)
-        counter.rate.record(cost, now_ms)
+        counter = self._counters.get(user, client_id, now_ms)
+        counter.record(cost, now_ms)
         return 0 if counter.bucket is None else counter.bucket.charge(cost, now_ms)
 
     def note_throttle(
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
     ) -> None:
         """Count a pause that a client was told to make, for the metric."""
-        counter = self._counter(user, client_id, now_ms)
+        counter = self._counters.get(user, client_id, now_ms)
         if counter.throttle_time is None:
             counter.throttle_time = SampledAverage()
         counter.throttle_time.record(throttle_time_ms, now_ms)
@@ -154,34 +160,12 @@ class ControllerMutationQuotaManager:
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """`mutation-rate`, `tokens`, `throttle-time` by scope, and `queue-size`."""
         yield Measurement(GROUP, "queue-size", {}, self.queue_size)
-        for scope_tags, counter in self._counters.items():
-            if is_idle(counter, now_ms):
-                continue
+        for scope_tags, counter in self._counters.live(now_ms):
             tags = client_tags(scope_tags)
-            yield Measurement(GROUP, "mutation-rate", tags, counter.rate.rate(now_ms))
+            yield Measurement(GROUP, "mutation-rate", tags, counter.rate(now_ms))
             if counter.bucket is not None:
                 tokens = float(counter.bucket.tokens(now_ms))
                 yield Measurement(GROUP, "tokens", tags, tokens)
             if counter.throttle_time is not None:
                 average = counter.throttle_time.average(now_ms)
                 yield Measurement(GROUP, "throttle-time", tags, average)
-
-    def _counter(self, user: str, client_id: str | None, now_ms: int) -> _Counter:
-        tags, limit = self._limits.scope(user, client_id)
-        counter = self._counters.get(tags)
-        if counter is None or is_idle(counter, now_ms):
-            counter = _Counter(SampledRate(self._sample_count, self._window_ms))
-            add_counter(self._counters, tags, counter, now_ms)
-        counter.last_used_ms = now_ms
-        if counter.limit is not limit:
-            self._set_limit(counter, limit, now_ms)
-        return counter
-
-    def _set_limit(self, counter: _Counter, limit: "Fraction | None", now_ms: int) -> None:
-        counter.limit = limit
-        if limit is None:
-            counter.bucket = None
-        elif counter.bucket is None:
-            counter.bucket = TokenBucket(limit, limit * self._burst_seconds, now_ms)
-        else:
-            counter.bucket.set_rate(limit, limit * self._burst_seconds)

@@ -18,9 +18,6 @@ Tags = tuple[str, str]
 _ABSENT = ""
 """In the place of a user or client id that an entity hasn't got; names are never empty."""
 
-_CACHE_MAX = 100_000
-"""Clients whose scope is remembered; beyond it, all are worked out anew."""
-
 _USER_LEVEL, _CLIENT_LEVEL, _BOTH_LEVEL = 1, 2, 4
 
 
@@ -34,22 +31,23 @@ class Scope(NamedTuple):
 class Limits:
     """The limits of one quota key, by entity.
 
+    `version` is another one after every change.
     `is_enabled`: whether the key was ever set. Once it was it stays enabled, and so do the levels
     on which it was, as in Kafka until a broker's restart.
     """
 
-    __slots__ = ("_by_ip", "_by_level", "_cache", "_levels", "is_enabled")
+    __slots__ = ("_by_ip", "_by_level", "_levels", "is_enabled", "version")
 
     def __init__(self) -> None:
         self.is_enabled = False
         self._levels = 0
         self._by_level: dict[tuple[str | None, str | None], Fraction] = {}
         self._by_ip: dict[str | None, Fraction] = {}
-        self._cache: dict[tuple[str, str | None], Scope] = {}
+        self.version = 0
 
     def set(self, entity: Entity, limit: Fraction | None) -> None:
         """Set the limit of an entity, or take it away; counts from the next decision."""
-        self._cache.clear()
+        self.version += 1
         names = dict(entity)
         if limit is not None:
             self.is_enabled = True
@@ -61,14 +59,8 @@ class Limits:
 
     def scope(self, user: str, client_id: str | None) -> Scope:
         """Whose counter a client uses, and its limit."""
-        found = self._cache.get((user, client_id))
-        if found is None:
-            tags = self._tags(user, client_id or _ABSENT)
-            found = Scope(tags, self._limit(*tags))
-            if len(self._cache) >= _CACHE_MAX:
-                self._cache.clear()
-            self._cache[user, client_id] = found
-        return found
+        tags = self._tags(user, client_id or _ABSENT)
+        return Scope(tags, self._limit(*tags))
 
     def ip_limit(self, ip: str) -> Fraction | None:
         """The limit of an address; None is unlimited."""
@@ -94,16 +86,17 @@ class Limits:
 
     def _limit(self, user: str, client_id: str) -> Fraction | None:
         """The limit by tags: an empty client id has none of its own, not even the default."""
-        levels: tuple[tuple[str | None, str | None], ...]
+        levels: tuple[tuple[str | None, str | None], ...] = ()
         if user and client_id:
             levels = (user, client_id), (user, None), (None, client_id), (None, None)
         elif user:
             levels = (user, _ABSENT), (None, _ABSENT)
         elif client_id:
             levels = (_ABSENT, client_id), (_ABSENT, None)
-        else:
-            return None
-        return next((self._by_level[level] for level in levels if level in self._by_level), None)
+        for level in levels:
+            if level in self._by_level:
+                return self._by_level[level]
+        return None
 
 
 def _level(names: dict[str, str | None]) -> int:

@@ -16,11 +16,13 @@ _FIELDS = 3
 class SampledRate:
     """What was recorded over the newest `sample_count` windows of `window_ms` each."""
 
-    __slots__ = ("_sample_count", "_samples", "_total", "_window_ms")
+    __slots__ = ("_bearing_ms", "_fields_max", "_samples", "_span_ms", "_total", "_window_ms")
 
     def __init__(self, sample_count: int, window_ms: int) -> None:
-        self._sample_count = sample_count
         self._window_ms = window_ms
+        self._span_ms = sample_count * window_ms
+        self._bearing_ms = (sample_count - 1) * window_ms
+        self._fields_max = _FIELDS * (sample_count + 1)
         self._samples: list[int] = []
         self._total = 0
 
@@ -32,27 +34,26 @@ class SampledRate:
             samples[-1] += value
         else:
             samples += (now_ms, now_ms, value)
-            if len(samples) > _FIELDS * (self._sample_count + 1):
+            if len(samples) > self._fields_max:
                 self._drop_oldest()
         self._total += value
 
     def total(self, now_ms: int) -> int:
         """The sum of what is recent enough to count."""
         samples = self._samples
-        expired_ms = now_ms - self._sample_count * self._window_ms
-        while samples and samples[1] <= expired_ms:
+        while samples and samples[1] <= now_ms - self._span_ms:
             self._drop_oldest()
         return self._total
 
     def window_ms(self, now_ms: int) -> int:
         """The time that the total counts for: at least all windows but one, to bear a burst."""
-        self.total(now_ms)
-        window_ms = self._window_ms
-        elapsed_ms = now_ms - self._samples[0] if self._samples else 0
-        missing = self._sample_count - 1 - elapsed_ms // window_ms
-        if missing > 0:
-            elapsed_ms += missing * window_ms
-        return max(1, elapsed_ms)
+        samples = self._samples
+        if samples and samples[1] <= now_ms - self._span_ms:
+            self.total(now_ms)
+        elapsed_ms = now_ms - samples[0] if samples else 0
+        if elapsed_ms < self._bearing_ms:
+            return self._bearing_ms + elapsed_ms % self._window_ms
+        return elapsed_ms or 1
 
     def rate(self, now_ms: int) -> float:
         """Per second."""

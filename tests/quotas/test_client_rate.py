@@ -2,8 +2,8 @@ import pytest
 
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager
+from quotas.counters import IDLE_MS
 from quotas.entities import make_entity
-from quotas.idle import IDLE_MS
 
 P, C, R = "producer_byte_rate", "consumer_byte_rate", "request_percentage"
 MILLISECOND_NS = 1_000_000

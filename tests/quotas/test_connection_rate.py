@@ -2,8 +2,8 @@ import pytest
 
 from quotas.client_quotas import ClientQuotas
 from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.counters import IDLE_MS
 from quotas.entities import make_entity
-from quotas.idle import IDLE_MS
 
 KEY = "connection_creation_rate"
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from quotas.client_quotas import ClientQuotas
 from quotas.controller_mutation import ControllerMutationQuotaManager
+from quotas.counters import IDLE_MS
 from quotas.entities import CONTROLLER_MUTATION_RATE, make_entity
-from quotas.idle import IDLE_MS
 
 KEY = CONTROLLER_MUTATION_RATE.name
 USER = make_entity([("user", "user")])

@@ -113,15 +113,6 @@ def test_an_address_has_its_own_limit_or_the_default() -> None:
     assert limits.ip_limit("4.3.2.1") is None
 
 
-def test_clients_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quotas.limits._CACHE_MAX", 10)
-    limits = make_limits(entity(user=None))
-    scopes = [limits.scope(f"u{number}", "c") for number in range(100)]
-
-    assert len(limits._cache) <= 10
-    assert [limits.scope(f"u{number}", "c") for number in range(100)] == scopes
-
-
 @given(st.dictionaries(ENTITIES, st.integers(1, 9)), st.randoms(use_true_random=False))
 def test_the_order_in_which_levels_are_set_changes_no_scope(
     levels: dict[Entity, int], random: Random

@@ -1,0 +1,106 @@
+"""Counters by whom they count: found quickly, and forgotten when their clients went away."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from quotas.limits import Limits, Tags
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+IDLE_MS = 3_600_000
+"""After an hour without use a counter starts anew, as in Kafka: a bucket is full again."""
+
+CLIENTS_MAX = 100_000
+"""Clients whose counter is remembered; beyond it, all are looked up anew."""
+
+_LOOKS = 2
+"""More than the one that comes in, so that the idle ones go even while new ones come."""
+
+
+class Counter(Protocol):
+    """What is forgotten when it lies idle."""
+
+    last_used_ms: int
+
+
+class LimitedCounter(Counter, Protocol):
+    """The counter of a scope, which is told when its limit is another."""
+
+    limit: "Fraction | None"
+
+    def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
+        """Go by this limit from now on."""
+        ...
+
+
+_K = TypeVar("_K")
+_C = TypeVar("_C", bound=Counter)
+_L = TypeVar("_L", bound=LimitedCounter)
+
+
+class ClientCounters(Generic[_L]):
+    """The counter of each client under one quota key; clients of one scope share theirs."""
+
+    __slots__ = ("_by_client", "_by_tags", "_limits", "_make", "_version")
+
+    def __init__(self, limits: Limits, make: Callable[[], _L]) -> None:
+        """`make` gives a new counter that has no limit yet."""
+        self._limits = limits
+        self._make = make
+        self._version = limits.version
+        self._by_tags: OrderedDict[Tags, _L] = OrderedDict()
+        self._by_client: dict[tuple[str, str | None], _L] = {}
+
+    def __len__(self) -> int:
+        """How many are kept."""
+        return len(self._by_tags)
+
+    def get(self, user: str, client_id: str | None, now_ms: int) -> _L:
+        """The counter that a client uses now, with the limit that it has now."""
+        if self._version != self._limits.version:
+            self._version = self._limits.version
+            self._by_client.clear()
+        counter = self._by_client.get((user, client_id))
+        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
+            counter = self._find(user, client_id, now_ms)
+        counter.last_used_ms = now_ms
+        return counter
+
+    def live(self, now_ms: int) -> Iterator[tuple[Tags, _L]]:
+        """All that are in use, with their tags."""
+        for tags, counter in self._by_tags.items():
+            if not is_idle(counter, now_ms):
+                yield tags, counter
+
+    def _find(self, user: str, client_id: str | None, now_ms: int) -> _L:
+        tags, limit = self._limits.scope(user, client_id)
+        counter = self._by_tags.get(tags)
+        if counter is None or is_idle(counter, now_ms):
+            counter = self._make()
+            add_counter(self._by_tags, tags, counter, now_ms)
+        if counter.limit is not limit:
+            counter.set_limit(limit, now_ms)
+        if len(self._by_client) >= CLIENTS_MAX:
+            self._by_client.clear()
+        self._by_client[user, client_id] = counter
+        return counter
+
+
+def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: int) -> None:
+    """Add or replace a counter, and drop idle ones among those not looked at for longest.
+
+    So memory is bounded by the clients of an hour and never swept in one go. Whoever reads a
+    counter looks at `is_idle` himself.
+    """
+    for _ in range(min(_LOOKS, len(counters))):
+        oldest_key, oldest = counters.popitem(last=False)
+        if not is_idle(oldest, now_ms):
+            counters[oldest_key] = oldest
+    counters[key] = counter
+
+
+def is_idle(counter: Counter, now_ms: int) -> bool:
+    """Whether it was last used so long ago that it no longer counts."""
+    return now_ms - counter.last_used_ms >= IDLE_MS

@@ -1,0 +1,52 @@
+"""KIP-599 with real clients: who knows the error gets it, who doesn't is never refused."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+from kafka import KafkaAdminClient
+from kafka.errors import NodeNotReadyError, ThrottlingQuotaExceededError
+
+from mock_kafka import MockKafka
+from tests.interop.clients import DEADLINE_S
+
+PER_SECOND = 100
+CONFIG = {
+    "client.quotas": f"user=ANONYMOUS,controller_mutation_rate={PER_SECOND}",
+    "controller.quota.window.num": "1",
+}
+
+
+@pytest.fixture
+def limited() -> Iterator[MockKafka]:
+    with MockKafka(brokers=1, config=CONFIG) as kafka:
+        yield kafka
+
+
+@pytest.mark.interop
+def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka) -> None:
+    with closing(KafkaAdminClient(bootstrap_servers=limited.bootstrap_servers)) as admin:
+        wanted = {"num_partitions": PER_SECOND + 50, "replication_factor": 1}
+        started_s = time.monotonic()
+        admin.create_topics({"first": wanted})
+        with pytest.raises(ThrottlingQuotaExceededError, match="throttle_time_ms="):
+            admin.create_topics({"second": wanted})
+
+        is_created = False
+        while not is_created:
+            assert time.monotonic() - started_s < DEADLINE_S
+            # While it has to pause, the client takes the broker for one that isn't ready.
+            with suppress(ThrottlingQuotaExceededError, NodeNotReadyError):
+                admin.create_topics({"second": wanted})
+                is_created = True
+        assert time.monotonic() - started_s > 0.49, "half a second of overdraft"
+
+
+@pytest.mark.interop
+def test_librdkafka_asks_in_versions_that_are_never_refused(limited: MockKafka) -> None:
+    admin = AdminClient({"bootstrap.servers": limited.bootstrap_servers})
+    for name in ("first", "second"):
+        topics = admin.create_topics([NewTopic(name, PER_SECOND + 50, 1)])
+        assert topics[name].result(timeout=DEADLINE_S) is None
