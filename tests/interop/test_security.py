@@ -19,10 +19,18 @@ import kafka
 import kafka.errors
 import kafka.net.sasl.oauth
 import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
 
 from broker.certificates import write_certificates
 from broker.clock import SystemClock
 from mock_kafka import MockKafka
+from protocol.errors import ErrorCode
 
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "SASL_SSL", "SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -224,3 +232,32 @@ def test_a_wrong_password_is_the_clients_own_authentication_error(
         ROUND_TRIPS[library](secured, topic, "SASL_PLAINTEXT", mechanism, "secret-of-bob")
     lines = secured.kafka.log_lines()[lines_before:]
     assert any(f"SASL authentication failed ({mechanism})" in line for line in lines)
+
+
+@pytest.mark.parametrize("mechanism", ["SCRAM_SHA_256", "SCRAM_SHA_512"])
+def test_a_user_that_an_administrator_made_gets_in_until_deleted(
+    secured: Secured, mechanism: str
+) -> None:
+    admin = AdminClient({"bootstrap.servers": secured.servers("PLAINTEXT")})
+    kind = ScramMechanism[mechanism]
+    name = f"made-{mechanism}"
+    new = UserScramCredentialUpsertion(name, ScramCredentialInfo(kind, 8192), b"secret-of-made")
+    admin.alter_user_scram_credentials([new])[name].result(20)
+    described = admin.describe_user_scram_credentials([name])[name].result(20)
+    infos = [(info.mechanism, info.iterations) for info in described.scram_credential_infos]
+    assert infos == [(kind, 8192)]
+
+    settings = {
+        "bootstrap.servers": secured.servers("SASL_PLAINTEXT"),
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism.replace("_", "-"),
+        "sasl.username": name,
+        "sasl.password": "secret-of-made",
+    }
+    assert AdminClient(settings).list_topics(timeout=20).brokers
+
+    gone = UserScramCredentialDeletion(name, kind)
+    admin.alter_user_scram_credentials([gone])[name].result(20)
+    with pytest.raises(confluent_kafka.KafkaException) as raised:
+        admin.describe_user_scram_credentials([name])[name].result(20)
+    assert raised.value.args[0].code() == ErrorCode.RESOURCE_NOT_FOUND
