@@ -29,6 +29,11 @@ def parse_users(text: str | None) -> dict[str, str]:
         ConfigError: an entry has no name or no password; neither is repeated in the message.
     """
     users: dict[str, str] = {}
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        # Its own words would repeat the passwords.
+        raise ConfigError("sasl.users: not UTF-8") from None
     entries = [entry.strip() for entry in (text or "").split(",")]
     for number, entry in enumerate(entries, start=1):
         if not entry:
