@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from broker.serve import ServeOptions, StartError, serve
@@ -37,6 +38,13 @@ fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
 """
 
 SERVE_EPILOG = """\
+More listeners, and others than PLAINTEXT, are Kafka's keys:
+  mock-kafka serve -o listeners=PLAINTEXT://:9092,SASL_PLAINTEXT://:9093 \\
+      -o sasl.users=alice:secret
+Each has a line of its own: bootstrap.servers=... for the first one, then
+bootstrap.servers.SASL_PLAINTEXT=... and so on. With --brokers the ports of the
+next brokers follow in the smallest step with which no two listeners meet.
+
 Clients are told to come back to --host and the broker's port. For clients in
 containers or on other hosts, listen on all addresses and advertise a name that
 they can reach:
@@ -44,6 +52,14 @@ they can reach:
 With several brokers the next ones advertise the following ports; port 0 means
 the port that the broker listens on.
 """
+
+
+CERTS_DESCRIPTION = """\
+Make a certificate authority that is thrown away, a certificate for the broker
+and one for each client, as PEM files, and print what to set to use them.
+"""
+
+CERTIFICATE_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -61,6 +77,34 @@ def build_parser() -> argparse.ArgumentParser:
         epilog=SERVE_EPILOG,
         formatter_class=raw,
     )
+    _add_serve_arguments(command)
+    command = commands.add_parser(
+        "certs",
+        help="make throw-away certificates for TLS listeners",
+        description=CERTS_DESCRIPTION,
+        formatter_class=raw,
+    )
+    command.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder for them")
+    command.add_argument(
+        "--host",
+        dest="hosts",
+        action="append",
+        metavar="NAME",
+        help="name or address of the broker; may be given often"
+        f" (default: {', '.join(CERTIFICATE_HOSTS)})",
+    )
+    command.add_argument(
+        "--client",
+        dest="clients",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="common name, or whole DN, of a client; may be given often",
+    )
+    return parser
+
+
+def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
     )
@@ -101,7 +145,6 @@ def build_parser() -> argparse.ArgumentParser:
         default="console",
         help="log lines for people or for machines (default: %(default)s)",
     )
-    return parser
 
 
 class _ShowVersion(argparse.Action):
@@ -154,6 +197,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     parsed = build_parser().parse_args(arguments)
     try:
+        if parsed.command == "certs":
+            _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
+            return 0
         options = ServeOptions(
             host=parsed.host,
             port=parsed.port,
@@ -167,6 +213,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mock-kafka: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str]) -> None:
+    from broker import certificates  # noqa: PLC0415 - takes a while, and serve needs none of it
+
+    try:
+        files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())
+    except OSError as error:
+        raise StartError(f"cannot write to {folder}: {error}") from error
+    print(certificates.describe_certificates(folder, files))
 
 
 def _run(options: ServeOptions) -> None:

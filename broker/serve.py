@@ -16,7 +16,9 @@ from broker.clock import SystemClock
 from broker.cluster import Broker, Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.security.listeners import Address, plan_listeners
+from broker.security.principal_mapping import name_mapper
 from broker.server import Entrance, Server
+from broker.tls import server_context
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -63,14 +65,17 @@ async def serve(options: ServeOptions) -> None:
 async def start_server(options: ServeOptions) -> Server:
     """A cluster with all its listeners bound and its timers running."""
     broker_count = options.broker_count
+    to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
     listeners = plan_listeners(options.config, options.host, options.port, broker_count)
     cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     server = Server(cluster, SystemClock())
     for listener in listeners:
-        if listener.protocol.has_tls:
-            raise StartError(f"listener {listener.name}: TLS is not supported yet")
-        entrance = Entrance(listener.name, is_sasl=listener.protocol.has_sasl)
+        has_sasl = listener.protocol.has_sasl
+        tls = (
+            server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
+        )
+        entrance = Entrance(listener.name, has_sasl, tls, to_principal)
         for index, broker in enumerate(cluster.brokers.values()):
             port = await _listen(server, broker, listener.bound_by(index), entrance)
             told = listener.advertised_by(index)

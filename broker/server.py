@@ -6,7 +6,6 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 
 import asyncio
 import ssl
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import structlog
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
+from broker.security.principal_mapping import NameMapper, certificate_name
 from broker.security.session import ANONYMOUS, Session
 
 if TYPE_CHECKING:
@@ -39,18 +39,22 @@ log = structlog.get_logger("mock_kafka")
 class Entrance:
     """What differs between listeners: the name, whether there is SASL, and TLS.
 
-    `principal_of` names the client by its certificate, which is None without one.
+    `to_principal` makes a principal of a client certificate's distinguished name.
     """
 
     name: str = "PLAINTEXT"
     is_sasl: bool = False
     tls: ssl.SSLContext | None = None
-    principal_of: Callable[[Mapping[str, Any] | None], str] = lambda _certificate: ANONYMOUS
+    to_principal: NameMapper = str
 
-    def new_session(self, transport: asyncio.BaseTransport) -> Session:
-        """The session of a client that has just come in."""
-        certificate = None if self.tls is None else transport.get_extra_info("peercert")
-        principal = ANONYMOUS if self.is_sasl else self.principal_of(certificate)
+    def new_session(self, transport: asyncio.BaseTransport) -> Session | None:
+        """The session of a client that has just come in; None when its name maps to nothing."""
+        name = None
+        if self.tls is not None and not self.is_sasl:
+            name = certificate_name(transport.get_extra_info("peercert"))
+        principal = ANONYMOUS if name is None else self.to_principal(name)
+        if principal is None:
+            return None
         return Session(self.name, is_sasl=self.is_sasl, principal=principal)
 
 
@@ -106,6 +110,10 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
+        session = self._entrance.new_session(transport)
+        if session is None:
+            self._close("no rule of ssl.principal.mapping.rules matches its certificate")
+            return
         self.connection = Connection(
             server.dispatcher,
             broker_id=self.broker_id,
@@ -113,7 +121,7 @@ class ClientProtocol(asyncio.Protocol):
             client_host=host,
             frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
             on_ready=lambda: server.make_ready(self),
-            session=self._entrance.new_session(transport),
+            session=session,
         )
 
     def data_received(self, data: bytes) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 COMMANDS = {
     "serve": ("broker.__main__", "start a cluster and serve until a signal"),
+    "certs": ("broker.__main__", "make a throw-away CA and certificates for TLS"),
     "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
     "configs": ("client.tools.configs", "configurations and client quotas"),
 }
@@ -31,6 +32,8 @@ examples:
       one broker on 127.0.0.1:9092
   mock-kafka serve --port 0 --brokers 3 -o num.partitions=6
       three brokers on free ports; the first line printed says which
+  mock-kafka certs --out certificates --client CN=alice
+      what a TLS listener and its clients need, and how to set it
   mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders
       like kafka-topics.sh
   mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
@@ -58,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{wrong}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
     module, _ = COMMANDS[word]
-    # The broker's own command line has `serve` as a word of it.
-    rest = arguments if word == "serve" else arguments[1:]
+    # The broker's own command line has these words itself.
+    rest = arguments if module == "broker.__main__" else arguments[1:]
     status: int = importlib.import_module(module).main(rest)
     return status

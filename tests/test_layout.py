@@ -32,10 +32,12 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
-    "broker/server.py",
-    "broker/serve.py",
-    "broker/clock.py",
+    "broker/certificates.py",
     "broker/cli.py",
+    "broker/clock.py",
+    "broker/serve.py",
+    "broker/server.py",
+    "broker/tls.py",
     "client/clock.py",
     "client/transport.py",
 }

@@ -1,7 +1,7 @@
 """Broker keys that say who may connect, and how it is proved."""
 
 from broker.config.keys import ConfigKey, ConfigType
-from broker.config.values import at_least, between, each_of
+from broker.config.values import at_least, between, each_of, one_of
 
 SECURITY_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
@@ -43,5 +43,50 @@ SECURITY_KEYS: tuple[ConfigKey, ...] = (
         100,
         "Time that a client waits to be told that it is not who it says.",
         between(0, 60_000),
+    ),
+    ConfigKey(
+        "ssl.keystore.type",
+        ConfigType.STRING,
+        "PEM",
+        "Form of the broker's key and certificate; Kafka's default, JKS, is unknown here.",
+        one_of("PEM"),
+    ),
+    ConfigKey(
+        "ssl.keystore.location",
+        ConfigType.STRING,
+        None,
+        "File with the broker's private key and certificates, for TLS listeners.",
+    ),
+    ConfigKey(
+        "ssl.key.password",
+        ConfigType.PASSWORD,
+        None,
+        "Password of the private key, when it is encrypted.",
+    ),
+    ConfigKey(
+        "ssl.truststore.type",
+        ConfigType.STRING,
+        "PEM",
+        "Form of the certificates that clients' certificates are checked by.",
+        one_of("PEM"),
+    ),
+    ConfigKey(
+        "ssl.truststore.location",
+        ConfigType.STRING,
+        None,
+        "File with the certificates of those who may vouch for clients.",
+    ),
+    ConfigKey(
+        "ssl.client.auth",
+        ConfigType.STRING,
+        "none",
+        "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do.",
+        one_of("none", "requested", "required"),
+    ),
+    ConfigKey(
+        "ssl.principal.mapping.rules",
+        ConfigType.STRING,
+        "DEFAULT",
+        "How a certificate's distinguished name becomes the principal.",
     ),
 )

@@ -29,6 +29,11 @@ def parse_users(text: str | None) -> dict[str, str]:
         ConfigError: an entry has no name or no password; neither is repeated in the message.
     """
     users: dict[str, str] = {}
+    try:
+        (text or "").encode()
+    except UnicodeEncodeError:
+        # Its own words would repeat the passwords.
+        raise ConfigError("sasl.users: not UTF-8") from None
     entries = [entry.strip() for entry in (text or "").split(",")]
     for number, entry in enumerate(entries, start=1):
         if not entry:
@@ -74,3 +79,22 @@ class Credentials:
             known = credential_of_password(mechanism, known, self._new_salt(), ITERATIONS_MIN)
             self._scram[name, mechanism] = known
         return known
+
+    def scram_iterations(self, name: str, mechanism: str) -> int | None:
+        """Iterations of a user's credential, or None when there is none."""
+        known = self._scram.get((name, mechanism))
+        if isinstance(known, str):
+            return ITERATIONS_MIN
+        return None if known is None else known.iterations
+
+    def scram_users(self) -> list[str]:
+        """Everybody with a SCRAM credential, in alphabetical order."""
+        return sorted({name for name, _mechanism in self._scram})
+
+    def set_scram(self, name: str, mechanism: str, credential: ScramCredential) -> None:
+        """Give a user a credential, instead of the one there was."""
+        self._scram[name, mechanism] = credential
+
+    def delete_scram(self, name: str, mechanism: str) -> None:
+        """Take a user's credential away; there is one."""
+        del self._scram[name, mechanism]

@@ -1,12 +1,12 @@
 """What a connection knows of its client: the listener it came in by, and who it is."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from broker.security.sasl import Exchange
 
 ANONYMOUS = "ANONYMOUS"
-NEVER_MS: Any = float("inf")
+NEVER_MS = (1 << 63) - 1
 
 
 class Session:

@@ -23,6 +23,26 @@ def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
+def test_certificates_are_made_and_it_is_said_what_to_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["certs", "--out", str(tmp_path / "new"), "--client", "alice"]) == 0
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {
+        "ca.pem",
+        "server.pem",
+        "client-alice.pem",
+    }
+    assert "ssl.keystore.location=" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["certs", "--out", str(tmp_path / "file" / "below")]) == 1
+    assert "cannot write" in capsys.readouterr().err
+
+
 def test_help_shows_the_subcommand_and_an_example_of_each_way_to_configure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

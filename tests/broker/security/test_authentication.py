@@ -1,13 +1,19 @@
 """A whole authentication on a connection: order, delay, end, and what is logged."""
 
+import asyncio
 from struct import pack
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
+from broker.config.broker_config import BrokerConfig
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.security.session import Session
+from broker.serve import ServeOptions, start_server
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -178,3 +184,44 @@ def test_a_reauthentication_may_not_change_the_principal() -> None:
     assert "principal" in response.error_message
     assert client.session.principal == "alice"
     assert client.close_reason is not None
+
+
+@given(st.integers(0, 60), st.integers(0, 255))
+def test_no_reason_for_a_close_repeats_what_the_client_sent(cut: int, byte: int) -> None:
+    request = messages.SaslAuthenticateRequest(version=1, auth_bytes=b"\0alice\0top-secret\xff")
+    frame = bytearray(request_frame(request, 1, 2))
+    frame[4 + cut % (len(frame) - 4)] = byte
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.send(bytes(frame))
+    client.settle(NOW_MS + 100)
+    assert "secret" not in (client.close_reason or "")
+    assert client.bugs == []
+
+
+def test_no_secret_reaches_a_log() -> None:
+    config = BrokerConfig.from_overrides({"listeners": "SASL_PLAINTEXT://:0", **USERS})
+
+    async def run() -> None:
+        server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
+        try:
+            port = server.cluster.brokers[1].port
+            for password in ("top-secret", "secret"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(
+                    request_frame(messages.SaslHandshakeRequest(version=1, mechanism="PLAIN"), 1, 1)
+                )
+                token = f"\0alice\0{password}".encode()
+                authenticate = messages.SaslAuthenticateRequest(version=1, auth_bytes=token)
+                writer.write(request_frame(authenticate, 1, 2))
+                if password == "secret":
+                    writer.write(b"\xff\xff\xff\xff")
+                await reader.read()
+                writer.close()
+        finally:
+            await server.stop()
+
+    with capture_logs() as logs:
+        asyncio.run(run())
+    assert [entry["event"] for entry in logs] == ["connection closed"] * 2
+    assert "secret" not in str(logs)

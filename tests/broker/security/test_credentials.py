@@ -19,7 +19,7 @@ def test_users_are_names_and_passwords_and_percent_signs_quote() -> None:
     assert parse_users(None) == parse_users("") == {}
 
 
-@pytest.mark.parametrize("text", ["alice", "alice:", ":secret", "a:b,top-secret"])
+@pytest.mark.parametrize("text", ["alice", "alice:", ":secret", "a:b,top-secret", "a:secret\udcff"])
 def test_an_entry_without_both_is_refused_without_repeating_it(text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_users(text)

@@ -1,0 +1,64 @@
+"""DescribeUserScramCredentials: v0.
+
+Behaviour:
+    Mechanisms and iterations of every user with a SCRAM credential, or of those asked for; nothing
+    secret. Null and an empty list ask for all, in alphabetical order. A user without a credential
+    gets RESOURCE_NOT_FOUND, one asked for twice DUPLICATE_RESOURCE. Users of `sasl.users` have both
+    mechanisms with 4096 iterations.
+"""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from broker.context import RequestContext
+from broker.registry import handles
+from broker.security.scram_admin import MECHANISMS_BY_CODE
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+
+_Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
+
+
+@handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=(0, 0))
+def handle_describe_user_scram_credentials(
+    context: RequestContext, request: Any, cluster: "Cluster"
+) -> Any:
+    """Kafka's `ScramImage.describe`."""
+    asked = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
+    return messages.DescribeUserScramCredentialsResponse(
+        version=context.api_version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE,
+        error_message=None,
+        results=[_describe(cluster, name, times) for name, times in Counter(asked).items()],
+    )
+
+
+def _describe(cluster: "Cluster", name: str, times: int) -> Any:
+    if times > 1:
+        return _failed(
+            name,
+            ErrorCode.DUPLICATE_RESOURCE,
+            "Cannot describe SCRAM credentials for the same user twice in a single request:"
+            f" {name}",
+        )
+    infos = [
+        _Result.CredentialInfo(mechanism=code, iterations=iterations)
+        for code, mechanism in MECHANISMS_BY_CODE.items()
+        if (iterations := cluster.credentials.scram_iterations(name, mechanism)) is not None
+    ]
+    if not infos:
+        return _failed(
+            name,
+            ErrorCode.RESOURCE_NOT_FOUND,
+            f"Attempt to describe a user credential that does not exist: {name}",
+        )
+    return _Result(user=name, error_code=ErrorCode.NONE, error_message=None, credential_infos=infos)
+
+
+def _failed(name: str, error_code: ErrorCode, message: str) -> Any:
+    return _Result(user=name, error_code=error_code, error_message=message, credential_infos=[])

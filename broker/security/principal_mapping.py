@@ -1,0 +1,111 @@
+"""A client's name from its certificate: RFC 2253's form, then `ssl.principal.mapping.rules`.
+
+Source: Kafka's `SslPrincipalMapper`, and Java's `X500Principal.getName`.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from broker.config.keys import ConfigError
+
+_SHORT_NAMES = {
+    "commonName": "CN",
+    "countryName": "C",
+    "domainComponent": "DC",
+    "localityName": "L",
+    "organizationName": "O",
+    "organizationalUnitName": "OU",
+    "stateOrProvinceName": "ST",
+    "streetAddress": "STREET",
+    "userId": "UID",
+}
+"""The attributes that RFC 2253 has a word for; OpenSSL's name, then the word."""
+
+_SPECIAL = re.compile(r'[,+"\\<>;]')
+_RULE = re.compile(
+    r"\s*(?:(?P<default>DEFAULT)|RULE:(?P<pattern>(?:\\.|[^\\/])*)/(?P<replacement>(?:\\.|[^\\/])*)"
+    r"/(?P<case>[LU]?))\s*(?:,|\n|$)"
+)
+_GROUP = re.compile(r"\$([0-9]+)")
+
+RelativeName = Sequence[tuple[str, str]]
+NameMapper = Callable[[str], str | None]
+"""Gives a distinguished name's principal, or None when no rule matches."""
+
+
+def distinguished_name(subject: Sequence[RelativeName]) -> str:
+    """A certificate's subject, as Python's `getpeercert` gives it, in RFC 2253's form and order."""
+    return ",".join(
+        "+".join(f"{_SHORT_NAMES.get(kind, kind)}={_escaped(value)}" for kind, value in parts)
+        for parts in reversed(subject)
+    )
+
+
+def certificate_name(certificate: Mapping[str, Any] | None) -> str | None:
+    """The distinguished name of a client's certificate, or None without one."""
+    return distinguished_name(certificate["subject"]) if certificate else None
+
+
+def _escaped(value: str) -> str:
+    text = _SPECIAL.sub(lambda found: "\\" + found[0], value)
+    if text.startswith((" ", "#")):
+        text = "\\" + text
+    if text.endswith(" ") and len(value) > 1:
+        text = text[:-1] + "\\ "
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str] | None
+    """None is DEFAULT: the name as it is."""
+    replacement: str = ""
+    case: str = ""
+
+    def apply(self, name: str) -> str | None:
+        if self.pattern is None:
+            return name
+        found = self.pattern.fullmatch(name)
+        if found is None:
+            return None
+        groups = ("", *(group or "" for group in found.groups()))
+        text = _GROUP.sub(
+            lambda each: groups[int(each[1])] if int(each[1]) < len(groups) else each[0],
+            self.replacement,
+        )
+        return {"L": text.lower(), "U": text.upper()}.get(self.case, text)
+
+
+def name_mapper(rules_text: str) -> NameMapper:
+    """The function that rules such as `RULE:^CN=(.*?),.*$/$1/L,DEFAULT` stand for.
+
+    The first rule that matches the whole name counts.
+
+    Raises:
+        ConfigError: it is no list of rules.
+    """
+    rules: list[_Rule] = []
+    position = 0
+    while position < len(rules_text):
+        found = _RULE.match(rules_text, position)
+        if found is None:
+            raise ConfigError(
+                "ssl.principal.mapping.rules: expected DEFAULT or RULE:pattern/replacement/[LU] at"
+                f" {rules_text[position : position + 50]!r}"
+            )
+        position = found.end()
+        if found["default"]:
+            rules.append(_Rule(None))
+            continue
+        try:
+            pattern = re.compile(found["pattern"].replace("\\/", "/"))
+        except re.error as error:
+            raise ConfigError(f"ssl.principal.mapping.rules: {error}") from error
+        rules.append(_Rule(pattern, found["replacement"].replace("\\/", "/"), found["case"]))
+
+    def principal(name: str) -> str | None:
+        return next((each for rule in rules if (each := rule.apply(name)) is not None), None)
+
+    return principal

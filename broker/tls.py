@@ -1,0 +1,47 @@
+"""The asyncio shell's TLS: contexts from the files that the configuration names."""
+
+import ssl
+from collections.abc import Mapping
+from typing import Any
+
+from broker.config.keys import ConfigError
+
+_VERIFY_MODES = {
+    "none": ssl.CERT_NONE,
+    "requested": ssl.CERT_OPTIONAL,
+    "required": ssl.CERT_REQUIRED,
+}
+
+
+def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLContext:
+    """What a TLS listener shows its clients, and what it wants to see of them.
+
+    With SASL no client certificate is asked for, as in Kafka: SASL says who it is.
+
+    Raises:
+        ConfigError: a key is missing, or a file is not what it should be.
+    """
+    keystore, truststore = config["ssl.keystore.location"], config["ssl.truststore.location"]
+    if keystore is None:
+        raise ConfigError("a TLS listener needs ssl.keystore.location, a PEM file")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    password = config["ssl.key.password"]
+    try:
+        context.load_cert_chain(keystore, password=lambda: password or "")
+    except (OSError, ValueError) as error:
+        raise ConfigError(
+            f"ssl.keystore.location: {keystore} is no PEM file with key and certificate: {error}"
+        ) from error
+    if has_sasl:
+        return context
+    context.verify_mode = _VERIFY_MODES[config["ssl.client.auth"]]
+    if truststore is not None:
+        try:
+            context.load_verify_locations(truststore)
+        except (OSError, ValueError) as error:
+            raise ConfigError(
+                f"ssl.truststore.location: {truststore} is no PEM file with certificates: {error}"
+            ) from error
+    elif context.verify_mode is not ssl.CERT_NONE:
+        raise ConfigError("ssl.client.auth needs ssl.truststore.location, a PEM file")
+    return context

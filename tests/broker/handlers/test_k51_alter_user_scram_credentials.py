@@ -1,0 +1,37 @@
+"""AlterUserScramCredentials: one answer per user, counted on every broker."""
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import call, make_cluster
+
+_Request = messages.AlterUserScramCredentialsRequest
+
+
+def test_users_are_answered_once_each_and_changes_count_on_every_broker() -> None:
+    cluster = make_cluster(2, **{"sasl.users": "alice:secret"})
+    request = _Request(
+        deletions=[
+            _Request.ScramCredentialDeletion(name="alice", mechanism=1),
+            _Request.ScramCredentialDeletion(name="nobody", mechanism=1),
+        ],
+        upsertions=[
+            _Request.ScramCredentialUpsertion(
+                name="bob", mechanism=2, iterations=5000, salt=b"s", salted_password=b"salted"
+            )
+        ],
+    )
+    response = call(cluster, request, 0, broker_id=1)
+    assert [(each.user, each.error_code) for each in response.results] == [
+        ("alice", ErrorCode.NONE),
+        ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
+        ("bob", ErrorCode.NONE),
+    ]
+    assert response.results[0].error_message is None
+    assert "does not exist" in response.results[1].error_message
+
+    asked = messages.DescribeUserScramCredentialsRequest(users=None)
+    described = call(cluster, asked, 0, broker_id=2)
+    assert [
+        (each.user, [(info.mechanism, info.iterations) for info in each.credential_infos])
+        for each in described.results
+    ] == [("alice", [(2, 4096)]), ("bob", [(2, 5000)])]
