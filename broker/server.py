@@ -6,6 +6,7 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 
 import asyncio
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,12 @@ LISTEN_BACKLOG = 4096
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
+
+LAST_ANSWER_S = 0.02
+"""Time between a last answer and the end: a client that finds both at once may see the end alone.
+
+kafka-python does, and would never learn that its password was wrong.
+"""
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
 """What a client may send ahead while it waits for an answer, before we stop reading from it."""
@@ -146,7 +153,7 @@ class ClientProtocol(asyncio.Protocol):
         if write:
             self._transport.write(write)
         if close_reason is not None:
-            self._close(close_reason)
+            self._close(close_reason, after_s=LAST_ANSWER_S if write else 0)
             return
         if muted_until_ms:
             timers = self._server.cluster.timers
@@ -202,10 +209,10 @@ class ClientProtocol(asyncio.Protocol):
         else:
             self._close(f"idle for {idle_ms} ms")
 
-    def _close(self, reason: str) -> None:
+    def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
-            self._transport.close()
+            self._server.call_later(after_s, self._transport.close)
 
 
 class Server:
@@ -299,6 +306,13 @@ class Server:
         if not self._ready and self._loop is not None:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Have something done, at once for 0, by the loop's own clock."""
+        if delay_s and self._loop is not None:
+            self._loop.call_later(delay_s, callback)
+        else:
+            callback()
 
     def _drain_ready(self) -> None:
         """Give each a turn; who still has more to do comes after the sockets' turn."""

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import gc
 import json
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -225,11 +226,13 @@ AUTHENTICATION_ERRORS = {
 @pytest.mark.parametrize("mechanism", PASSWORD_MECHANISMS)
 @pytest.mark.parametrize("library", CLIENTS)
 def test_a_wrong_password_is_the_clients_own_authentication_error(
-    secured: Secured, topic: str, library: str, mechanism: str
+    secured: Secured, topic: str, library: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     lines_before = len(secured.kafka.log_lines())
-    with pytest.raises(AUTHENTICATION_ERRORS[library]):
+    with pytest.raises(AUTHENTICATION_ERRORS[library]) as raised:
         ROUND_TRIPS[library](secured, topic, "SASL_PLAINTEXT", mechanism, "secret-of-bob")
+    said = f"{raised.value!r} {caplog.text}"
+    assert re.search(r"SaslAuthenticationFailed|AuthenticationFailedError|_AUTHENTICATION", said)
     lines = secured.kafka.log_lines()[lines_before:]
     assert any(f"SASL authentication failed ({mechanism})" in line for line in lines)
 
