@@ -78,7 +78,7 @@ class Connection:
     @property
     def is_behind(self) -> bool:
         """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
-        return self._has_more or self.is_waiting
+        return self._has_more or self._parked is not None or self._muted_until_ms > 0
 
     @property
     def is_waiting(self) -> bool:
@@ -143,7 +143,7 @@ class Connection:
         reader = self._reader
         answer_frame = self._dispatcher.answer
         left_bytes = WRITE_BYTES_PER_TURN
-        if self._muted_until_ms <= now_ms:
+        if 0 < self._muted_until_ms <= now_ms:
             self._end_mute()
         try:
             while left_bytes > 0 and self._parked is None and not self._muted_until_ms:
