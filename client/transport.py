@@ -34,7 +34,7 @@ class SocketTransport:
         """
         self._client_id = client_id
         self._security = security or Security()
-        self._tls = _tls_context(self._security.tls) if self._security.tls else None
+        self._tls = tls_context(self._security.tls) if self._security.tls else None
         self._request_timeout_s = request_timeout_ms / 1000
         self._connections: dict[Address, _Connection] = {}
 
@@ -139,7 +139,12 @@ class _Connection:
         self._socket.close()
 
 
-def _tls_context(settings: TlsSettings) -> ssl.SSLContext:
+def tls_context(settings: TlsSettings) -> ssl.SSLContext:
+    """What a client's side of TLS needs.
+
+    Raises:
+        SecurityError: a PEM file can't be read.
+    """
     try:
         context = ssl.create_default_context(cafile=settings.ca_path)
         context.check_hostname = settings.is_hostname_checked

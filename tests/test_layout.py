@@ -40,6 +40,18 @@ SHELLS = {
     "broker/tls.py",
     "client/clock.py",
     "client/transport.py",
+    "loadgen/clock.py",
+    "loadgen/delivery_timeout.py",
+    "loadgen/engine.py",
+    "loadgen/group_steps.py",
+    "loadgen/link.py",
+    "loadgen/load_client.py",
+    "loadgen/producer_steps.py",
+    "loadgen/steady_client.py",
+    "loadgen/stepper.py",
+    "loadgen/timer.py",
+    "loadgen/topic_steps.py",
+    "loadgen/worker.py",
 }
 SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
 
