@@ -84,7 +84,8 @@ class ProducerIdQuotaManager:
         self._window_ms = window_seconds * 1000
         self._layer_count = layer_count
         self._false_positive_rate = false_positive_rate
-        self._counters = ClientCounters(limits, lambda: _Counter(sample_count, window_seconds))
+        self._make_counter = lambda: _Counter(sample_count, window_seconds)
+        self._counters = ClientCounters(limits, self._make_counter)
         self._filters: dict[str, LayeredFilter] = {}
         # Each filter is here once, under a time that is not after its next expiry.
         self._expiries: list[tuple[int, str]] = []
@@ -95,6 +96,11 @@ class ProducerIdQuotaManager:
     def is_enabled(self) -> bool:
         """Whether such a quota was ever set for anybody."""
         return self._limits.is_enabled
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether any id is remembered, or was and has not yet expired."""
+        return bool(self._expiries)
 
     @property
     def next_expiry_ms(self) -> int | None:
@@ -147,6 +153,12 @@ class ProducerIdQuotaManager:
             else:
                 heapq.heappush(expiries, (layered.expires_ms, user))
 
+    def forget(self) -> None:
+        """Begin anew, as a broker does that was stopped and started."""
+        self._counters = ClientCounters(self._limits, self._make_counter)
+        for each in self._filters.values():
+            each.clear()
+
     def note_throttle(
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
     ) -> None:
@@ -168,6 +180,8 @@ class ProducerIdQuotaManager:
                 average = counter.throttle_time.average(now_ms)
                 yield Measurement(GROUP, "throttle-time", by_user, average)
         for user, layered in self._filters.items():
+            if layered.is_empty:
+                continue
             by_user = _user_tags(user)
             for name, value in layered.state(now_ms)._asdict().items():
                 yield Measurement(GROUP, name.replace("_", "-"), by_user, value)

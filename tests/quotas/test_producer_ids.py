@@ -216,6 +216,19 @@ def test_a_quota_taken_away_frees_and_forgets() -> None:
     assert setup.manager.next_expiry_ms is None
 
 
+def test_what_is_forgotten_is_new_again_and_still_expires() -> None:
+    setup = Setup(1)
+    setup.manager.track("user", 1, 0)
+    setup.manager.forget()
+    assert setup.measured(0) == {}
+    assert setup.manager.track("user", 2, 1) == 0
+    assert setup.manager.track("user", 1, 1) > 0
+    setup.manager.expire(HOUR_MS)
+    assert setup.manager.next_expiry_ms == HOUR_MS + 1
+    setup.manager.expire(HOUR_MS + 1)
+    assert not setup.manager.is_tracking
+
+
 def test_a_raised_quota_counts_at_once_and_new_layers_are_made_for_it() -> None:
     setup = Setup(100)
     setup.manager.track("user", 1, 0)
