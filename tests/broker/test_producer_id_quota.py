@@ -24,8 +24,12 @@ class Producers:
     """A connection of user ANONYMOUS, whose quota is in `quotas`, to one of two brokers."""
 
     def __init__(
-        self, quota: str | None = "1", cluster: Cluster | None = None, **overrides: str
+        self,
+        quota: str | None = "1",
+        cluster: Cluster | None = None,
+        overrides: dict[str, str] | None = None,
     ) -> None:
+        overrides = overrides or {}
         if quota is not None:
             overrides["client.quotas"] = f"user=<default>,producer_ids_rate={quota}"
         if cluster is None:
@@ -149,9 +153,8 @@ def test_the_connection_is_mute_for_as_long_as_it_was_told_and_then_one_passes()
 
 def test_of_two_quotas_the_longer_wait_counts() -> None:
     producers = Producers(
-        cluster=None,
-        quota=None,
-        **{"client.quotas": "user=<default>,producer_ids_rate=1,producer_byte_rate=1"},
+        None,
+        overrides={"client.quotas": "user=<default>,producer_ids_rate=1,producer_byte_rate=1"},
     )
     producers.send((0, 1, 0))
     producers.client.settle(NOW_MS + HOUR_MS)
@@ -164,7 +167,7 @@ def test_of_two_quotas_the_longer_wait_counts() -> None:
 
 @pytest.mark.parametrize("name", ["THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"])
 def test_the_error_is_what_the_configuration_says(name: str) -> None:
-    producers = Producers("1", **{"producer.id.quota.error.code": name})
+    producers = Producers("1", overrides={"producer.id.quota.error.code": name})
     producers.send((0, 1, 0))
     response = producers.send((0, 2, 0))
     assert codes(response) == [ErrorCode[name]]
@@ -272,7 +275,7 @@ def test_without_a_quota_nothing_is_tracked_or_scheduled() -> None:
 @pytest.mark.parametrize("interval_ms", [10, 700_000])
 def test_what_is_past_its_window_goes_at_the_next_look(interval_ms: int) -> None:
     name = "producer.id.quota.cache.cleanup.scheduler.interval.ms"
-    producers = Producers("5", **{name: str(interval_ms)})
+    producers = Producers("5", overrides={name: str(interval_ms)})
     producers.send((0, 1, 0))
     look_ms = NOW_MS + -(-HOUR_MS // interval_ms) * interval_ms
     manager = producers.cluster.quotas.brokers[1].producer_ids
@@ -290,7 +293,7 @@ def test_what_is_past_its_window_goes_at_the_next_look(interval_ms: int) -> None
 def test_the_windows_and_layers_are_those_of_the_configuration() -> None:
     producers = Producers(
         "2",
-        **{
+        overrides={
             "producer.id.quota.window.size.seconds": "10",
             "producer.id.quota.window.num": "2",
             "producer.id.quota.cache.layer.count": "5",
@@ -307,7 +310,7 @@ def test_the_windows_and_layers_are_those_of_the_configuration() -> None:
     assert measured["live-layers"] == 5
     assert measured["rate"] == pytest.approx(2 / 19.999)
     precise = measured["tracked-bytes"]
-    coarse = Producers("2", **{"producer.id.quota.cache.false.positive.rate": "0.5"})
+    coarse = Producers("2", overrides={"producer.id.quota.cache.false.positive.rate": "0.5"})
     coarse.send((0, 1, 0))
     assert coarse.measured()["tracked-bytes"] * 5 * 10 < precise
 
