@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.apache_kafka import ApacheKafka, CannotRunError
+from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.clients import CLIENTS, Client
+from tests.maven import CannotRunError
 
 # The tests' records carry the same timestamps for ever, and those lie in the past.
 CONFIG = {"log.retention.ms": -1, "group.min.session.timeout.ms": 200}
