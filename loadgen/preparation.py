@@ -19,6 +19,7 @@ from loadgen.plan import Plan, Tenant
 from loadgen.run_spec import Topology
 from loadgen.schedule import event_counts
 from loadgen.worker import properties_of
+from protocol import messages
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 REQUEST_TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_MS = 4_000
 _TOPICS_PER_REQUEST = 500
+_LATEST = -1
 _CONFIG_KEYS = {
     "controller.quota.window.num": 11.0,
     "controller.quota.window.size.seconds": 1.0,
@@ -85,6 +87,7 @@ def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: boo
             admin = Admin(addresses, transport, now_ms=clock.now_ms, sleep_ms=clock.sleep_ms)
             _create_topics(admin, _topics_of(plan, run_id))
             topology = _look(admin, [topic.name for topic in plan.topics])
+            topology.start_offsets = _end_offsets(transport, topology)
             config = _read_config(admin, topology)
             unknown = _set_quotas(admin, plan) if sets_quotas else []
     except ClientError as error:
@@ -96,12 +99,17 @@ def _one_per_login(tenants: Iterable[Tenant]) -> list[Tenant]:
     return list({(each.user, each.password, each.mechanism): each for each in tenants}.values())
 
 
-def _security(plan: Plan, tenant: Tenant) -> Security:
+def security_of_tenant(plan: Plan, tenant: Tenant) -> Security:
+    """How a tenant gets in.
+
+    Raises:
+        SecurityError: the properties make no sense.
+    """
     return security_of(properties_of(plan.target, tenant))
 
 
 def _transport(plan: Plan, tenant: Tenant, timeout_ms: int) -> SocketTransport:
-    return SocketTransport("mock-kafka-load", _security(plan, tenant), timeout_ms)
+    return SocketTransport("mock-kafka-load", security_of_tenant(plan, tenant), timeout_ms)
 
 
 def _check_login(plan: Plan, tenant: Tenant, addresses: Sequence[Address]) -> None:
@@ -152,6 +160,31 @@ def _look(admin: Admin, topics: Sequence[str]) -> Topology:
         if found.topic_id is not None:
             topic_ids[name] = found.topic_id
     return Topology(dict(cluster.brokers), cluster.controller_id, leaders, topic_ids)
+
+
+def _end_offsets(transport: SocketTransport, topology: Topology) -> dict[str, dict[int, int]]:
+    """Where each partition ends: what a run writes is behind it."""
+    found: dict[str, dict[int, int]] = {}
+    topic_class = messages.ListOffsetsRequest.ListOffsetsTopic
+    for node, address in topology.brokers.items():
+        topics = [
+            topic_class(
+                name=name,
+                partitions=[
+                    topic_class.ListOffsetsPartition(
+                        partition_index=index, current_leader_epoch=-1, timestamp=_LATEST
+                    )
+                    for index, leader in enumerate(leaders)
+                    if leader == node
+                ],
+            )
+            for name, leaders in topology.leaders.items()
+        ]
+        request = messages.ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=topics)
+        for topic in transport.ask(address, request).topics:
+            offsets = found.setdefault(topic.name, {})
+            offsets |= {each.partition_index: max(0, each.offset) for each in topic.partitions}
+    return found
 
 
 def _read_config(admin: Admin, topology: Topology) -> dict[str, float]:

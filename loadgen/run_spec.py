@@ -17,6 +17,8 @@ class Topology:
     leaders: dict[str, list[int]]
     """Of each topic, the leader of each partition."""
     topic_ids: dict[str, UUID] = field(default_factory=dict)
+    start_offsets: dict[str, dict[int, int]] = field(default_factory=dict)
+    """Where each partition of a topic ended before the run."""
 
     def controller(self) -> int:
         """The node that topics are created at; any one when nobody is the controller."""

@@ -1,4 +1,4 @@
-"""The plain Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
+"""The plain Java clients (producer, consumer, admin), in the versions of Spark and of Kafka."""
 
 import shutil
 import subprocess
