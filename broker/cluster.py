@@ -15,6 +15,7 @@ from uuid import UUID
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
+from broker.journal import Journal
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
@@ -70,6 +71,11 @@ class Cluster:
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
         self.quotas = QuotaManagers(config, self.brokers)
+        self.journal = Journal(
+            config["journal.entries.max"],
+            config["journal.bytes.max"],
+            is_enabled=config["journal.enable"],
+        )
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,

@@ -79,6 +79,7 @@ class ClientProtocol(asyncio.Protocol):
         "_server",
         "_transport",
         "broker_id",
+        "close_reason",
         "connection",
         "last_active_ms",
         "peer",
@@ -93,6 +94,7 @@ class ClientProtocol(asyncio.Protocol):
         self._is_write_paused = False
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -193,6 +195,7 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            self._server.note_disconnect(self.connection, self.close_reason)
         self._server.forget(self)
 
     def finish(self) -> None:
@@ -212,6 +215,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -300,6 +304,19 @@ class Server:
             self._connections_by_host[host] -= 1
             if not self._connections_by_host[host]:
                 del self._connections_by_host[host]
+
+    def note_disconnect(self, connection: Connection, reason: str) -> None:
+        """Have the journal know the end of a connection."""
+        journal = self.cluster.journal
+        if journal.is_enabled:
+            journal.disconnected(
+                connection.broker_id,
+                connection.connection_id,
+                connection.client_host,
+                connection.session.principal,
+                reason,
+                self.clock.now_ms(),
+            )
 
     def make_ready(self, protocol: ClientProtocol) -> None:
         """Have a connection go on once the request being handled now is done."""
