@@ -140,6 +140,9 @@ class Journal:
     def __iter__(self) -> Iterator[Line]:
         return iter(self._lines)
 
+    def __reversed__(self) -> Iterator[Line]:
+        return reversed(self._lines)
+
     @property
     def byte_count(self) -> int:
         """Bytes of frames that are kept."""
