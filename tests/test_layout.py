@@ -32,9 +32,12 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
+    "broker/admin/follow.py",
+    "broker/admin/web.py",
     "broker/certificates.py",
     "broker/cli.py",
     "broker/clock.py",
+    "broker/listener.py",
     "broker/serve.py",
     "broker/server.py",
     "broker/tls.py",

@@ -131,7 +131,7 @@ def list_connections(admin: Admin) -> list[ConnectionView]:
 
 @operation("DELETE", "/v1/connections/{connection}", tag="connections", status=204, media_type=None)
 def cut_connection(admin: Admin, path: ConnectionPath) -> None:
-    """Cut a connection; its client finds it reset."""
+    """Cut a connection; what it was not answered yet it never will be."""
     for protocol in admin.server.protocols():
         connection = protocol.connection
         if connection is not None and connection.connection_id == path.connection:

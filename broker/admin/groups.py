@@ -6,8 +6,8 @@ import msgspec
 
 from broker.admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
 from broker.admin.state import Admin
-from protocol.errors import ErrorCode
 from producer_state.partition_producers import count
+from protocol.errors import ErrorCode
 
 
 class OffsetView(msgspec.Struct):
@@ -121,10 +121,8 @@ def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> Non
 @operation("GET", "/v1/producers", tag="producers")
 def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
     """What partitions remember of idempotent producers, and the memory it takes."""
-    if query.topic is None:
-        topics = list(admin.cluster.topics.all())
-    else:
-        topics = [admin.topic(query.topic)]
+    all_topics = admin.cluster.topics.all()
+    topics = all_topics if query.topic is None else [admin.topic(query.topic)]
     partitions = [
         partition
         for topic in topics

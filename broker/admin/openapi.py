@@ -1,6 +1,5 @@
 """The OpenAPI document of the admin port, made of the declarations of its operations."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -23,10 +22,7 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     schema_of = {_key(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
     inputs = {
-        each.__name__
-        for op in listed
-        for each in (op.path_type, op.query_type)
-        if each is not None
+        each.__name__ for op in listed for each in (op.path_type, op.query_type) if each is not None
     }
     paths: dict[str, dict[str, Any]] = {}
     for op in listed:
@@ -45,9 +41,9 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
 def _kinds(operations: Iterable[Operation]) -> list[Any]:
     kinds: list[Any] = [ProblemDocument]
     for op in operations:
-        for kind in (op.path_type, op.query_type, op.body_type, op.result_type):
-            if kind is not None and kind is not type(None):
-                kinds.append(kind)
+        result_type = op.result_type if op.media_type == "application/json" else None
+        given = (op.path_type, op.query_type, op.body_type, result_type)
+        kinds.extend(kind for kind in given if kind is not None)
     return kinds
 
 
@@ -126,8 +122,3 @@ def _without_null(declared: dict[str, Any]) -> dict[str, Any]:
     if schema.get("default", 0) is None:
         del schema["default"]
     return schema
-
-
-def path_names(path: str) -> list[str]:
-    """The names of the parameters in a path."""
-    return re.findall(r"{(\w+)}", path)

@@ -23,7 +23,7 @@ PartitionIndex = Annotated[int, msgspec.Meta(ge=0, le=INT32_MAX)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
-class Input(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+class Input(msgspec.Struct, forbid_unknown_fields=True):
     """What comes in; an unknown field is a mistake that its author should hear of."""
 
 

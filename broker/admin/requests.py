@@ -71,9 +71,7 @@ def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
 def get_journal(admin: Admin) -> JournalStatus:
     """How much is kept, and the number of the newest line."""
     journal = admin.cluster.journal
-    return JournalStatus(
-        journal.is_enabled, len(journal), journal.byte_count, journal.last_number
-    )
+    return JournalStatus(journal.is_enabled, len(journal), journal.byte_count, journal.last_number)
 
 
 @operation("DELETE", "/v1/requests", tag="requests", status=204, media_type=None)

@@ -40,6 +40,7 @@ def reset(admin: Admin) -> None:
     Topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and
     the brokers. Ports stay; connections are cut.
     """
+    admin.clock.restart()
     admin.server.reset()
 
 

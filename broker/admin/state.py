@@ -1,12 +1,14 @@
 """What the operations of the admin port work on, and the few look-ups that many of them make."""
 
+from base64 import b64encode
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from broker.admin.operation import Problem
 
 if TYPE_CHECKING:
-    from broker.clock import Clock
+    from broker.clock import BrokerClock
     from broker.cluster import Cluster
     from broker.server import Server
     from broker.topics import Partition, Topic
@@ -15,22 +17,19 @@ if TYPE_CHECKING:
 class Admin:
     """The server behind the admin port; every operation gets it as its first argument."""
 
-    def __init__(self, server: "Server") -> None:
+    def __init__(self, server: "Server", clock: "BrokerClock") -> None:
+        """`clock` is the one that the server goes by."""
         self.server = server
+        self.clock = clock
 
     @property
     def cluster(self) -> "Cluster":
         """The cluster that is served."""
         return self.server.cluster
 
-    @property
-    def clock(self) -> "Clock":
-        """The cluster's clock."""
-        return self.server.clock
-
     def now_ms(self) -> int:
         """The cluster's time."""
-        return self.server.clock.now_ms()
+        return self.clock.now_ms()
 
     def topic(self, name: str) -> "Topic":
         """The topic of this name.
@@ -75,13 +74,9 @@ class Admin:
 
 def bytes_for_json(value: bytes | None, encoding: str = "auto") -> Any:
     """Bytes in JSON: `{"text": ...}` where they are UTF-8, else `{"base64": ...}`; None is null."""
-    from base64 import b64encode  # noqa: PLC0415
-
     if value is None:
         return None
     if encoding == "auto":
-        try:
+        with suppress(UnicodeDecodeError):
             return {"text": value.decode()}
-        except UnicodeDecodeError:
-            pass
     return {"base64": b64encode(value).decode()}

@@ -1,5 +1,6 @@
 """Topics: what there is, who leads it, what is in it; making and deleting them."""
 
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -78,7 +79,7 @@ class NewTopicBody(Input):
     name: Name
     partitions: NewCount = BY_DEFAULT
     replication_factor: Annotated[int, msgspec.Meta(ge=-1, le=2**15 - 1)] = BY_DEFAULT
-    config: dict[str, str] = {}
+    config: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 class LeaderBody(Input):
@@ -243,10 +244,8 @@ def _records(partition: "Partition", from_offset: int) -> "Iterator[Record]":
     offset = max(from_offset, log.log_start_offset)
     while offset < log.log_end_offset:
         for batch in log.read(offset, _READ_BYTES, at_least_one=True):
-            try:
+            with suppress(ValueError):
                 yield from (each for each in read_records(batch) if each.offset >= offset)
-            except ValueError:
-                pass
             last_offset = batch_base_offset(batch) + read_header(batch, 0).last_offset_delta
             offset = max(offset, last_offset) + 1
 

@@ -50,8 +50,13 @@ class AdminPort:
         app = web.Application(middlewares=[self._guard], client_max_size=BODY_BYTES_MAX)
         for op in OPERATIONS:
             app.router.add_route(op.method, op.path, self._handler_of(op))
+        # Cancelled handlers: who waits or follows and goes away leaves nothing behind.
         self._runner = web.AppRunner(
-            app, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S
+            app,
+            access_log=None,
+            handle_signals=False,
+            handler_cancellation=True,
+            shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()
         await web.TCPSite(self._runner, host, port).start()
