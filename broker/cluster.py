@@ -195,6 +195,7 @@ class Cluster:
             ValueError: there is no such broker.
         """
         self._take_away(node_id, Reach.REFUSES, now_ms, elect=elect)
+        self.quotas.brokers[node_id].producer_ids.forget()
 
     def cut_off_broker(self, node_id: int, now_ms: int, *, elect: bool = False) -> None:
         """Cut a broker off its clients: connections stay, and nothing comes through them.

@@ -35,6 +35,24 @@ class MeasurementView(msgspec.Struct):
     value: float | None
 
 
+class LayerView(msgspec.Struct):
+    """One layer of a filter: the ids it took, and how many it was made for."""
+
+    begun_ms: int
+    expires_ms: int
+    ids: int
+    capacity: int
+    bytes: int
+
+
+class FilterView(msgspec.Struct):
+    """The producer ids that a broker remembers of a user (KIP-936); the newest layer is first."""
+
+    broker: int
+    user: str
+    layers: list[LayerView]
+
+
 @operation("GET", "/v1/quotas", tag="quotas")
 def list_quotas(admin: Admin) -> list[QuotaView]:
     """The quotas that are set, as DescribeClientQuotas shows them."""
@@ -74,4 +92,15 @@ def list_measurements(admin: Admin) -> list[MeasurementView]:
             each.group, each.name, dict(each.tags), each.value if isfinite(each.value) else None
         )
         for each in admin.cluster.quotas.metrics.measure(admin.now_ms())
+    ]
+
+
+@operation("GET", "/v1/producer-id-filters", tag="producers")
+def list_filters(admin: Admin) -> list[FilterView]:
+    """The filters of users with a quota on new producer ids, and how their layers age."""
+    now_ms = admin.now_ms()
+    return [
+        FilterView(broker_id, user, [LayerView(*layer) for layer in layers])
+        for broker_id, quotas in admin.cluster.quotas.brokers.items()
+        for user, layers in quotas.producer_ids.filters(now_ms)
     ]

@@ -10,6 +10,7 @@ from broker.admin.quotas import (
     QuotaBody,
     QuotaView,
     delete_quotas,
+    list_filters,
     list_measurements,
     list_quotas,
     put_quotas,
@@ -74,6 +75,28 @@ def test_tokens_are_shown_as_they_are_now() -> None:
     admin.clock.move_to(NOW_MS + 1000)
     (tokens,) = (each for each in list_measurements(admin) if each.name == "tokens")
     assert tokens.value == -1
+
+
+def test_the_layers_of_producer_id_filters_are_shown_until_their_window_is_over() -> None:
+    window_ms = 3_600_000
+    admin = make_admin()
+    put_quotas(admin, QuotaBody({"user": "alice"}, {"producer_ids_rate": 100}))
+    manager = admin.cluster.quotas.brokers[2].producer_ids
+    for producer_id in range(10):
+        manager.track("alice", producer_id, NOW_MS)
+    manager.track("alice", 11, NOW_MS + window_ms // 2)
+    admin.clock.move_to(NOW_MS + window_ms // 2)
+
+    (view,) = list_filters(admin)
+    assert (view.broker, view.user) == (2, "alice")
+    newest, oldest = view.layers
+    assert (oldest.ids, oldest.begun_ms, oldest.expires_ms) == (10, NOW_MS, NOW_MS + window_ms)
+    assert newest.ids == 1
+    assert newest.capacity >= 100
+    admin.clock.move_to(NOW_MS + window_ms)
+    assert len(list_filters(admin)[0].layers) == 1
+    admin.clock.move_to(NOW_MS + 2 * window_ms)
+    assert list_filters(admin) == []
 
 
 def test_what_was_not_measured_lately_is_null_and_not_nan() -> None:
