@@ -8,10 +8,10 @@ from broker.admin.operation import Input, Problem, operation
 from broker.admin.state import Admin
 from broker.clock import ClockMode
 
-ADVANCE_MS_MAX = 10 * 366 * 24 * 3600 * 1000
-"""Ten years: retention and expiry look around every few minutes of it."""
+ADVANCE_MS_MAX = 400 * 24 * 3600 * 1000
+"""More than a year: retention and expiry look around every few minutes of it."""
 
-Factor = Annotated[float, msgspec.Meta(gt=0, le=1_000_000)]
+Factor = Annotated[float, msgspec.Meta(gt=0, le=10_000)]
 
 
 class ClockView(msgspec.Struct):

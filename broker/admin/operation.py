@@ -151,9 +151,13 @@ def encode_result(result: Any) -> bytes:
 
 def _read_texts(where: str, texts: Mapping[str, str], wanted: type[Input]) -> Any:
     try:
-        return msgspec.convert(dict(texts), wanted, strict=False)
+        read = msgspec.convert(dict(texts), wanted, strict=False)
     except msgspec.ValidationError as error:
         raise Problem(400, f"{where}: {error}") from error
+    for name in texts:
+        if getattr(read, name) is None:
+            raise Problem(400, f"{where}: {name} can't be null; leave it out")
+    return read
 
 
 def _read_body(body: bytes, wanted: type[Input]) -> Any:

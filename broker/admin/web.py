@@ -1,6 +1,7 @@
 """The admin port's shell: aiohttp around the operations."""
 
 import hmac
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
@@ -23,6 +24,9 @@ from broker.admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.admin.state import Admin
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
+LINE_BYTES_MAX = 64 * 1024
+"""Of a path with its query: a name of a thousand signs may be twelve thousand bytes."""
+
 SHUTDOWN_S = 0.2
 
 log = structlog.get_logger("mock_kafka")
@@ -56,6 +60,8 @@ class AdminPort:
             access_log=None,
             handle_signals=False,
             handler_cancellation=True,
+            max_line_size=LINE_BYTES_MAX,
+            logger=logging.Logger("aiohttp", logging.CRITICAL),  # broken HTTP is not our error
             shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()

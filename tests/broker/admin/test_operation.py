@@ -80,6 +80,7 @@ def test_texts_become_the_values_that_are_declared(thing: Operation) -> None:
         ({"name": ""}, {}, b'{"size": 1}', "path"),
         ({"name": "x"}, {"limit": "many"}, b'{"size": 1}', "limit"),
         ({"name": "x"}, {"node": "-1"}, b'{"size": 1}', "node"),
+        ({"name": "x"}, {"node": "null"}, b'{"size": 1}', "leave it out"),
         ({"name": "x"}, {"limti": "1"}, b'{"size": 1}', "limti"),
         ({"name": "x"}, {}, b"", "size"),
         ({"name": "x"}, {}, b'{"size": "1"}', "size"),
