@@ -38,7 +38,7 @@ class RequestContext:
 
     throttled_by: "ThrottlingQuota | None" = None
     fault: str | None = None
-    """The fault that was injected into this request, in the words of the journal."""
+    """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
 
     def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
         """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""

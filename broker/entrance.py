@@ -1,13 +1,11 @@
-"""What differs between listeners, and whom it makes of a client that comes in."""
+"""How clients come in by a listener: what its session begins with."""
 
+import ssl
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.security.principal_mapping import NameMapper, certificate_name
 from broker.security.session import ANONYMOUS, Session
-
-if TYPE_CHECKING:
-    import ssl
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +17,7 @@ class Entrance:
 
     name: str = "PLAINTEXT"
     is_sasl: bool = False
-    tls: "ssl.SSLContext | None" = None
+    tls: ssl.SSLContext | None = None
     to_principal: NameMapper = str
 
     def new_session(self, transport: Any) -> Session | None:

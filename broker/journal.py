@@ -17,9 +17,9 @@ from protocol.codec import DecodeError
 if TYPE_CHECKING:
     from uuid import UUID
 
+    from broker.connection import Connection
     from broker.context import RequestContext
-
-    LateAnswer = bytes | Throttled | Close | None
+    from broker.effects import LateAnswer
 
 
 class Outcome(StrEnum):
@@ -85,18 +85,15 @@ class Disconnect:
     def __init__(
         self,
         number: int,
-        broker_id: int,
-        connection_id: int,
-        client_host: str,
-        principal: str,
+        connection: "Connection",
         reason: str,
         time_ms: int,
     ) -> None:
         self.number = number
-        self.broker_id = broker_id
-        self.connection_id = connection_id
-        self.client_host = client_host
-        self.principal = principal
+        self.broker_id = connection.broker_id
+        self.connection_id = connection.connection_id
+        self.client_host = connection.client_host
+        self.principal = connection.session.principal
         self.reason = reason
         self.time_ms = time_ms
 
@@ -194,24 +191,16 @@ class Journal:
             self._byte_count += len(frame)
         self._changed(entry)
 
-    def disconnected(
-        self,
-        broker_id: int,
-        connection_id: int,
-        client_host: str,
-        principal: str,
-        reason: str,
-        now_ms: int,
-    ) -> None:
+    def disconnected(self, connection: "Connection", reason: str, now_ms: int) -> None:
         """A connection has ended; a request that still waits will have no answer."""
-        entry = self._waiting.pop(connection_id, None)
+        if not self.is_enabled:
+            return
+        entry = self._waiting.pop(connection.connection_id, None)
         if entry is not None:
             entry.outcome = Outcome.CLOSED
             entry.close_reason = reason
             self._changed(entry)
-        line = Disconnect(
-            self._next_number, broker_id, connection_id, client_host, principal, reason, now_ms
-        )
+        line = Disconnect(self._next_number, connection, reason, now_ms)
         self._next_number += 1
         self._lines.append(line)
         self._changed(line)

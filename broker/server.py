@@ -95,7 +95,22 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        session = self._entrance.new_session(transport)
+        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._entrance.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -109,6 +124,7 @@ class ClientProtocol(asyncio.Protocol):
             session=session,
         )
         self.follow_reach()
+        self._pause_or_resume_reading()
 
     def follow_reach(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
@@ -192,7 +208,8 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
-            self._server.note_disconnect(self.connection, self.close_reason)
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
@@ -206,9 +223,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def cut(self, reason: str) -> None:
         """End the connection at once; what wasn't sent yet is lost."""
-        if not self._transport.is_closing():
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
-            self.close_reason = reason
+        self._close(reason)
         self._transport.abort()
 
     def dismiss(self) -> None:
@@ -279,7 +294,6 @@ class Server:
         """Put the cluster back to its start; connections are cut, ports stay."""
         for protocol in self.protocols():
             protocol.dismiss()
-        self._ready.clear()
         now_ms = self.clock.now_ms()
         self.cluster.reset(now_ms)
         self._schedule_idle_check(now_ms)
@@ -331,19 +345,6 @@ class Server:
             self._connections_by_host[host] -= 1
             if not self._connections_by_host[host]:
                 del self._connections_by_host[host]
-
-    def note_disconnect(self, connection: Connection, reason: str) -> None:
-        """Have the journal know the end of a connection."""
-        journal = self.cluster.journal
-        if journal.is_enabled:
-            journal.disconnected(
-                connection.broker_id,
-                connection.connection_id,
-                connection.client_host,
-                connection.session.principal,
-                reason,
-                self.clock.now_ms(),
-            )
 
     def make_ready(self, protocol: ClientProtocol) -> None:
         """Have a connection go on once the request being handled now is done."""

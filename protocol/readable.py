@@ -32,16 +32,15 @@ _CORRELATION_ID_BYTES = 4
 _FRAME_SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
 
+_NAMES: dict[int, str] = {**messages.API_NAMES}
+
 MayShow = Callable[[str], bool]
 """Whether the value of a configuration of this name is no secret."""
 
 
 def api_name(api_key: int) -> str:
     """Kafka's name of an API, such as `CreateTopics`; the number where there is none."""
-    try:
-        return "".join(word.capitalize() for word in ApiKey(api_key).name.split("_"))
-    except ValueError:
-        return str(api_key)
+    return _NAMES.get(api_key, str(api_key))
 
 
 def error_name(error_code: int) -> str:

@@ -1,54 +1,33 @@
-"""Who a client is that has just come in, by the listener it came in by."""
+"""A session begins with what its listener knows of the client."""
 
 from typing import Any
 
-import pytest
-
 from broker.entrance import PLAINTEXT, Entrance
+from broker.security.session import ANONYMOUS
 
 
 class Transport:
-    """A transport whose client showed a certificate, or none."""
+    """A transport whose client has, or has not, shown a certificate."""
 
     def __init__(self, common_name: str | None) -> None:
-        names = [] if common_name is None else [((("commonName", common_name),),)]
-        self._certificate = {"subject": names[0]} if names else None
+        self._subject = ((("commonName", common_name),),) if common_name else ()
 
     def get_extra_info(self, name: str) -> Any:
-        assert name == "peercert"
-        return self._certificate
+        return {"peercert": {"subject": self._subject} if self._subject else None}.get(name)
 
 
-def test_without_tls_everybody_is_anonymous() -> None:
-    transport: Any = Transport("alice")
-    session = PLAINTEXT.new_session(transport)
-    assert session is not None
-    assert (session.listener, session.principal, session.is_sasl) == (
-        "PLAINTEXT",
-        "ANONYMOUS",
-        False,
-    )
-
-
-@pytest.mark.parametrize(("name", "principal"), [("alice", "mapped CN=alice"), (None, "ANONYMOUS")])
-def test_a_certificate_names_its_owner(name: str | None, principal: str) -> None:
-    tls: Any = object()
-    transport: Any = Transport(name)
-    entrance = Entrance("TLS", tls=tls, to_principal=lambda text: f"mapped {text}")
+def principal_of(entrance: Entrance, common_name: str | None) -> str | None:
+    transport: Any = Transport(common_name)
     session = entrance.new_session(transport)
-    assert session is not None
-    assert session.principal == principal
+    return None if session is None else session.principal
 
 
-def test_a_name_that_maps_to_nothing_does_not_come_in() -> None:
+def test_who_shows_nothing_is_anonymous() -> None:
+    assert principal_of(PLAINTEXT, None) == ANONYMOUS
+
+
+def test_a_certificate_names_its_client_as_the_rules_map_it_or_keeps_it_out() -> None:
     tls: Any = object()
-    transport: Any = Transport("alice")
-    assert Entrance("TLS", tls=tls, to_principal=lambda _text: None).new_session(transport) is None
-
-
-def test_with_sasl_a_certificate_says_nothing() -> None:
-    tls: Any = object()
-    transport: Any = Transport("alice")
-    session = Entrance("S", is_sasl=True, tls=tls).new_session(transport)
-    assert session is not None
-    assert (session.principal, session.is_authenticated) == ("ANONYMOUS", False)
+    assert principal_of(Entrance("SSL", tls=tls), "alice") == "CN=alice"
+    assert principal_of(Entrance("SSL", tls=tls, to_principal=lambda _name: None), "alice") is None
+    assert principal_of(Entrance("SASL_SSL", is_sasl=True, tls=tls), "alice") == ANONYMOUS

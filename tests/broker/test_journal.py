@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster import Cluster
+from broker.connection import Connection
+from broker.dispatch import Dispatcher
 from broker.effects import Close
 from broker.journal import Disconnect, Entry, Journal, Outcome, answer_of, request_of, subjects_of
 from broker.parked import Parked
@@ -36,6 +38,18 @@ def journalled_cluster(**overrides: str) -> Cluster:
 
 def entries(cluster: Cluster) -> list[Entry]:
     return [line for line in cluster.journal if isinstance(line, Entry)]
+
+
+def connection(connection_id: int) -> Connection:
+    """One that nobody is at the other end of."""
+    return Connection(
+        Dispatcher(make_cluster(1), lambda *_rest: None),
+        broker_id=1,
+        connection_id=connection_id,
+        client_host="127.0.0.1",
+        frame_bytes_max=100,
+        on_ready=lambda: None,
+    )
 
 
 def produce_frame(topic: str, correlation_id: int = 1, acks: int = -1) -> bytes:
@@ -127,7 +141,7 @@ def test_an_answer_that_never_came_says_how_its_connection_ended() -> None:
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
     client.connection.lose()
-    journal.disconnected(1, 1, "127.0.0.1", "alice", "client disconnected", NOW_MS)
+    journal.disconnected(client.connection, "client disconnected", NOW_MS)
 
     request, disconnect = journal
     assert isinstance(request, Entry)
@@ -200,7 +214,7 @@ def test_its_bounds_hold_whatever_happens(
             journal.end(parked.pop(), bytes(size), 2000)
         elif step == "lose" and parked:
             entry = parked.pop()
-            journal.disconnected(1, entry.context.connection_id, "h", "u", "gone", NOW_MS)
+            journal.disconnected(connection(entry.context.connection_id), "gone", NOW_MS)
             asked_count += 1
         elif step == "clear":
             journal.clear()
@@ -232,7 +246,7 @@ def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
     )
     client.send(metadata_frame(1) + fetch_frame(2, "t", max_wait_ms=500))
     client.settle(NOW_MS + 500)
-    client.cluster.journal.disconnected(1, 1, "127.0.0.1", "u", "gone", NOW_MS)
+    client.cluster.journal.disconnected(client.connection, "gone", NOW_MS)
     end()
     client.send(metadata_frame(3), NOW_MS + 500)
 

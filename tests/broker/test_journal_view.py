@@ -44,7 +44,7 @@ def cluster() -> Cluster:
     client.connection.session.principal = "alice"
     client.cluster.create_topic("empty", [(1,)], {})
     client.send(fetch_frame(4, "empty", max_wait_ms=500), NOW_MS + 5)
-    client.cluster.journal.disconnected(1, 1, "::1", "alice", "client disconnected", NOW_MS + 6)
+    client.cluster.journal.disconnected(client.connection, "client disconnected", NOW_MS + 6)
     return client.cluster
 
 

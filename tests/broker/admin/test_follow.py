@@ -107,7 +107,7 @@ def test_followers_may_begin_in_the_past() -> None:
     admin = make_admin()
     client = Client(admin.cluster)
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
-    admin.cluster.journal.disconnected(1, 1, "::1", "u", "gone", NOW_MS)
+    admin.cluster.journal.disconnected(client.connection, "gone", NOW_MS)
 
     heard = asyncio.run(events(follow_requests(admin, JournalQuery(since=1)), 3))
     assert [(name, line["number"]) for name, line in heard] == [
