@@ -32,7 +32,7 @@ _CORRELATION_ID_BYTES = 4
 _FRAME_SIZE_BYTES = 4
 _ERROR_CODE = Struct(">h")
 
-_NAMES: dict[int, str] = {**messages.API_NAMES}
+_NAMES: dict[int, str] = {int(key): name for key, name in messages.API_NAMES.items()}
 
 MayShow = Callable[[str], bool]
 """Whether the value of a configuration of this name is no secret."""

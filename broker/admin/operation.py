@@ -61,7 +61,8 @@ class Operation:
     handler: Callable[..., Any]
     path_type: type[Input] | None
     query_type: type[Input] | None
-    body_type: type[Input] | None
+    body_type: type[Any] | None
+    """An Input, or a type with a `from_json` of its own that takes parsed JSON (ValueError)."""
     result_type: Any
     status: int
     media_type: str | None
@@ -160,10 +161,14 @@ def _read_texts(where: str, texts: Mapping[str, str], wanted: type[Input]) -> An
     return read
 
 
-def _read_body(body: bytes, wanted: type[Input]) -> Any:
+def _read_body(body: bytes, wanted: type[Any]) -> Any:
     try:
+        if hasattr(wanted, "from_json"):
+            return wanted.from_json(msgspec.json.decode(body or b"{}"))
         return msgspec.json.decode(body or b"{}", type=wanted)
     except msgspec.ValidationError as error:
         raise Problem(400, f"body: {error}") from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Problem(400, f"body: no JSON: {error}") from error
+    except ValueError as error:  # of a `from_json`
+        raise Problem(400, f"body: {error}") from error

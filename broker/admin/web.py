@@ -13,6 +13,7 @@ from aiohttp import web
 from broker.admin import (  # noqa: F401 - declares the operations
     brokers,
     clock,
+    faults,
     follow,
     groups,
     quotas,
