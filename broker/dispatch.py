@@ -12,6 +12,8 @@ from broker.context import RequestContext
 from broker.effects import Answer, Close, LateAnswer, Throttled, Waiting
 from broker.faults.error_answers import Framed, error_answer
 from broker.faults.injection import Injection
+from broker.faults.partial_errors import merged, split
+from broker.faults.rule import BEFORE_HANDLING
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
@@ -154,23 +156,34 @@ class Dispatcher:
         context.fault = verdict.description
         # The buffer moves on, and the request may be handled later.
         body = bytes(buffer[start:end])
-        asked = decode() if verdict.deciding.error is not None else None
+        rule = verdict.deciding
+        parts = split(context, body, rule, self._cluster) if rule.error is not None else None
+        asked = None
+        if parts is not None:
+            asked = parts.concerned
+            if rule.at == BEFORE_HANDLING:
+                body = parts.rest_body
+        elif rule.error is not None:
+            asked = decode()
 
         def handle(cluster: Any) -> Answer:
             return self._guarded(
                 route, context, lambda: self._handle(route, context, body, 0, len(body), cluster)
             )
 
-        def fail(error_code: ErrorCode) -> LateAnswer:
+        def fail(error_code: ErrorCode, frame: bytes | None) -> LateAnswer:
             def encode() -> LateAnswer:
                 answer = error_answer(context, asked, error_code, self._cluster)
                 if isinstance(answer, Framed):
                     return answer.frame
+                if frame is not None and parts is not None:
+                    return merged(context, frame, answer)
                 return _encode(route, context, answer)
 
             return self._guarded(route, context, encode)
 
-        return Injection(self._cluster, context, verdict, handle, fail).begin()
+        is_partial = parts is not None
+        return Injection(self._cluster, context, verdict, handle, fail, is_partial).begin()
 
     def _handle(
         self,

@@ -56,6 +56,13 @@ _RESOURCES = _same("resource_type", "resource_name")
 _BY_ID = _same("name", "topic_id")
 
 _ARRAYS: dict[ApiKey, Each] = {
+    ApiKey.PRODUCE: Each(
+        "topic_data",
+        "responses",
+        _BY_ID,
+        _partitions("partition_data", "partition_responses", "index"),
+    ),
+    ApiKey.METADATA: Each("topics", "topics", _BY_ID),
     ApiKey.FETCH: Each(
         "topics",
         "responses",
@@ -130,7 +137,7 @@ def error_answer(
     response = messages.response_class(api_key)(version=version)
     if api_key is ApiKey.JOIN_GROUP:
         response.member_id = request.member_id
-    for each in _arrays(api_key, version):
+    for each in error_arrays(api_key, version):
         _fill(response, request, each, version, error_code)
     _set_error(response, error_code)
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < LOG_DIRS_ERROR_VERSION_MIN:
@@ -138,7 +145,8 @@ def error_answer(
     return response
 
 
-def _arrays(api_key: ApiKey, version: int) -> Iterator[Each]:
+def error_arrays(api_key: ApiKey, version: int) -> Iterator[Each]:
+    """The arrays of an API's answer that tell errors; none where one code is for all of it."""
     if api_key in _ARRAYS:
         yield _ARRAYS[api_key]
     elif api_key is ApiKey.OFFSET_FETCH and version >= 8:

@@ -55,17 +55,20 @@ class Injection:
         context: "RequestContext",
         verdict: Verdict,
         handle: "Callable[[Cluster | StaleView], Answer]",
-        fail: "Callable[[ErrorCode], LateAnswer]",
+        fail: "Callable[[ErrorCode, bytes | None], LateAnswer]",
+        is_partial: bool,
     ) -> None:
         """`handle` has the request handled on a cluster; `fail` makes the answer that refuses it.
 
-        Neither raises.
+        Neither raises. `is_partial`: the rule's error is for a part of the request; `handle` has
+        the rest handled, and `fail` puts the errors into the frame that came of it.
         """
         self._cluster = cluster
         self._context = context
         self._verdict = verdict
         self._handle_request = handle
         self._fail = fail
+        self._is_partial = is_partial
         self._parked = Parked(on_abandon=self._abandon, on_hurry=self._hurry)
         self._inner: Parked | None = None
         self._timer: Timer | None = None
@@ -102,8 +105,9 @@ class Injection:
         elif verdict.throttle_time_ms:
             context.throttle_time_ms = verdict.throttle_time_ms
         error_code = verdict.deciding.error_code
-        if error_code is not None and verdict.deciding.at == BEFORE_HANDLING:
-            self._answer(self._fail(error_code), now_ms)
+        is_early = verdict.deciding.at == BEFORE_HANDLING
+        if error_code is not None and is_early and not self._is_partial:
+            self._answer(self._fail(error_code, None), now_ms)
             return
         answer = self._handle_request(verdict.view or self._cluster)
         if not isinstance(answer, Waiting):
@@ -121,8 +125,12 @@ class Injection:
         deciding = verdict.deciding
         self._inner = None
         error_code = deciding.error_code
-        if error_code is not None and deciding.at == BEFORE_ANSWER:
-            answer = self._fail(error_code)
+        if error_code is not None and (deciding.at == BEFORE_ANSWER or self._is_partial):
+            failed = self._fail(error_code, _frame_of(answer))
+            if isinstance(answer, Throttled) and isinstance(failed, bytes):
+                answer = replace(answer, frame=failed)
+            else:
+                answer = failed
         if self._is_broker_gone_after(BEFORE_ANSWER, now_ms) or deciding.hang == BEFORE_ANSWER:
             return
         if deciding.drop == BEFORE_ANSWER:

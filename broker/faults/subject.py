@@ -53,7 +53,12 @@ def _groups(request: Any) -> Iterator[str]:
     yield getattr(request, "group_id", None) or ""
     for array_name in _GROUP_ARRAYS:
         for element in getattr(request, array_name, None) or ():
-            yield element if isinstance(element, str) else element.group_id
+            yield group_name(element)
+
+
+def group_name(element: Any) -> str:
+    """The group that an entry of a request is about."""
+    return element if isinstance(element, str) else element.group_id
 
 
 def _partitions(request: Any, cluster: "Cluster") -> Iterator[tuple[str, int | None]]:
@@ -87,14 +92,17 @@ def topic_name(element: Any, cluster: "Cluster") -> str | None:
     return None if topic is None else topic.name
 
 
+def partition_index(element: Any) -> int | None:
+    """The partition that an entry of a request is about, or None."""
+    if isinstance(element, int):
+        return element
+    indexes = (getattr(element, field_name, None) for field_name in _PARTITION_FIELDS)
+    return next((index for index in indexes if isinstance(index, int)), None)
+
+
 def _indexes(element: Any) -> Iterator[int]:
     for array_name in _PARTITION_ARRAYS:
         for entry in getattr(element, array_name, None) or ():
-            if isinstance(entry, int):
-                yield entry
-                continue
-            for field_name in _PARTITION_FIELDS:
-                index = getattr(entry, field_name, None)
-                if isinstance(index, int):
-                    yield index
-                    break
+            index = partition_index(entry)
+            if index is not None:
+                yield index
