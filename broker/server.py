@@ -53,6 +53,7 @@ class ClientProtocol(asyncio.Protocol):
         "_transport",
         "_withheld",
         "broker_id",
+        "close_reason",
         "connection",
         "last_active_ms",
         "peer",
@@ -69,6 +70,7 @@ class ClientProtocol(asyncio.Protocol):
         self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -128,8 +130,7 @@ class ClientProtocol(asyncio.Protocol):
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
         reach = self._server.cluster.brokers[self.broker_id].reach
         if reach is Reach.REFUSES:
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason="stopped")
-            self._transport.abort()
+            self.cut("broker stopped")
         elif self._is_cut_off != (reach is Reach.SILENT):
             self._is_cut_off = reach is Reach.SILENT
             withheld, self._withheld = self._withheld, []
@@ -207,6 +208,8 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
@@ -217,6 +220,18 @@ class ClientProtocol(asyncio.Protocol):
     def is_cut_off(self) -> bool:
         """Whether its broker is cut off, so that nothing it sends can come through."""
         return self._is_cut_off
+
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
@@ -231,6 +246,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -274,6 +290,15 @@ class Server:
         self.cluster.start(now_ms)
         self._schedule_idle_check(now_ms)
 
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay."""
+        for protocol in self.protocols():
+            protocol.dismiss()
+        now_ms = self.clock.now_ms()
+        self.cluster.reset(now_ms)
+        self._schedule_idle_check(now_ms)
+        self.reset_alarm()
+
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
         for listener in self._listeners:
@@ -294,6 +319,10 @@ class Server:
             await asyncio.sleep(STOP_TURN_S)
 
     # Connections ---------------------------------------------------------------------------
+
+    def protocols(self) -> list[ClientProtocol]:
+        """Every connection there is now."""
+        return list(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""

@@ -32,6 +32,8 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
+    "broker/admin/follow.py",
+    "broker/admin/web.py",
     "broker/certificates.py",
     "broker/cli.py",
     "broker/clock.py",
