@@ -1,4 +1,4 @@
-"""The plain Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
+"""The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
 
 import shutil
 import subprocess
