@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import structlog
 
-from broker.clock import SystemClock
+from broker.clock import BrokerClock, ClockMode
 from broker.cluster import Broker, Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.security.listeners import Address, plan_listeners
@@ -69,7 +69,8 @@ async def start_server(options: ServeOptions) -> Server:
     listeners = plan_listeners(options.config, options.host, options.port, broker_count)
     cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
-    server = Server(cluster, SystemClock())
+    clock_mode = ClockMode(options.config["broker.clock"])
+    server = Server(cluster, BrokerClock(clock_mode, options.config["broker.clock.factor"]))
     for listener in listeners:
         has_sasl = listener.protocol.has_sasl
         tls = (

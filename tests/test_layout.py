@@ -35,6 +35,7 @@ SHELLS = {
     "broker/certificates.py",
     "broker/cli.py",
     "broker/clock.py",
+    "broker/listener.py",
     "broker/serve.py",
     "broker/server.py",
     "broker/tls.py",
