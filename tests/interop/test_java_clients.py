@@ -133,6 +133,17 @@ def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, top
     ]
 
 
+def test_a_leader_that_moves_costs_no_record(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, assignment=[[3, 2]])
+    lines = java.run("move", servers, topic, 20, retry_backoff_ms=10, fetch_max_wait_ms=20)
+    assert [line[2:] for line in lines] == [
+        [str(number), str(1000 + number), "key", str(number), str(number)] for number in range(20)
+    ]
+
+
 def test_topics_beyond_the_quota_are_created_by_retries(java: JavaClients, topic: str) -> None:
     config: dict[str, ConfigValue] = {
         "client.quotas": "user=ANONYMOUS,controller_mutation_rate=2",
