@@ -33,6 +33,8 @@ def build_go(folder: Path) -> tuple[list[str], dict[str, str]]:
 
 def install_node(_: Path) -> tuple[list[str], dict[str, str]]:
     """The command that runs kafkajs's program, and where that finds the library."""
+    if shutil.which("node") is None:
+        raise CannotRunError("node is not here")
     modules = CACHE / f"kafkajs-{KAFKAJS_VERSION}"
     if not (modules / "node_modules" / "kafkajs").exists():
         modules.mkdir(parents=True, exist_ok=True)
