@@ -5,9 +5,7 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +15,8 @@ from broker.cluster import Reach
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
+from broker.entrance import PLAINTEXT, Entrance
 from broker.listener import Listener
-from broker.security.principal_mapping import NameMapper, certificate_name
-from broker.security.session import ANONYMOUS, Session
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -43,32 +40,6 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 log = structlog.get_logger("mock_kafka")
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """What differs between listeners: the name, whether there is SASL, and TLS.
-
-    `to_principal` makes a principal of a client certificate's distinguished name.
-    """
-
-    name: str = "PLAINTEXT"
-    is_sasl: bool = False
-    tls: ssl.SSLContext | None = None
-    to_principal: NameMapper = str
-
-    def new_session(self, transport: asyncio.BaseTransport) -> Session | None:
-        """The session of a client that has just come in; None when its name maps to nothing."""
-        name = None
-        if self.tls is not None and not self.is_sasl:
-            name = certificate_name(transport.get_extra_info("peercert"))
-        principal = ANONYMOUS if name is None else self.to_principal(name)
-        if principal is None:
-            return None
-        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
-
-
-PLAINTEXT = Entrance()
-
-
 class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
@@ -82,6 +53,7 @@ class ClientProtocol(asyncio.Protocol):
         "_transport",
         "_withheld",
         "broker_id",
+        "close_reason",
         "connection",
         "last_active_ms",
         "peer",
@@ -98,6 +70,7 @@ class ClientProtocol(asyncio.Protocol):
         self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -122,7 +95,22 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        session = self._entrance.new_session(transport)
+        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._entrance.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -136,13 +124,13 @@ class ClientProtocol(asyncio.Protocol):
             session=session,
         )
         self.follow_reach()
+        self._pause_or_resume_reading()
 
     def follow_reach(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
         reach = self._server.cluster.brokers[self.broker_id].reach
         if reach is Reach.REFUSES:
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason="stopped")
-            self._transport.abort()
+            self.cut("broker stopped")
         elif self._is_cut_off != (reach is Reach.SILENT):
             self._is_cut_off = reach is Reach.SILENT
             withheld, self._withheld = self._withheld, []
@@ -220,6 +208,8 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
@@ -230,6 +220,18 @@ class ClientProtocol(asyncio.Protocol):
     def is_cut_off(self) -> bool:
         """Whether its broker is cut off, so that nothing it sends can come through."""
         return self._is_cut_off
+
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
@@ -244,6 +246,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -287,6 +290,15 @@ class Server:
         self.cluster.start(now_ms)
         self._schedule_idle_check(now_ms)
 
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay."""
+        for protocol in self.protocols():
+            protocol.dismiss()
+        now_ms = self.clock.now_ms()
+        self.cluster.reset(now_ms)
+        self._schedule_idle_check(now_ms)
+        self.reset_alarm()
+
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
         for listener in self._listeners:
@@ -307,6 +319,10 @@ class Server:
             await asyncio.sleep(STOP_TURN_S)
 
     # Connections ---------------------------------------------------------------------------
+
+    def protocols(self) -> list[ClientProtocol]:
+        """Every connection there is now."""
+        return list(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
@@ -337,6 +353,8 @@ class Server:
         self._ready.append(protocol)
 
     def _follow_reach(self, broker: "Broker") -> None:
+        if broker.is_out_of_memory:
+            log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         for listener in self._listeners:
             if listener.broker_id == broker.node_id:
                 if broker.reach is Reach.REFUSES:

@@ -4,6 +4,7 @@ Latency of an event counts from its intended time to the answer that settled it;
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from loadgen import promises
 from loadgen.plan import Plan, Quota, Tenant
 from loadgen.preparation import Found
 from loadgen.promises import Verdict
+from loadgen.schedule import event_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from pyspark.sql import SparkSession
 
@@ -149,6 +151,13 @@ MAIN_APIS = {
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
 CAN_REPEAT = {"new-producer-per-error", "delivery-timeout"}
 HEAT_CELLS = 60
+COMPILED_EVENTS_MIN = 300_000
+"""Below so many events, compiling a query takes longer than interpreting it."""
+_INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
 
 Rows = list[dict[str, Any]]
 
@@ -165,6 +174,24 @@ class RunData:
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
+    is_small = sum(event_counts(data.plan)) < COMPILED_EVENTS_MIN
+    with _settings(spark, _INTERPRETED if is_small else {}):
+        return _summarise(spark, data)
+
+
+@contextmanager
+def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator[None]":
+    before = {key: spark.conf.get(key) or "" for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+
+def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
     _open_views(spark, data)
 

@@ -69,11 +69,20 @@ def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False)
         if only_these:
             command.append("-DincludeArtifactIds=" + ",".join(part[1] for part in parts))
         try:
-            subprocess.run(
-                command, cwd=folder, check=True, capture_output=True, timeout=_FETCH_TIMEOUT_S
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=_FETCH_TIMEOUT_S,
+                check=False,
             )
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise CannotRunError(f"mvn got no {name}: {error}") from error
+        except subprocess.TimeoutExpired as error:
+            raise CannotRunError(f"mvn took too long to get {name} from Maven Central") from error
+        if done.returncode != 0:
+            reasons = (line for line in done.stdout.splitlines() if "[ERROR]" in line)
+            reason = next(reasons, done.stderr)
+            raise CannotRunError(f"mvn got no {name} from Maven Central: {reason}")
         try:
             (Path(folder) / "jars").rename(jars)
         except OSError:

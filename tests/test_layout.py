@@ -32,6 +32,8 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
+    "broker/admin/follow.py",
+    "broker/admin/web.py",
     "broker/certificates.py",
     "broker/cli.py",
     "broker/clock.py",
@@ -41,6 +43,7 @@ SHELLS = {
     "broker/tls.py",
     "client/clock.py",
     "client/transport.py",
+    "loadgen/cli.py",
     "loadgen/clock.py",
     "loadgen/delivery_timeout.py",
     "loadgen/engine.py",
@@ -48,6 +51,7 @@ SHELLS = {
     "loadgen/link.py",
     "loadgen/load_client.py",
     "loadgen/producer_steps.py",
+    "loadgen/progress.py",
     "loadgen/steady_client.py",
     "loadgen/stepper.py",
     "loadgen/timer.py",

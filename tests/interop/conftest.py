@@ -107,11 +107,17 @@ def servers(request: pytest.FixtureRequest) -> str:
     return kafka.bootstrap_servers
 
 
-@pytest.fixture
-def connector(spark: "SparkSession", shared_kafka_of_three: MockKafka) -> Connector:
-    """Spark's Kafka source and sink on three brokers; the skip says what is missing."""
+@pytest.fixture(scope="session")
+def spark_with_kafka(spark: "SparkSession") -> "SparkSession":
+    """Spark with its Kafka source and sink; the skip says what is missing."""
     try:
         connector_jars()
     except CannotRunError as error:
         pytest.skip(str(error))
-    return Connector(spark, shared_kafka_of_three.bootstrap_servers)
+    return spark
+
+
+@pytest.fixture
+def connector(spark_with_kafka: "SparkSession", kafka_of_three: MockKafka) -> Connector:
+    """Spark's Kafka source and sink on three brokers."""
+    return Connector(spark_with_kafka, kafka_of_three.bootstrap_servers)

@@ -1,4 +1,4 @@
-"""The plain Java clients (producer, consumer, admin), in the versions of Spark and of Kafka."""
+"""The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
 
 import shutil
 import subprocess
@@ -130,6 +130,17 @@ def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, top
         ["quota", "{producer_byte_rate=1024.0}"],
         ["quota", "null"],
         ["listed", "false"],
+    ]
+
+
+def test_a_leader_that_moves_costs_no_record(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, assignment=[[3, 2]])
+    lines = java.run("move", servers, topic, 20, retry_backoff_ms=10, fetch_max_wait_ms=20)
+    assert [line[2:] for line in lines] == [
+        [str(number), str(1000 + number), "key", str(number), str(number)] for number in range(20)
     ]
 
 

@@ -59,6 +59,7 @@ public final class Clients {
             case "share" -> share(config, topic, count);
             case "administer" -> administer(config, topic);
             case "create" -> create(config, topic, count);
+            case "move" -> move(config, topic, count);
             case "expire" -> expire(config, topic, count);
             default -> throw new IllegalArgumentException(arguments[0]);
         }
@@ -239,6 +240,32 @@ public final class Clients {
                     }
                 }
                 print("results", String.join(",", results));
+            }
+        }
+    }
+
+    /** The leader goes round the brokers between sends of a number and reads of a reader without group. */
+    private static void move(Properties config, String topic, int count) throws Exception {
+        TopicPartition partition = new TopicPartition(topic, 0);
+        try (Admin admin = Admin.create(config);
+                KafkaProducer<String, String> producer = producer(config);
+                KafkaConsumer<String, String> consumer = consumer(config)) {
+            consumer.assign(List.of(partition));
+            consumer.seekToBeginning(List.of(partition));
+            long deadline = System.nanoTime() + DEADLINE_NANOS;
+            for (int number = 0; number < count; number++) {
+                Future<RecordMetadata> sent = producer.send(numbered(topic, 0, number));
+                List<Integer> replicas = List.of(number % 3 + 1, (number + 1) % 3 + 1);
+                admin.alterPartitionReassignments(Map.of(partition,
+                        Optional.of(new NewPartitionReassignment(replicas)))).all().get();
+                admin.electLeaders(ElectionType.PREFERRED, Set.of(partition)).partitions().get();
+                sent.get();
+                for (boolean isRead = false; !isRead && System.nanoTime() < deadline; ) {
+                    for (ConsumerRecord<String, String> record : consumer.poll(POLL)) {
+                        printRecord(record);
+                        isRead = true;
+                    }
+                }
             }
         }
     }
