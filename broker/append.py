@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.batch_check import Refusal, check_batch
+from broker.producer_memory import watch_producer_ids
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
@@ -67,6 +68,8 @@ def append_batch(
             base_offset,
             max_timestamp,
         )
+        if cluster.producer_ids_max >= 0:
+            watch_producer_ids(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
     return PartitionResult(
         partition.partition_index,
