@@ -131,7 +131,7 @@ def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, sch
     expect(page.locator("#faults")).to_contain_text("1 of")
     expect(page.locator("#quotas")).to_contain_text("bytes produced")
     expect(page.locator("#quotas")).to_contain_text("topic changes")
-    expect(page.locator("#filters")).to_contain_text("ids ·")
+    expect(page.locator("#filters")).to_contain_text("1 id ·")
     row = page.locator("#lines tr", has_text="NOT_ENOUGH_REPLICAS").first
     expect(row).to_contain_text("checkout")
     row.click()
