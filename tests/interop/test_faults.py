@@ -284,6 +284,9 @@ def test_a_group_goes_on_at_its_new_coordinator(
             "group.id": topic,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
+            # librdkafka asks for the new coordinator behind its long poll, and anew whenever its
+            # commit comes before the connection: with the default that may go on for a minute.
+            "fetch.wait.max.ms": 5,
         }
     )
     consumer.subscribe([topic])
