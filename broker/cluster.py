@@ -14,9 +14,11 @@ from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.faults.table import FaultTable
+from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
+from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
+from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
@@ -53,6 +55,8 @@ class Broker:
     rack: str | None = None
     is_alive: bool = True
     reach: Reach = Reach.SERVES
+    is_out_of_memory: bool = False
+    """Whether it ended by `broker.max.producer.ids`; until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
 
     def address(self, listener: str) -> Address:
@@ -72,14 +76,27 @@ class Cluster:
         new_uuid: Callable[[], UUID],
     ) -> None:
         """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
-        self.config = config
+        self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
-        self.controller_id = 1
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
+        self.journal = Journal(
+            config["journal.entries.max"],
+            config["journal.bytes.max"],
+            is_enabled=config["journal.enable"],
+        )
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules there are from the start."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that requests can change, as it is at the start."""
+        config, new_uuid = self._first_config, self.new_uuid
+        self.config = config
+        self.controller_id = 1
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
@@ -97,8 +114,25 @@ class Cluster:
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
+        self.producer_ids_max: int = config["broker.max.producer.ids"]
+        """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
+
+    def reset(self, now_ms: int) -> None:
+        """Forget everything since the start, what was to happen included, and start anew.
+
+        Whoever is connected must have been let go before; brokers keep their addresses.
+        """
+        self.timers.clear()
+        self.journal.clear()
+        self._begin()
+        for broker in self.brokers.values():
+            broker.is_alive = True
+            self._set_reach(broker, Reach.SERVES)
+        self.start(now_ms)
+        for rule in self.first_faults:
+            self.faults.add(rule, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""
@@ -165,6 +199,7 @@ class Cluster:
             ValueError: there is no such broker.
         """
         self._take_away(node_id, Reach.REFUSES, now_ms, elect=elect)
+        self.quotas.brokers[node_id].producer_ids.forget()
 
     def cut_off_broker(self, node_id: int, now_ms: int, *, elect: bool = False) -> None:
         """Cut a broker off its clients: connections stay, and nothing comes through them.
@@ -185,6 +220,7 @@ class Cluster:
             ValueError: there is no such broker.
         """
         broker = self._broker(node_id)
+        broker.is_out_of_memory = False
         before = self._coordinators()
         bring_back(self, node_id, now_ms)
         self._unload_moved_groups(before, now_ms)
@@ -271,6 +307,7 @@ class Cluster:
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
+        self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
@@ -289,6 +326,8 @@ class Cluster:
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
+        if self.producer_ids_max >= 0 and leader_id != NO_LEADER:
+            watch_producer_ids(self, leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
         """Have a broker lead; one that is no replica becomes one in place of the old leader.

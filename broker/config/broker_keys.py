@@ -45,6 +45,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         more_than(0),
         is_mock_only=True,
     ),
+    ConfigKey(
+        "broker.max.producer.ids",
+        ConfigType.INT,
+        -1,
+        "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
+        " out of memory; -1 for any number.",
+        unlimited_or_positive,
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
     ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
     ConfigKey(
         "advertised.listeners",
@@ -323,6 +333,39 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         10_000_000,
         "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
         between(1, 1 << 30),
+        is_mock_only=True,
+    ),
+)
+
+JOURNAL_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "journal.enable",
+        _BOOLEAN,
+        False,
+        "Whether requests and their answers are remembered; with an admin port they always are.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.entries.max",
+        _INT,
+        10_000,
+        "Requests that are remembered; beyond it the oldest go.",
+        at_least(1),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.bytes.max",
+        _LONG,
+        67_108_864,
+        "Bytes of remembered requests and answers; beyond it the oldest go.",
+        at_least(0),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.admin.token",
+        ConfigType.PASSWORD,
+        None,
+        "What callers of the admin port must send as Authorization: Bearer; without it, nothing.",
         is_mock_only=True,
     ),
 )
