@@ -97,7 +97,7 @@ def _produce_answer(call: ProduceCall, response: Any) -> ProduceAnswer:
     outcomes = {}
     for topic in response.responses:
         # From version 13 on the answer has ids in the place of names.
-        name = topic.name or names.get(topic.topic_id.bytes, "")
+        name = topic.name or names.get(_id_bytes(topic.topic_id), "")
         for each in topic.partition_responses:
             outcomes[name, each.index] = PartitionOutcome(
                 each.error_code, each.base_offset, each.log_append_time_ms, each.error_message
@@ -115,9 +115,13 @@ def _metadata_answer(response: Any) -> MetadataAnswer:
                     each.partition_index: PartitionView(each.leader_id, each.leader_epoch)
                     for each in topic.partitions
                 },
-                topic_id=topic.topic_id.bytes,
+                topic_id=_id_bytes(topic.topic_id),
             )
             for topic in response.topics
         },
         throttle_time_ms=response.throttle_time_ms,
     )
+
+
+def _id_bytes(topic_id: UUID | None) -> bytes:
+    return _NO_TOPIC_ID if topic_id is None else topic_id.bytes

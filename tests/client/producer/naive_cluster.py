@@ -4,13 +4,16 @@ A request that was on a connection when it was cut is a zombie: it may still be 
 later time, or never. Only its answer is lost for certain.
 """
 
-from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from client.producer.batch import TopicPartition
 from client.producer.calls import Call, PartitionOutcome, ProduceAnswer, ProduceCall
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
+
+if TYPE_CHECKING:
+    from collections import deque
 
 MODULUS = 2**31
 
