@@ -40,7 +40,9 @@ SHELLS = {
     "broker/serve.py",
     "broker/server.py",
     "broker/tls.py",
+    "client/broker_connection.py",
     "client/clock.py",
+    "client/producer/producer.py",
     "client/transport.py",
 }
 SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
