@@ -5,16 +5,20 @@ argument, look things up and call its verbs; nothing else in the project keeps s
 can change.
 """
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
+from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
+from broker.journal import Journal
+from broker.outages import bring_back, coordinator_of, take_away
+from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
@@ -27,11 +31,22 @@ EXPIRY_STEPS_PER_TURN = 500
 """A step looks through a few dozen producers: this many take about 10 ms."""
 
 
+class Reach(Enum):
+    """What happens to who connects to a broker."""
+
+    SERVES = "serves"
+    REFUSES = "refuses"
+    """Its connections are cut, new ones are refused: the process has ended."""
+    SILENT = "silent"
+    """Nothing is read and nothing is answered, until it serves again: the network is cut."""
+
+
 @dataclass(slots=True, eq=False)
 class Broker:
     """One broker of the cluster: the addresses it advertises, and whether it is up.
 
-    `host` and `port` are those of its first listener, `endpoints` those of all by name.
+    `host` and `port` are those of its first listener, `endpoints` those of all by name. `is_alive`
+    is what the other brokers believe and clients are told; `reach` is what clients find.
     """
 
     node_id: int
@@ -39,6 +54,9 @@ class Broker:
     port: int
     rack: str | None = None
     is_alive: bool = True
+    reach: Reach = Reach.SERVES
+    is_out_of_memory: bool = False
+    """Whether it ended by `broker.max.producer.ids`; until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
 
     def address(self, listener: str) -> Address:
@@ -58,12 +76,29 @@ class Cluster:
         new_uuid: Callable[[], UUID],
     ) -> None:
         """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
-        self.config = config
+        self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
+        self.on_reach_change: Callable[[Broker], None] | None = None
+        """The shell's part of an outage: called when a broker's `reach` has changed."""
+        self.journal = Journal(
+            config["journal.entries.max"],
+            config["journal.bytes.max"],
+            is_enabled=config["journal.enable"],
+        )
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules there are from the start."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that requests can change, as it is at the start."""
+        config, new_uuid = self._first_config, self.new_uuid
+        self.config = config
         self.controller_id = 1
+        self.moved_coordinators: dict[str, int] = {}
+        """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.groups = GroupCoordinator(
@@ -75,11 +110,29 @@ class Cluster:
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
+        self.faults = FaultTable(self)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
+        self.producer_ids_max: int = config["broker.max.producer.ids"]
+        """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
+
+    def reset(self, now_ms: int) -> None:
+        """Forget everything since the start, what was to happen included, and start anew.
+
+        Whoever is connected must have been let go before; brokers keep their addresses.
+        """
+        self.timers.clear()
+        self.journal.clear()
+        self._begin()
+        for broker in self.brokers.values():
+            broker.is_alive = True
+            self._set_reach(broker, Reach.SERVES)
+        self.start(now_ms)
+        for rule in self.first_faults:
+            self.faults.add(rule, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""
@@ -112,8 +165,93 @@ class Cluster:
         Kafka hashes the id to a partition of an internal topic; what matters to a client is that
         coordinators are spread and that every broker names the same one.
         """
-        alive = self.alive_broker_ids()
-        return alive[zlib.crc32(key.encode()) % len(alive)] if alive else None
+        return coordinator_of(key, self.brokers, self.moved_coordinators)
+
+    def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
+        """Have a broker coordinate a group or transactional id, for as long as it is up.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        self._alive_broker(node_id)
+        before = self._coordinators()
+        self.moved_coordinators[key] = node_id
+        self._unload_moved_groups(before, now_ms)
+
+    def _coordinators(self) -> dict[str, int | None]:
+        return {group_id: self.coordinator_id(group_id) for group_id in self.groups.group_ids()}
+
+    def _unload_moved_groups(self, before: Mapping[str, int | None], now_ms: int) -> None:
+        for group_id, coordinator_id in before.items():
+            if self.coordinator_id(group_id) != coordinator_id:
+                self.groups.unload(group_id, now_ms)
+
+    # Outages -------------------------------------------------------------------------------
+
+    def stop_broker(self, node_id: int, now_ms: int, *, elect: bool = True) -> None:
+        """Take a broker down: its connections are cut and new ones refused; no record is lost.
+
+        With `elect` the others notice: it leaves every ISR but those it is the last of, and what it
+        led, coordinated or controlled goes to brokers that are up. Without, everybody still names
+        it. A second stop with `elect` is how they notice later.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        self._take_away(node_id, Reach.REFUSES, now_ms, elect=elect)
+        self.quotas.brokers[node_id].producer_ids.forget()
+
+    def cut_off_broker(self, node_id: int, now_ms: int, *, elect: bool = False) -> None:
+        """Cut a broker off its clients: connections stay, and nothing comes through them.
+
+        `elect` as in `stop_broker`. What clients sent meanwhile is handled when it is started.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        self._take_away(node_id, Reach.SILENT, now_ms, elect=elect)
+
+    def start_broker(self, node_id: int, now_ms: int) -> None:
+        """Bring a broker back, in sync at once, since replicas share their log.
+
+        It leads only what had no leader, as in Kafka before preferred leaders are elected.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        broker = self._broker(node_id)
+        broker.is_out_of_memory = False
+        before = self._coordinators()
+        bring_back(self, node_id, now_ms)
+        self._unload_moved_groups(before, now_ms)
+        self._set_reach(broker, Reach.SERVES)
+
+    def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
+        broker = self._broker(node_id)
+        if elect and broker.is_alive:
+            before = self._coordinators()
+            take_away(self, node_id, now_ms)
+            self._unload_moved_groups(before, now_ms)
+        self._set_reach(broker, reach)
+
+    def _set_reach(self, broker: Broker, reach: Reach) -> None:
+        if broker.reach is not reach:
+            broker.reach = reach
+            if self.on_reach_change is not None:
+                self.on_reach_change(broker)
+
+    def _broker(self, node_id: int) -> Broker:
+        broker = self.brokers.get(node_id)
+        if broker is None:
+            known = ", ".join(map(str, self.brokers))
+            raise ValueError(f"there is no broker {node_id}, only {known}")
+        return broker
+
+    def _alive_broker(self, node_id: int) -> Broker:
+        broker = self._broker(node_id)
+        if not broker.is_alive:
+            raise ValueError(f"broker {node_id} is down")
+        return broker
 
     # Topics --------------------------------------------------------------------------------
 
@@ -169,6 +307,7 @@ class Cluster:
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
+        self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
@@ -187,6 +326,30 @@ class Cluster:
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
+        if self.producer_ids_max >= 0 and leader_id != NO_LEADER:
+            watch_producer_ids(self, leader_id, now_ms)
+
+    def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
+        """Have a broker lead; one that is no replica becomes one in place of the old leader.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        self._alive_broker(node_id)
+        if node_id not in partition.replicas:
+            old_id = partition.leader_id
+            if old_id not in partition.replicas:
+                old_id = partition.replicas[0]
+            partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
+            partition.isr = tuple(n for n in partition.isr if n != old_id)
+            partition.adding_replicas = partition.removing_replicas = ()
+        in_sync = {*partition.isr, node_id}
+        partition.isr = tuple(n for n in partition.replicas if n in in_sync)
+        self.set_leader(partition, node_id, now_ms)
+
+    def take_leader_away(self, partition: Partition, now_ms: int) -> None:
+        """Leave a partition without a leader until one is moved or elected."""
+        self.set_leader(partition, NO_LEADER, now_ms)
 
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: new replicas, all of them in sync, the leader among them.

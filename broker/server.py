@@ -5,19 +5,18 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from broker.cluster import Reach
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
-from broker.security.principal_mapping import NameMapper, certificate_name
-from broker.security.session import ANONYMOUS, Session
+from broker.entrance import PLAINTEXT, Entrance
+from broker.listener import Listener
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from broker.context import RequestContext
     from broker.timers import Timer
 
-LISTEN_BACKLOG = 4096
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
@@ -42,43 +40,20 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 log = structlog.get_logger("mock_kafka")
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """What differs between listeners: the name, whether there is SASL, and TLS.
-
-    `to_principal` makes a principal of a client certificate's distinguished name.
-    """
-
-    name: str = "PLAINTEXT"
-    is_sasl: bool = False
-    tls: ssl.SSLContext | None = None
-    to_principal: NameMapper = str
-
-    def new_session(self, transport: asyncio.BaseTransport) -> Session | None:
-        """The session of a client that has just come in; None when its name maps to nothing."""
-        name = None
-        if self.tls is not None and not self.is_sasl:
-            name = certificate_name(transport.get_extra_info("peercert"))
-        principal = ANONYMOUS if name is None else self.to_principal(name)
-        if principal is None:
-            return None
-        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
-
-
-PLAINTEXT = Entrance()
-
-
 class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
     __slots__ = (
         "_entrance",
+        "_is_cut_off",
         "_is_paused",
         "_is_write_paused",
         "_mute",
         "_server",
         "_transport",
+        "_withheld",
         "broker_id",
+        "close_reason",
         "connection",
         "last_active_ms",
         "peer",
@@ -91,8 +66,11 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
+        self._is_cut_off = False
+        self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -117,7 +95,22 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        session = self._entrance.new_session(transport)
+        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._entrance.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -130,6 +123,22 @@ class ClientProtocol(asyncio.Protocol):
             on_ready=lambda: server.make_ready(self),
             session=session,
         )
+        self.follow_reach()
+        self._pause_or_resume_reading()
+
+    def follow_reach(self) -> None:
+        """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
+        reach = self._server.cluster.brokers[self.broker_id].reach
+        if reach is Reach.REFUSES:
+            self.cut("broker stopped")
+        elif self._is_cut_off != (reach is Reach.SILENT):
+            self._is_cut_off = reach is Reach.SILENT
+            withheld, self._withheld = self._withheld, []
+            for effects in withheld:
+                self._perform(effects)
+            self._pause_or_resume_reading()
+            if not self._is_cut_off:
+                self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
         """Bytes have come in."""
@@ -138,17 +147,21 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._is_write_paused:
+        if self._is_write_paused or self._is_cut_off:
             connection.hold(data)
         else:
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
         """Go on with what waits: a parked answer has come, or it is this client's turn again."""
-        if self.connection is not None and not self._is_write_paused:
+        if self.connection is not None and not self._is_write_paused and not self._is_cut_off:
             self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: Effects) -> None:
+        if self._is_cut_off:
+            # Of the request that cut its own broker off: the answer goes nowhere for now.
+            self._withheld.append(effects)
+            return
         write, close_reason, has_more, muted_until_ms = effects
         if write:
             self._transport.write(write)
@@ -168,8 +181,10 @@ class ClientProtocol(asyncio.Protocol):
         connection = self.connection
         if connection is None or self._transport.is_closing():
             return
-        wanted = self._is_write_paused or (
-            connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH
+        wanted = (
+            self._is_write_paused
+            or self._is_cut_off
+            or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if wanted != self._is_paused:
             self._is_paused = wanted
@@ -193,11 +208,30 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
         """Close once everything that was answered has been sent."""
         self._transport.close()
+
+    @property
+    def is_cut_off(self) -> bool:
+        """Whether its broker is cut off, so that nothing it sends can come through."""
+        return self._is_cut_off
+
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
@@ -212,6 +246,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -226,7 +261,7 @@ class Server:
         self._protocols: set[ClientProtocol] = set()
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
-        self._listeners: list[asyncio.Server] = []
+        self._listeners: list[Listener] = []
         self._ready: list[ClientProtocol] = []
         self._alarm: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -240,28 +275,34 @@ class Server:
             OSError: the address cannot be bound.
         """
         self._loop = asyncio.get_running_loop()
-        listener = await self._loop.create_server(
-            lambda: ClientProtocol(self, broker.node_id, entrance),
-            host,
-            port,
-            backlog=LISTEN_BACKLOG,
-            reuse_address=True,
-            ssl=entrance.tls,
+        listener = Listener(
+            broker.node_id, lambda: ClientProtocol(self, broker.node_id, entrance), entrance.tls
         )
+        bound_port = await listener.open(host, port)
         self._listeners.append(listener)
-        return int(listener.sockets[0].getsockname()[1])
+        return bound_port
 
     def start(self) -> None:
         """Start the regular work and the alarm clock."""
         now_ms = self.clock.now_ms()
         self.cluster.timers.on_earlier = self._set_alarm
+        self.cluster.on_reach_change = self._follow_reach
         self.cluster.start(now_ms)
         self._schedule_idle_check(now_ms)
+
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay."""
+        for protocol in self.protocols():
+            protocol.dismiss()
+        now_ms = self.clock.now_ms()
+        self.cluster.reset(now_ms)
+        self._schedule_idle_check(now_ms)
+        self.reset_alarm()
 
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
         for listener in self._listeners:
-            listener.close()
+            await listener.close()
         if self._alarm is not None:
             self._alarm.cancel()
         self.cluster.timers.on_earlier = None
@@ -278,6 +319,10 @@ class Server:
             await asyncio.sleep(STOP_TURN_S)
 
     # Connections ---------------------------------------------------------------------------
+
+    def protocols(self) -> list[ClientProtocol]:
+        """Every connection there is now."""
+        return list(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
@@ -307,6 +352,19 @@ class Server:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
 
+    def _follow_reach(self, broker: "Broker") -> None:
+        if broker.is_out_of_memory:
+            log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
+        for listener in self._listeners:
+            if listener.broker_id == broker.node_id:
+                if broker.reach is Reach.REFUSES:
+                    listener.refuse()
+                else:
+                    listener.accept_again()
+        for protocol in list(self._protocols):
+            if protocol.broker_id == broker.node_id:
+                protocol.follow_reach()
+
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Have something done, at once for 0, by the loop's own clock."""
         if delay_s and self._loop is not None:
@@ -331,30 +389,58 @@ class Server:
         for protocol in list(self._protocols):
             connection = protocol.connection
             idle_ms = now_ms - protocol.last_active_ms
-            is_waiting = connection is not None and connection.is_waiting
+            is_waiting = protocol.is_cut_off or (connection is not None and connection.is_waiting)
             if idle_ms >= idle_ms_max and not is_waiting:
                 protocol.close_idle(idle_ms)
         self._schedule_idle_check(now_ms)
 
     # Timers --------------------------------------------------------------------------------
 
+    def advance(self, duration_ms: int) -> int:
+        """Move the clock on; returns the new time.
+
+        Everything that becomes due is done before this returns, each at the time it is due, and the
+        answers that it brings are written. What clients send meanwhile comes after.
+        """
+        clock, timers = self.clock, self.cluster.timers
+        target_ms = clock.now_ms() + duration_ms
+        while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
+            clock.move_to(due_ms)
+            self._run_due()
+            self._settle()
+        clock.move_to(target_ms)
+        self.reset_alarm()
+        return clock.now_ms()
+
+    def reset_alarm(self) -> None:
+        """Set the alarm anew: the clock was moved, or goes at another pace."""
+        next_due_ms = self.cluster.timers.next_due_ms()
+        if next_due_ms is not None:
+            self._set_alarm(next_due_ms)
+
     def _set_alarm(self, due_ms: int) -> None:
         if self._alarm is not None:
             self._alarm.cancel()
+            self._alarm = None
         assert self._loop is not None
-        delay_s = max(0, due_ms - self.clock.now_ms()) / 1000
-        self._alarm = self._loop.call_later(delay_s, self._ring)
+        delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
+        if delay_s is not None:
+            self._alarm = self._loop.call_later(delay_s, self._ring)
 
     def _ring(self) -> None:
         self._alarm = None
-        timers = self.cluster.timers
+        self._run_due()
+        self.reset_alarm()
+
+    def _run_due(self) -> None:
         try:
-            timers.run_due(self.clock.now_ms())
+            self.cluster.timers.run_due(self.clock.now_ms())
         except Exception:  # a bug in one timer must not stop the others
             log.exception("timer failed")
-        next_due_ms = timers.next_due_ms()
-        if next_due_ms is not None:
-            self._set_alarm(next_due_ms)
+
+    def _settle(self) -> None:
+        while self._ready:
+            self._drain_ready()
 
     def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
         log.error(

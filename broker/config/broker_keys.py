@@ -5,6 +5,7 @@ from broker.config.values import (
     at_least,
     between,
     each_of,
+    more_than,
     one_of,
     one_of_numbers,
     unlimited_or_positive,
@@ -25,6 +26,33 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         _STRING,
         None,
         "The id by which clients know this cluster; without it the broker chooses one.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.clock",
+        _STRING,
+        "real",
+        "How the broker's time goes by: like the machine's, faster or slower by"
+        " broker.clock.factor, or only when it is moved.",
+        one_of("real", "scaled", "standing"),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.clock.factor",
+        ConfigType.DOUBLE,
+        1.0,
+        "How many times faster than the machine's the time of a scaled clock goes by.",
+        more_than(0),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.max.producer.ids",
+        ConfigType.INT,
+        -1,
+        "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
+        " out of memory; -1 for any number.",
+        unlimited_or_positive,
+        is_dynamic=True,
         is_mock_only=True,
     ),
     ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
@@ -305,6 +333,39 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         10_000_000,
         "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
         between(1, 1 << 30),
+        is_mock_only=True,
+    ),
+)
+
+JOURNAL_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "journal.enable",
+        _BOOLEAN,
+        False,
+        "Whether requests and their answers are remembered; with an admin port they always are.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.entries.max",
+        _INT,
+        10_000,
+        "Requests that are remembered; beyond it the oldest go.",
+        at_least(1),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.bytes.max",
+        _LONG,
+        67_108_864,
+        "Bytes of remembered requests and answers; beyond it the oldest go.",
+        at_least(0),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.admin.token",
+        ConfigType.PASSWORD,
+        None,
+        "What callers of the admin port must send as Authorization: Bearer; without it, nothing.",
         is_mock_only=True,
     ),
 )

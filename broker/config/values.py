@@ -84,6 +84,15 @@ def at_least(low: float) -> Check:
     return check
 
 
+def more_than(low: float) -> Check:
+    """The value is above `low`."""
+
+    def check(value: Any) -> str | None:
+        return None if value > low else f"must be more than {low}"
+
+    return check
+
+
 def between(low: float, high: float) -> Check:
     """The value is within `low` and `high`, both included."""
 

@@ -241,6 +241,16 @@ class GroupCoordinator:
             if not wanted_states or group.state.value.lower() in wanted_states
         ]
 
+    def group_ids(self) -> list[str]:
+        """The id of every group."""
+        return list(self._groups)
+
+    def unload(self, group_id: str, now_ms: int) -> None:
+        """Move a group to another coordinator: who waits at this one learns that it is not one."""
+        group = self._groups[group_id]
+        group.unload(now_ms)
+        group.deliver()
+
     def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
         """Delete a group that has no members, with its offsets."""
         group = self._groups.get(group_id)

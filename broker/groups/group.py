@@ -385,6 +385,19 @@ class Group:
             session.stop()
         return session is not None
 
+    def unload(self, now_ms: int) -> None:
+        """Send who waits to the new coordinator, as Kafka's `onUnloaded` and `onLoaded` do.
+
+        A member never told its id is forgotten, all others have their session from the start.
+        """
+        for member in tuple(self.members):
+            self._answer_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._answer_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self.touch(member.member_id, now_ms)
+            if member.is_new:
+                self._remove(member)
+        self._maybe_complete_join(now_ms)
+
     def bury(self, now_ms: int) -> None:
         """End a group that has no members: no timer of it fires any more."""
         assert not self.members

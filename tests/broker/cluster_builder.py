@@ -63,14 +63,3 @@ def call(
     decoded = codec.decode_request(api_key, version, body, 0, len(body))
     response = ROUTES[api_key].handler(context, decoded, cluster)
     return type(response).decode(bytes(response.encode(version=version)), version=version)
-
-
-def stop_broker(cluster: Cluster, node_id: int) -> None:
-    """Take a broker down the way Kafka does: out of every ISR but the last, leaderships moved."""
-    cluster.brokers[node_id].is_alive = False
-    for topic in cluster.topics.all():
-        for partition in topic.partitions:
-            rest = tuple(n for n in partition.isr if n != node_id)
-            partition.isr = rest or partition.isr
-            if partition.leader_id == node_id:
-                cluster.set_leader(partition, rest[0] if rest else -1, NOW_MS)

@@ -1,10 +1,104 @@
-"""The machine's clock in the unit of the protocol."""
+"""Time goes by as it is told to, can be moved on, and never goes back."""
 
 import time
 
-from broker.clock import SystemClock
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.clock import BrokerClock, ClockMode, SystemClock
+
+START_MS = 1_700_000_000_000
 
 
-def test_the_time_is_in_milliseconds_since_the_epoch() -> None:
+class Machine:
+    """A machine whose clock is set by hand, backwards too."""
+
+    def __init__(self) -> None:
+        self.time_ms = START_MS
+
+    def read_ms(self) -> int:
+        return self.time_ms
+
+
+def clock_on(machine: Machine, mode: ClockMode, factor: float = 1.0) -> BrokerClock:
+    return BrokerClock(mode, factor, machine.read_ms)
+
+
+def test_the_machines_time_is_in_milliseconds_since_the_epoch() -> None:
     before_ms = time.time() * 1000 - 1
     assert before_ms <= SystemClock().now_ms() <= time.time() * 1000 + 1
+    assert before_ms <= BrokerClock().now_ms() <= time.time() * 1000 + 1
+
+
+@pytest.mark.parametrize(
+    ("mode", "factor", "passed_ms", "wait_s"),
+    [
+        (ClockMode.REAL, 7.0, 1000, 0.5),
+        (ClockMode.SCALED, 100.0, 100_000, 0.005),
+        (ClockMode.SCALED, 0.5, 500, 1.0),
+        (ClockMode.STANDING, 1.0, 0, None),
+    ],
+)
+def test_time_goes_by_as_the_mode_says(
+    mode: ClockMode, factor: float, passed_ms: int, wait_s: float | None
+) -> None:
+    machine = Machine()
+    clock = clock_on(machine, mode, factor)
+
+    machine.time_ms += 1000
+    assert clock.now_ms() == START_MS + passed_ms
+    assert clock.wait_s(500) == wait_s
+    assert clock.wait_s(0) == 0
+
+
+def test_a_moved_clock_goes_on_from_there() -> None:
+    machine = Machine()
+    clock = clock_on(machine, ClockMode.REAL)
+
+    clock.move_to(START_MS + 3_600_000)
+    machine.time_ms += 5
+    assert clock.now_ms() == START_MS + 3_600_005
+    clock.move_to(START_MS)
+    assert clock.now_ms() == START_MS + 3_600_005
+
+
+def test_another_mode_begins_at_the_time_it_is() -> None:
+    machine = Machine()
+    clock = clock_on(machine, ClockMode.REAL)
+    machine.time_ms += 10
+
+    clock.set_mode(ClockMode.STANDING)
+    machine.time_ms += 10
+    assert (clock.now_ms(), clock.factor) == (START_MS + 10, 0)
+    clock.set_mode(ClockMode.SCALED, 2.0)
+    machine.time_ms += 10
+    assert (clock.now_ms(), clock.mode) == (START_MS + 30, ClockMode.SCALED)
+
+
+@pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
+def test_a_scaled_clock_goes_forward(factor: float) -> None:
+    with pytest.raises(ValueError, match="more than 0"):
+        BrokerClock(ClockMode.SCALED, factor)
+
+
+@given(
+    st.sampled_from(list(ClockMode)),
+    st.floats(0.01, 1000),
+    st.lists(st.tuples(st.sampled_from(["pass", "move", "mode"]), st.integers(-5000, 5000))),
+)
+def test_time_never_goes_back(mode: ClockMode, factor: float, steps: list[tuple[str, int]]) -> None:
+    machine = Machine()
+    clock = clock_on(machine, mode, factor)
+    latest_ms = clock.now_ms()
+    for step, amount_ms in steps:
+        if step == "pass":
+            machine.time_ms += amount_ms
+        elif step == "move":
+            clock.move_to(latest_ms + amount_ms)
+            assert clock.now_ms() >= latest_ms + amount_ms
+        else:
+            clock.set_mode(list(ClockMode)[amount_ms % 3], factor)
+        now_ms = clock.now_ms()
+        assert now_ms >= latest_ms
+        latest_ms = now_ms

@@ -10,6 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.clock import BrokerClock, ClockMode
+from broker.cluster import Reach
+from broker.faults import FaultRule
 from broker.server import Server
 from protocol import messages
 from tests.broker.cluster_builder import make_cluster
@@ -31,6 +34,12 @@ class ManualClock:
     def now_ms(self) -> int:
         return self.time_ms
 
+    def wait_s(self, delay_ms: int) -> float | None:
+        return max(0, delay_ms) / 1000
+
+    def move_to(self, time_ms: int) -> None:
+        self.time_ms = max(self.time_ms, time_ms)
+
 
 Scenario = Callable[[Server, int], Awaitable[None]]
 
@@ -50,6 +59,22 @@ def run(scenario: Scenario, **overrides: str) -> Sequence[MutableMapping[str, An
     with capture_logs() as logs:
         asyncio.run(main())
     return logs
+
+
+def run_with_two(scenario: Callable[[Server, int, int], Awaitable[None]]) -> None:
+    """Run a scenario against two brokers; it is given their ports."""
+
+    async def main() -> None:
+        server = Server(make_cluster(2), BrokerClock(ClockMode.STANDING))
+        brokers = server.cluster.brokers.values()
+        ports = [await server.listen(broker, "127.0.0.1", 0) for broker in brokers]
+        server.start()
+        try:
+            await asyncio.wait_for(scenario(server, *ports), 60)
+        finally:
+            await server.stop()
+
+    asyncio.run(main())
 
 
 async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -107,6 +132,148 @@ def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> N
     assert [entry["reason"] for entry in logs if "reason" in entry] == [
         "connection_creation_rate exceeded"
     ]
+
+
+def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> None:
+    async def scenario(server: Server, first_port: int, other_port: int) -> None:
+        reader, writer = await connect(first_port)
+        writer.write(metadata_frame(1))
+        await read_frame(reader)
+        other_reader, other_writer = await connect(other_port)
+
+        server.cluster.stop_broker(1, server.clock.now_ms())
+
+        assert await reader.read() == b""
+        with pytest.raises(ConnectionRefusedError):
+            await connect(first_port)
+        other_writer.write(metadata_frame(2))
+        await read_frame(other_reader)
+        server.cluster.start_broker(1, server.clock.now_ms())
+        await assert_serves(first_port)
+        for each in (writer, other_writer):
+            each.close()
+
+    run_with_two(scenario)
+
+
+def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() -> None:
+    async def scenario(server: Server, first_port: int, other_port: int) -> None:
+        now_ms = server.clock.now_ms()
+        reader, writer = await connect(first_port)
+        writer.write(metadata_frame(1))
+        await read_frame(reader)
+
+        server.cluster.cut_off_broker(1, now_ms)
+        new_reader, new_writer = await connect(first_port)
+        writer.write(metadata_frame(2))
+        new_writer.write(metadata_frame(3))
+        await assert_serves(other_port)
+        # An hour without a sign of life: nobody may be taken for idle.
+        server.advance(3_600_000)
+        await assert_serves(other_port)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        assert not reader.at_eof()
+
+        server.cluster.start_broker(1, now_ms)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
+        assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
+        for each in (writer, new_writer):
+            each.close()
+
+    run_with_two(scenario)
+
+
+def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
+    async def scenario(server: Server, port: int, _other_port: int) -> None:
+        faults, now_ms = server.cluster.faults, server.clock.now_ms()
+        faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
+        faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
+        reader, writer = await connect(port)
+        assert await reader.read() == b""
+        writer.close()
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        await assert_serves(port)
+        server.advance(499)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        writer.close()
+
+    run_with_two(scenario)
+
+
+def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
+    async def scenario(server: Server, port: int, _other_port: int) -> None:
+        now_ms = server.clock.now_ms()
+        rule = FaultRule(api="Metadata", cut_off_broker="self", nth=1, restart_after_ms=1_000)
+        server.cluster.faults.add(rule, now_ms)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while server.cluster.brokers[1].reach is not Reach.SILENT:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)
+        server.advance(999)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        writer.close()
+
+    run_with_two(scenario)
+
+
+def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
+    async def scenario(server: Server, port: int, _other_port: int) -> None:
+        started_ms = server.clock.now_ms()
+        seen: list[tuple[str, int]] = []
+
+        def tick(now_ms: int) -> None:
+            seen.append(("tick", now_ms - started_ms))
+            server.cluster.timers.schedule(now_ms + 20_000, tick)
+
+        server.cluster.timers.schedule(started_ms + 20_000, tick)
+        once = started_ms + 30_000
+        server.cluster.timers.schedule(once, lambda now_ms: seen.append(("x", now_ms - started_ms)))
+        assert server.advance(65_000) == started_ms + 65_000
+        assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
+
+        # Also an answer that waits is on its way before the call returns.
+        reader, writer = await connect(port)
+        server.cluster.create_topic("a", [(1,)], {})
+        writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
+        while not any(  # noqa: ASYNC110 - the server tells nobody
+            p.connection and p.connection.is_waiting for p in server._protocols
+        ):
+            await asyncio.sleep(0)
+        server.advance(1_000)
+        assert not any(p.connection and p.connection.is_waiting for p in server._protocols)
+        assert [int.from_bytes((await read_frame(reader))[:4], "big") for _ in "12"] == [1, 2]
+        writer.close()
+
+    run_with_two(scenario)
+
+
+def test_time_that_goes_faster_rings_sooner() -> None:
+    async def main() -> None:
+        clock = BrokerClock(ClockMode.STANDING)
+        server = Server(make_cluster(1), clock)
+        await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
+        server.start()
+        rung = asyncio.Event()
+        server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
+        # What is due at once needs no time to pass.
+        due = asyncio.Event()
+        server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
+        await asyncio.wait_for(due.wait(), 10)
+        assert not rung.is_set()
+        clock.set_mode(ClockMode.SCALED, 1_000_000)
+        server.reset_alarm()
+        await asyncio.wait_for(rung.wait(), 10)
+        await server.stop()
+
+    asyncio.run(main())
 
 
 async def assert_serves(port: int) -> None:

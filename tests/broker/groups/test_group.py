@@ -57,6 +57,46 @@ def test_a_rebalance_timeout_of_zero_still_lets_time_pass() -> None:
     assert driver.is_empty
 
 
+def test_members_that_wait_are_sent_to_the_new_coordinator_and_the_group_lives_on() -> None:
+    driver = Driver()
+    first_id, second_id = driver.stable("a", "b")
+    newcomer = driver.join(client_id="c")
+    first = driver.join(first_id)
+
+    driver.groups.unload(GROUP, driver.now_ms)
+
+    assert [a[0].error_code for a in (newcomer, first)] == [ErrorCode.NOT_COORDINATOR] * 2
+    # The newcomer was never told its id, so nobody waits for it.
+    first, second = driver.join(first_id), driver.join(second_id)
+    assert [a[0].generation_id for a in (first, second)] == [3, 3]
+
+    waiting = driver.sync(second_id, 3)
+    driver.groups.unload(GROUP, driver.now_ms)
+    assert waiting == [SyncResult(ErrorCode.NOT_COORDINATOR)]
+    driver.sync(first_id, 3, {second_id: b"all"})
+    assert driver.sync(second_id, 3)[0].assignment == b"all"
+
+
+def test_a_session_starts_anew_at_the_new_coordinator() -> None:
+    driver = Driver()
+    (member_id,) = driver.stable("a")
+    driver.advance(SESSION_MS - 1)
+
+    driver.groups.unload(GROUP, driver.now_ms)
+    driver.advance(SESSION_MS - 1)
+    assert driver.heartbeat(member_id, 1) is ErrorCode.NONE
+
+
+def test_a_group_whose_only_member_was_never_answered_is_empty_at_the_new_coordinator() -> None:
+    driver = Driver(group_initial_rebalance_delay_ms=3000)
+    answer = driver.join()
+
+    driver.groups.unload(GROUP, driver.now_ms)
+    assert answer[0].error_code is ErrorCode.NOT_COORDINATOR
+    driver.advance(3000)
+    assert driver.is_empty
+
+
 def test_the_first_rebalance_waits_for_the_delay_and_again_while_members_come() -> None:
     driver = Driver(group_initial_rebalance_delay_ms=3000)
     first = driver.join(client_id="a")

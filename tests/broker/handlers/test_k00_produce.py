@@ -12,7 +12,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster, make_context, stop_broker
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 
 VERSIONS = range(3, 14)
 _Topic = messages.ProduceRequest.TopicProduceData
@@ -173,7 +173,7 @@ def test_too_few_replicas_matter_to_acks_all_only() -> None:
     topic = cluster.topics.get("t")
     assert topic is not None
     leader_id = topic.partitions[0].leader_id
-    stop_broker(cluster, next(n for n in cluster.brokers if n != leader_id))
+    cluster.stop_broker(next(n for n in cluster.brokers if n != leader_id), NOW_MS)
 
     refused = send(cluster, [(0, BATCH)], broker_id=leader_id)
     assert answers(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS

@@ -6,7 +6,7 @@ import pytest
 from broker.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import CLUSTER_ID, call, make_cluster, stop_broker
+from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
 
 VERSIONS = range(14)
 _Topic = messages.MetadataRequest.MetadataRequestTopic
@@ -46,7 +46,7 @@ def cluster_with_a_and_b() -> Cluster:
 def test_every_version_describes_brokers_and_topics(version: int) -> None:
     cluster = cluster_with_a_and_b()
     cluster.brokers[1].rack = "r1"
-    stop_broker(cluster, 3)
+    cluster.stop_broker(3, NOW_MS)
 
     response = ask(cluster, ["a"], version)
 

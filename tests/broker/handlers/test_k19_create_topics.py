@@ -5,7 +5,7 @@ import pytest
 from broker.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import call, make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(2, 8)
 _Topic = messages.CreateTopicsRequest.CreatableTopic
@@ -176,7 +176,7 @@ def test_the_brokers_of_each_partition_can_be_chosen() -> None:
 
 def test_replicas_beyond_the_brokers_that_are_up_go_on_those_that_are_down() -> None:
     cluster = make_cluster()
-    stop_broker(cluster, 2)
+    cluster.stop_broker(2, NOW_MS)
 
     answer = only(create(cluster, topic("a", 2, 3)))
 

@@ -7,7 +7,7 @@ from broker.topic_admin.reassignment import is_reassigning
 from broker.topics import Topic
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import call, make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(2)
 _Topic = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
@@ -68,7 +68,7 @@ def test_every_version_moves_partitions_and_answers_for_each(version: int) -> No
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: int) -> None:
     cluster, topic = cluster_and_topic()
-    stop_broker(cluster, 4)
+    cluster.stop_broker(4, NOW_MS)
 
     assert error_codes(alter(cluster, (0, [4, 1]), version=version)) == [ErrorCode.NONE]
     assert is_reassigning(topic.partitions[0])

@@ -6,7 +6,7 @@ from broker.cluster import Cluster
 from broker.topic_admin.reassignment import start_reassignment
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import NOW_MS, call, make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(1)
 _Topic = messages.ListPartitionReassignmentsRequest.ListPartitionReassignmentsTopics
@@ -17,7 +17,7 @@ def cluster_with_a_waiting_move() -> Cluster:
     cluster = make_cluster()
     for name in ("a", "b"):
         cluster.create_topic(name, [(1, 2), (2, 1)], {})
-    stop_broker(cluster, 3)
+    cluster.stop_broker(3, NOW_MS)
     start_reassignment(cluster, "a", 1, (3, 1), NOW_MS)
     return cluster
 

@@ -6,7 +6,7 @@ from broker.cluster import Cluster
 from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import CLUSTER_ID, call, make_cluster, stop_broker
+from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
 
 VERSIONS = range(3)
 
@@ -19,7 +19,7 @@ def describe(cluster: Cluster, version: int = 2, **fields: Any) -> Any:
 def test_every_version_tells_the_brokers_that_are_up(version: int) -> None:
     cluster = make_cluster()
     cluster.brokers[1].rack = "r1"
-    stop_broker(cluster, 2)
+    cluster.stop_broker(2, NOW_MS)
 
     response = describe(cluster, version)
 
@@ -41,7 +41,7 @@ def test_every_version_tells_authorized_operations_if_asked(version: int) -> Non
 
 def test_version_2_tells_brokers_that_are_down_if_asked() -> None:
     cluster = make_cluster()
-    stop_broker(cluster, 2)
+    cluster.stop_broker(2, NOW_MS)
 
     response = describe(cluster, include_fenced_brokers=True)
 

@@ -6,7 +6,7 @@ from broker.cluster import Cluster
 from broker.topic_admin.authorized_operations import TOPIC_OPERATIONS, bit_field
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import call, make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 VERSIONS = range(1)
 _Request = messages.DescribeTopicPartitionsRequest
@@ -46,7 +46,7 @@ def cluster_with_a_and_b() -> Cluster:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_describes_topics_and_partitions(version: int) -> None:
     cluster = cluster_with_a_and_b()
-    stop_broker(cluster, 3)
+    cluster.stop_broker(3, NOW_MS)
 
     response = describe(cluster, version=version)
 

@@ -5,7 +5,7 @@ from broker.config.alteration import Refusal
 from broker.topic_admin.election import ElectionType, elect_leader
 from broker.topics import NO_LEADER, Partition
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import NOW_MS, make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
 def cluster_and_partition(*replicas: int) -> tuple[Cluster, Partition]:
@@ -47,7 +47,7 @@ def test_any_leader_will_do_for_an_unclean_election() -> None:
 
 def test_a_preferred_replica_that_is_down_or_out_of_sync_is_not_available() -> None:
     cluster, partition = cluster_and_partition(2, 1)
-    stop_broker(cluster, 2)
+    cluster.stop_broker(2, NOW_MS)
     assert partition.leader_id == 1
 
     assert elect(cluster, ElectionType.PREFERRED) is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
@@ -71,7 +71,7 @@ def test_without_a_leader_any_replica_in_sync_is_elected(election_type: Election
 def test_only_an_unclean_election_takes_a_replica_that_is_not_in_sync() -> None:
     cluster, partition = cluster_and_partition(2, 1, 3)
     for node_id in (1, 3, 2):
-        stop_broker(cluster, node_id)
+        cluster.stop_broker(node_id, NOW_MS)
     assert (partition.leader_id, partition.isr) == (NO_LEADER, (2,))
 
     assert elect(cluster, ElectionType.UNCLEAN) is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE

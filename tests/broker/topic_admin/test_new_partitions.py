@@ -7,7 +7,7 @@ from broker.config.alteration import Refusal
 from broker.topic_admin.new_partitions import check_new_partitions
 from broker.topics import Topic
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
 def topic_of(cluster: Cluster, partition_count: int, replication_factor: int) -> Topic:
@@ -65,8 +65,8 @@ def test_an_assignment_that_does_not_fit_the_topic_is_refused(
 ) -> None:
     cluster = make_cluster(4)
     topic = topic_of(cluster, 1, 2)
-    stop_broker(cluster, 3)
-    stop_broker(cluster, 4)
+    cluster.stop_broker(3, NOW_MS)
+    cluster.stop_broker(4, NOW_MS)
 
     refusal = check_new_partitions(cluster, topic, 3, assignments)
 
@@ -90,7 +90,7 @@ def test_more_partitions_than_a_request_may_create_are_refused() -> None:
 def test_brokers_that_are_down_are_used_only_where_those_up_are_too_few() -> None:
     cluster = make_cluster()
     narrow, wide = topic_of(cluster, 1, 2), cluster.create_topic("b", [(1, 2, 3)], {})
-    stop_broker(cluster, 3)
+    cluster.stop_broker(3, NOW_MS)
 
     for_narrow = check_new_partitions(cluster, narrow, 5, None)
     for_wide = check_new_partitions(cluster, wide, 3, None)

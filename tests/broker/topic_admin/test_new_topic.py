@@ -5,7 +5,7 @@ import pytest
 from broker.config.alteration import Refusal
 from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import make_cluster, stop_broker
+from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty string"),
@@ -73,7 +73,7 @@ def test_an_assignment_that_cannot_be_is_refused_in_words(
     assignments: tuple[tuple[int, tuple[int, ...]], ...], words: str
 ) -> None:
     cluster = make_cluster()
-    stop_broker(cluster, 3)
+    cluster.stop_broker(3, NOW_MS)
 
     refusal = check_new_topic(cluster, NewTopic("a", assignments=assignments))
 
@@ -100,7 +100,7 @@ def test_checking_changes_nothing() -> None:
 
 def test_without_any_broker_up_no_topic_can_be_placed() -> None:
     cluster = make_cluster(1)
-    stop_broker(cluster, 1)
+    cluster.stop_broker(1, NOW_MS)
 
     refusal = check_new_topic(cluster, NewTopic("a", 1, 1))
 

@@ -1,0 +1,65 @@
+"""A listener goes down and comes back on the port it had, which nobody can take meanwhile."""
+
+import asyncio
+import socket
+
+import pytest
+
+from broker.listener import Listener
+
+
+class Greeter(asyncio.Protocol):
+    """Says hello and hangs up."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.write(b"hello")
+        transport.close()
+
+
+async def greeting(port: int) -> bytes:
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        return await reader.read()
+    finally:
+        writer.close()
+
+
+def test_it_refuses_and_accepts_again_on_its_port() -> None:
+    async def main() -> None:
+        listener = Listener(1, Greeter, None)
+        port = await listener.open("127.0.0.1", 0)
+        assert await greeting(port) == b"hello"
+        for _ in range(3):
+            listener.refuse()
+            listener.refuse()
+            with pytest.raises(ConnectionRefusedError):
+                await greeting(port)
+            with socket.socket() as other, pytest.raises(OSError, match="in use"):
+                other.bind(("127.0.0.1", port))
+            listener.accept_again()
+            listener.accept_again()
+            assert await greeting(port) == b"hello"
+        await listener.close()
+        with pytest.raises(ConnectionRefusedError):
+            await greeting(port)
+
+    asyncio.run(main())
+
+
+def test_the_last_word_counts_when_both_come_at_once() -> None:
+    async def main() -> None:
+        listener = Listener(1, Greeter, None)
+        port = await listener.open("127.0.0.1", 0)
+        listener.refuse()
+        listener.accept_again()
+        listener.refuse()
+        opening = listener._opening
+        assert opening is not None
+        await opening
+        with pytest.raises(ConnectionRefusedError):
+            await greeting(port)
+        listener.accept_again()
+        await listener.close()
+
+    asyncio.run(main())
