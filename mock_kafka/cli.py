@@ -13,6 +13,7 @@ COMMANDS = {
     "certs": ("broker.__main__", "make a throw-away CA and certificates for TLS"),
     "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
     "configs": ("client.tools.configs", "configurations and client quotas"),
+    "scenario": ("mock_kafka.scenarios.cli", "experiments: what clients do when it gets difficult"),
 }
 
 HELP = f"""\
@@ -39,6 +40,8 @@ examples:
   mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
       --add-config controller_mutation_rate=10 --entity-type users --entity-name user1
       like kafka-configs.sh
+  mock-kafka scenario delivery-timeout --out pictures
+      how long clients let a record wait in each kind of trouble
 """
 
 USAGE_ERROR = 2
