@@ -1,6 +1,7 @@
 """Our producer over TCP, and its records read by kafka-python."""
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -150,3 +151,11 @@ def test_a_listener_that_speaks_something_else_is_no_delivery(kafka: MockKafka, 
 
     with pytest.raises((SecurityError, DeliveryTimeoutError)):
         run(test)
+
+
+def test_the_example_of_its_page_runs(kafka: MockKafka, capsys: pytest.CaptureFixture[str]) -> None:
+    page = Path(__file__).parents[2] / "docs" / "client.md"
+    (example,) = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    exec(example.replace("127.0.0.1:9092", kafka.bootstrap_servers), {})
+    partition, offset = capsys.readouterr().out.split()
+    assert (partition, offset) == ("0", "0")

@@ -69,9 +69,10 @@ class Measurement:
         """What was told of the judged record."""
         if self.problem is not None:
             return self.problem
+        missing_count = self.sent_count - len(self.heard)
+        if missing_count:
+            return f"no outcome of {missing_count} of {self.sent_count} records"
         errors = {index: error for index, _, error in self.heard}
-        if self.judged not in errors:
-            return "none, it would go on"
         return errors[self.judged] or "delivered"
 
     @property

@@ -26,5 +26,11 @@ def test_a_picture_has_every_client_its_requests_and_its_outcome(tmp_path: Path)
     assert path == tmp_path / "delivery-timeout-cut.svg"
     # Letters are drawn as shapes; what they say stands beside them as a comment.
     text = path.read_text()
-    for words in ("one", "two", "three", "1003 ms  out of time", "none, it would go on"):
+    for words in (
+        "one",
+        "two",
+        "three",
+        "1003 ms  out of time",
+        "no outcome of 1 of 1 records",
+    ):
         assert f"<!-- {words} -->" in text
