@@ -26,6 +26,8 @@ DECLARATIONS = {
     "broker/effects.py",
     "broker/groups/requests.py",
     "broker/groups/results.py",
+    "client/producer/calls.py",
+    "client/producer/state.py",
     "client/resources.py",
     "protocol/api_keys.py",
 }
