@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.batch_check import Refusal, check_batch
+from broker.producer_memory import watch_producer_ids
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
@@ -11,6 +12,7 @@ from protocol.produce import PartitionResult
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.context import RequestContext
+    from broker.producer_id_quota import ProducerIdQuota
     from broker.topics import Partition, Topic
 
 
@@ -22,6 +24,7 @@ def append_batch(
     frame: bytes | bytearray,
     start: int,
     end: int,
+    quota: "ProducerIdQuota | None" = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
 
@@ -48,6 +51,8 @@ def append_batch(
         )
         if not isinstance(decision, Append):
             return _not_appended(partition, decision)
+        if quota is not None and (refusal := quota.refuse(partition, header)) is not None:
+            return refusal
     batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
     log_append_time_ms = -1
     if topic.is_log_append_time:
@@ -63,6 +68,8 @@ def append_batch(
             base_offset,
             max_timestamp,
         )
+        if cluster.producer_ids_max >= 0:
+            watch_producer_ids(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
     return PartitionResult(
         partition.partition_index,

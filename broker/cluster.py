@@ -17,6 +17,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.outages import bring_back, take_away
+from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
@@ -53,6 +54,8 @@ class Broker:
     rack: str | None = None
     is_alive: bool = True
     reach: Reach = Reach.SERVES
+    is_out_of_memory: bool = False
+    """Whether it ended by `broker.max.producer.ids`; until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
 
     def address(self, listener: str) -> Address:
@@ -96,6 +99,8 @@ class Cluster:
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
+        self.producer_ids_max: int = config["broker.max.producer.ids"]
+        """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
 
@@ -170,6 +175,7 @@ class Cluster:
             ValueError: there is no such broker.
         """
         self._take_away(node_id, Reach.REFUSES, now_ms, elect=elect)
+        self.quotas.brokers[node_id].producer_ids.forget()
 
     def cut_off_broker(self, node_id: int, now_ms: int, *, elect: bool = False) -> None:
         """Cut a broker off its clients: connections stay, and nothing comes through them.
@@ -190,6 +196,7 @@ class Cluster:
             ValueError: there is no such broker.
         """
         broker = self._broker(node_id)
+        broker.is_out_of_memory = False
         before = self._coordinators()
         bring_back(self, node_id, now_ms)
         self._unload_moved_groups(before, now_ms)
@@ -276,6 +283,7 @@ class Cluster:
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
+        self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
@@ -294,6 +302,8 @@ class Cluster:
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
+        if self.producer_ids_max >= 0 and leader_id != NO_LEADER:
+            watch_producer_ids(self, leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
         """Have a broker lead; one that is no replica becomes one in place of the old leader.

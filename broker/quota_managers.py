@@ -13,15 +13,17 @@ from quotas.entities import (
     CONSUMER_BYTE_RATE,
     CONTROLLER_MUTATION_RATE,
     PRODUCER_BYTE_RATE,
+    PRODUCER_IDS_RATE,
     REQUEST_PERCENTAGE,
 )
 from quotas.metrics import MetricsRegistry
+from quotas.producer_ids import ProducerIdQuotaManager
 
 
 class BrokerQuotas:
     """The counters of one broker: a client may do so much on each broker, as in Kafka."""
 
-    __slots__ = ("connections", "fetch", "produce", "request")
+    __slots__ = ("connections", "fetch", "produce", "producer_ids", "request")
 
     def __init__(self, quotas: ClientQuotas, config: Mapping[str, Any]) -> None:
         limits = quotas.limits
@@ -31,6 +33,13 @@ class BrokerQuotas:
         self.request = ClientRateQuotaManager(limits[REQUEST_PERCENTAGE.name], REQUEST, *samples)
         self.connections = ConnectionRateQuotaManager(
             limits[CONNECTION_CREATION_RATE.name], *samples
+        )
+        self.producer_ids = ProducerIdQuotaManager(
+            limits[PRODUCER_IDS_RATE.name],
+            sample_count=config["producer.id.quota.window.num"],
+            window_seconds=config["producer.id.quota.window.size.seconds"],
+            layer_count=config["producer.id.quota.cache.layer.count"],
+            false_positive_rate=config["producer.id.quota.cache.false.positive.rate"],
         )
 
 
@@ -57,5 +66,11 @@ class QuotaManagers:
         self.metrics.add(self.controller_mutation.measurements)
         for broker_id, quotas in self.brokers.items():
             tags = {"broker-id": str(broker_id)}
-            for manager in (quotas.produce, quotas.fetch, quotas.request, quotas.connections):
+            for manager in (
+                quotas.produce,
+                quotas.fetch,
+                quotas.request,
+                quotas.connections,
+                quotas.producer_ids,
+            ):
                 self.metrics.add(manager.measurements, tags)

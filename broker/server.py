@@ -337,6 +337,8 @@ class Server:
         self._ready.append(protocol)
 
     def _follow_reach(self, broker: "Broker") -> None:
+        if broker.is_out_of_memory:
+            log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         for listener in self._listeners:
             if listener.broker_id == broker.node_id:
                 if broker.reach is Reach.REFUSES:

@@ -146,7 +146,8 @@ def _key_problem(entity: Entity, name: str) -> str | None:
         return f"Invalid configuration key {name}"
     family = family_of(entity)
     if family not in key.families:
-        return f"Invalid configuration key {name} for {' and '.join(family)}"
+        allowed = " or ".join(" and ".join(each) for each in sorted(key.families, key=len))
+        return f"Invalid configuration key {name} for {' and '.join(family)}; it is for {allowed}"
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quotas.counters import ClientCounters
+from quotas.counters import IDLE_MS, ClientCounters
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
@@ -45,6 +45,7 @@ class _Counter(SampledRate):
         "numerator",
         "throttle_time",
     )
+    life_ms = IDLE_MS
 
     def __init__(self, unit: int, sample_count: int, window_ms: int) -> None:
         super().__init__(sample_count, window_ms)

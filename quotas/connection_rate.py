@@ -6,7 +6,7 @@ Source: Kafka's `ConnectionQuotas`, as far as it is about addresses.
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from quotas.counters import add_counter, is_idle
+from quotas.counters import IDLE_MS, add_counter, is_idle
 from quotas.limits import Limits
 from quotas.metrics import Measurement
 from quotas.sampled_rate import SampledRate
@@ -14,6 +14,7 @@ from quotas.sampled_rate import SampledRate
 
 class _Counter:
     __slots__ = ("last_used_ms", "rate")
+    life_ms = IDLE_MS
 
     def __init__(self, rate: SampledRate) -> None:
         self.rate = rate

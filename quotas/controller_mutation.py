@@ -6,7 +6,7 @@ Source: Kafka's `ControllerMutationQuotaManager`, with the token bucket of `quot
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from quotas.counters import ClientCounters
+from quotas.counters import IDLE_MS, ClientCounters
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
@@ -22,6 +22,7 @@ class _Counter(SampledRate):
     """The rate and bucket of one scope. Without a limit it has no bucket; a new limit fills one."""
 
     __slots__ = ("_burst_seconds", "bucket", "last_used_ms", "limit", "throttle_time")
+    life_ms = IDLE_MS
 
     def __init__(self, sample_count: int, window_seconds: int) -> None:
         super().__init__(sample_count, window_seconds * 1000)

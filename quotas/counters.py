@@ -10,7 +10,10 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 IDLE_MS = 3_600_000
-"""After an hour without use a counter starts anew, as in Kafka: a bucket is full again."""
+"""After an hour without use a counter starts anew, as in Kafka: a bucket is full again.
+
+A counter that needs longer to be as new says so.
+"""
 
 CLIENTS_MAX = 100_000
 """Clients whose counter is remembered; beyond it, all are looked up anew."""
@@ -23,6 +26,8 @@ class Counter(Protocol):
     """What is forgotten when it lies idle."""
 
     last_used_ms: int
+    life_ms: int
+    """How long it is kept without use."""
 
 
 class LimitedCounter(Counter, Protocol):
@@ -63,7 +68,7 @@ class ClientCounters(Generic[_L]):
             self._version = self._limits.version
             self._by_client.clear()
         counter = self._by_client.get((user, client_id))
-        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
+        if counter is None or now_ms - counter.last_used_ms >= counter.life_ms:
             counter = self._find(user, client_id, now_ms)
         counter.last_used_ms = now_ms
         return counter
@@ -103,4 +108,4 @@ def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: i
 
 def is_idle(counter: Counter, now_ms: int) -> bool:
     """Whether it was last used so long ago that it no longer counts."""
-    return now_ms - counter.last_used_ms >= IDLE_MS
+    return now_ms - counter.last_used_ms >= counter.life_ms

@@ -1,4 +1,4 @@
-"""Whom a quota is for, and which quotas there are (KIP-55, KIP-546, KIP-599, KIP-612).
+"""Whom a quota is for, and which quotas there are (KIP-55, KIP-546, KIP-599, KIP-612, KIP-936).
 
 An entity is a user, a client id, both, or an ip address. A name may be None: the default, for all
 that have no quota of their own. That is not the name "<default>", which is a name like any other.
@@ -15,6 +15,7 @@ Entity = tuple[tuple[str, str | None], ...]
 """Pairs of entity type and name, in the order of ENTITY_TYPES."""
 
 _CLIENTS = frozenset({(USER,), (CLIENT_ID,), (USER, CLIENT_ID)})
+_USERS = frozenset({(USER,)})
 _IPS = frozenset({(IP,)})
 
 
@@ -34,6 +35,7 @@ PRODUCER_BYTE_RATE = QuotaKey("producer_byte_rate", integral_max=2**63 - 1)
 CONSUMER_BYTE_RATE = QuotaKey("consumer_byte_rate", integral_max=2**63 - 1)
 REQUEST_PERCENTAGE = QuotaKey("request_percentage")
 CONTROLLER_MUTATION_RATE = QuotaKey("controller_mutation_rate")
+PRODUCER_IDS_RATE = QuotaKey("producer_ids_rate", _USERS)
 CONNECTION_CREATION_RATE = QuotaKey("connection_creation_rate", _IPS, integral_max=2**31 - 1)
 
 QUOTA_KEYS = {
@@ -43,6 +45,7 @@ QUOTA_KEYS = {
         CONSUMER_BYTE_RATE,
         REQUEST_PERCENTAGE,
         CONTROLLER_MUTATION_RATE,
+        PRODUCER_IDS_RATE,
         CONNECTION_CREATION_RATE,
     )
 }

@@ -45,6 +45,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         more_than(0),
         is_mock_only=True,
     ),
+    ConfigKey(
+        "broker.max.producer.ids",
+        ConfigType.INT,
+        -1,
+        "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
+        " out of memory; -1 for any number.",
+        unlimited_or_positive,
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
     ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
     ConfigKey(
         "advertised.listeners",

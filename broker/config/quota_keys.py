@@ -1,15 +1,10 @@
 """Broker keys of quotas: client quotas, topic changes (KIP-599), producer ids (KIP-936)."""
 
-from functools import partial
-
 from broker.config.keys import ConfigKey, ConfigType
 from broker.config.values import at_least, between, more_than_zero_below_one, one_of
 from quotas.definitions import definitions_problem
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
-
-
-_accepted = partial(ConfigKey, is_enforced=False)
 
 QUOTA_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
@@ -50,21 +45,21 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         "Seconds that one sample of the quota on topic changes spans (KIP-599).",
         at_least(1),
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.window.num",
         _INT,
         11,
         "Samples of the reported rate of new producer ids (KIP-936).",
         at_least(1),
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.window.size.seconds",
         _INT,
         3600,
         "Seconds over which a user's quota of new producer ids refills (KIP-936).",
         at_least(1),
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.cache.layer.count",
         _INT,
         4,
@@ -72,7 +67,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         between(1, 8),
         is_mock_only=True,
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.cache.false.positive.rate",
         _DOUBLE,
         0.001,
@@ -81,14 +76,14 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         more_than_zero_below_one,
         is_mock_only=True,
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.cache.cleanup.scheduler.interval.ms",
         _INT,
         10,
         "How often producer ids past their window are dropped (KIP-936).",
         at_least(1),
     ),
-    _accepted(
+    ConfigKey(
         "producer.id.quota.error.code",
         _STRING,
         "THROTTLING_QUOTA_EXCEEDED",

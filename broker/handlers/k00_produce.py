@@ -12,6 +12,10 @@ Behaviour:
     versions 0 to 2 close the connection, as with Kafka 4.
     producer_byte_rate counts the whole request, after the append: the client is answered and has
     to wait, with acks=0 as well.
+    producer_ids_rate (KIP-936): an id that its user was not seen with of late, beyond the quota, is
+    refused with THROTTLING_QUOTA_EXCEEDED or what producer.id.quota.error.code says; nothing is
+    appended or remembered, the other ids in the request go on, and the client has to wait. Until it
+    has sent a refused batch again, those it had sent behind it are refused too.
 
 Gaps:
     Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions yet.
@@ -23,6 +27,7 @@ from typing import TYPE_CHECKING
 from broker.append import append_batch
 from broker.context import RequestContext
 from broker.effects import Close
+from broker.producer_id_quota import ProducerIdQuota, producer_id_quota
 from broker.registry import handles
 from broker.throttling import charge_produce
 from broker.topics import INTERNAL_TOPICS, Partition, Topic
@@ -50,6 +55,8 @@ def handle_produce(
     version = context.api_version
     request = produce.decode_request(version, frame, start, end)
     acks = request.acks
+    is_limited = cluster.quotas.clients.is_enabled
+    quota = producer_id_quota(context, cluster) if is_limited else None
     topic_results = []
     has_error = False
     for topic_data in request.topics:
@@ -58,13 +65,13 @@ def handle_produce(
         for part in topic_data.partitions:
             error_code = _request_error(request, topic_data, topic)
             if error_code is None and topic is not None:
-                result = _produce_partition(context, topic, part, frame, acks, cluster)
+                result = _produce_partition(context, topic, part, frame, acks, cluster, quota)
             else:
                 result = PartitionResult(part.partition_index, error_code or ErrorCode.NONE)
             has_error = has_error or result.error_code != 0
             results.append(result)
         topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
-    if cluster.quotas.clients.is_enabled:
+    if is_limited:
         charge_produce(context, cluster, is_answered=acks != 0)
     if acks == 0:
         return Close(_acks_0_reason(topic_results)) if has_error else None
@@ -101,6 +108,7 @@ def _produce_partition(
     frame: bytes | bytearray,
     acks: int,
     cluster: "Cluster",
+    quota: ProducerIdQuota | None,
 ) -> PartitionResult:
     index = part.partition_index
     partition = topic.partition(index)
@@ -110,7 +118,7 @@ def _produce_partition(
         return _not_leader(partition)
     if acks == ACKS_ALL and len(partition.isr) < topic.min_insync_replicas:
         return PartitionResult(index, ErrorCode.NOT_ENOUGH_REPLICAS)
-    return append_batch(context, cluster, topic, partition, frame, part.start, part.end)
+    return append_batch(context, cluster, topic, partition, frame, part.start, part.end, quota)
 
 
 def _not_leader(partition: Partition) -> PartitionResult:

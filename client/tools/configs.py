@@ -26,6 +26,8 @@ examples:
       --entity-type users --entity-name user1 \\
       --entity-type clients --entity-name clientA
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
+      --add-config 'producer_ids_rate=50' --entity-type users --entity-name user1
+  mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'producer_byte_rate=1024' --entity-type clients --entity-default
   mock-kafka configs --bootstrap-server localhost:9092 --describe --entity-type users
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
@@ -35,6 +37,7 @@ examples:
 quotas:
   users and clients, alone or together: producer_byte_rate, consumer_byte_rate,
   request_percentage, controller_mutation_rate
+  users alone: producer_ids_rate
   ips: connection_creation_rate
 
 Without a name --describe shows every entity of the type. --user U stands for

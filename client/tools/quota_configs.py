@@ -74,6 +74,8 @@ def double_text(value: float) -> str:
 
 def _check_keys(entities: Entities, added: Mapping[str, str]) -> None:
     known = {"connection_creation_rate"} if "ips" in entities else _CLIENT_KEYS
+    if entities.keys() == {"users"}:
+        known = {*known, "producer_ids_rate"}
     unknown = [key for key in added if key not in known]
     if unknown:
         raise ToolError(

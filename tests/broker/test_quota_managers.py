@@ -68,5 +68,6 @@ def test_all_of_it_is_measured() -> None:
         "ControllerMutation",
         "Fetch",
         "Produce",
+        "ProducerIds",
         "Request",
     }

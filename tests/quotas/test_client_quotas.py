@@ -63,12 +63,15 @@ def test_a_sequence_of_changes() -> None:
         (USER, [(P, 2.0**64)], "too large"),
         (IP, [("connection_creation_rate", 2.0**31)], "too large"),
         (IP, [("connection_creation_rate", 1.5)], "cannot be a fractional value"),
-        (IP, [(P, 1.0)], "Invalid configuration key producer_byte_rate for ip"),
+        (IP, [(P, 1.0)], "Invalid configuration key producer_byte_rate for ip; it is for "),
         (
             USER_AND_CLIENT,
             [("connection_creation_rate", 1.0)],
-            "Invalid configuration key connection_creation_rate for user and client-id",
+            "key connection_creation_rate for user and client-id; it is for ip",
         ),
+        (USER_AND_CLIENT, [("producer_ids_rate", 5.0)], "for user and client-id; it is for user"),
+        (make_entity([("client-id", "c")]), [("producer_ids_rate", 5.0)], "it is for user"),
+        (IP, [("producer_ids_rate", 5.0)], "key producer_ids_rate for ip; it is for user"),
         (USER, [(P, 1.0), (P, 2.0)], "Duplicate quota key producer_byte_rate"),
         (USER, [(P, 1.0), (P, None)], "Duplicate quota key producer_byte_rate"),
         (

@@ -11,6 +11,8 @@ USER, ANYBODY = make_entity([("user", "u")]), make_entity([("user", None)])
 
 
 class Counted:
+    life_ms = IDLE_MS
+
     def __init__(self, last_used_ms: int = 0) -> None:
         self.last_used_ms = last_used_ms
         self.limit: Fraction | None = None

@@ -48,6 +48,8 @@ def test_a_quota_that_is_not_there_cannot(
     [
         ({"users": "u"}, {"nonsense": "1"}, "nonsense"),
         ({"users": "u"}, {"connection_creation_rate": "1"}, "connection_creation_rate"),
+        ({"clients": "c"}, {"producer_ids_rate": "1"}, "producer_ids_rate"),
+        ({"users": "u", "clients": "c"}, {"producer_ids_rate": "1"}, "producer_ids_rate"),
         ({"ips": None}, {"producer_byte_rate": "1"}, "producer_byte_rate"),
         ({"clients": "c"}, {"producer_byte_rate": "much"}, "Cannot parse .* much"),
     ],

@@ -1,0 +1,191 @@
+"""KIP-936: how many producer ids a user may bring to one broker.
+
+A quota of Q admits Q ids that were not seen of late at once, and then one more every Q-th of the
+window. An id that is known passes and costs nothing. What the KIP leaves open is in ADR 9.
+"""
+
+import heapq
+from collections.abc import Iterator
+from fractions import Fraction
+from math import ceil
+from typing import TYPE_CHECKING
+
+from quotas.counters import IDLE_MS, ClientCounters
+from quotas.layered_filter import LayeredFilter
+from quotas.metrics import Measurement, client_tags
+from quotas.sampled_rate import SampledAverage, SampledRate
+from quotas.token_bucket import TokenBucket
+
+if TYPE_CHECKING:
+    from quotas.limits import Limits
+
+GROUP = "ProducerIds"
+
+
+class _Counter(SampledRate):
+    """The bucket of one user, and the rate of the new ids that it let pass."""
+
+    __slots__ = (
+        "_window_seconds",
+        "bucket",
+        "capacity",
+        "last_used_ms",
+        "life_ms",
+        "limit",
+        "throttle_time",
+    )
+
+    def __init__(self, sample_count: int, window_seconds: int) -> None:
+        super().__init__(sample_count, window_seconds * 1000)
+        self._window_seconds = window_seconds
+        self.bucket: TokenBucket | None = None
+        self.capacity = 0
+        """The quota, as the number of ids that a layer of the filter is made for."""
+        self.limit: Fraction | None = None
+        self.last_used_ms = 0
+        self.life_ms = IDLE_MS
+        self.throttle_time: SampledAverage | None = None
+
+    def set_limit(self, limit: Fraction | None, now_ms: int) -> None:
+        self.limit = limit
+        if limit is None:
+            self.bucket = None
+            return
+        self.capacity = ceil(limit)
+        rate = limit / self._window_seconds
+        # Zero tokens let one more pass: with one less than the quota, as many as the quota do.
+        burst = max(Fraction(0), limit - 1)
+        # A bucket that is forgotten is full again, so it has to be full by itself before.
+        self.life_ms = max(IDLE_MS, ceil((burst + 1) / rate * 1000))
+        if self.bucket is None:
+            self.bucket = TokenBucket(rate, burst, now_ms)
+        else:
+            self.bucket.set_rate(rate, burst)
+
+
+class ProducerIdQuotaManager:
+    """A filter and a bucket for each user of one broker that has such a quota.
+
+    A filter goes with its last layer, a bucket after an hour without use, or once it is full if
+    that takes longer.
+    """
+
+    def __init__(
+        self,
+        limits: "Limits",
+        *,
+        sample_count: int,
+        window_seconds: int,
+        layer_count: int,
+        false_positive_rate: float,
+    ) -> None:
+        """The samples are those of the reported rate alone, each as long as the window."""
+        self._limits = limits
+        self._window_ms = window_seconds * 1000
+        self._layer_count = layer_count
+        self._false_positive_rate = false_positive_rate
+        self._make_counter = lambda: _Counter(sample_count, window_seconds)
+        self._counters = ClientCounters(limits, self._make_counter)
+        self._filters: dict[str, LayeredFilter] = {}
+        # Each filter is here once, under a time that is not after its next expiry.
+        self._expiries: list[tuple[int, str]] = []
+        self.queue_size = 0
+        """Connections that are muted now on this quota's account."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether such a quota was ever set for anybody."""
+        return self._limits.is_enabled
+
+    @property
+    def is_tracking(self) -> bool:
+        """Whether any id is remembered, or was and has not yet expired."""
+        return bool(self._expiries)
+
+    @property
+    def next_expiry_ms(self) -> int | None:
+        """When `expire` may have something to do; None when no id is tracked."""
+        return self._expiries[0][0] if self._expiries else None
+
+    @property
+    def bytes_held(self) -> int:
+        """Size of the filters of all users."""
+        return sum(each.bytes_held for each in self._filters.values())
+
+    def track(self, user: str, producer_id: int, now_ms: int) -> int:
+        """Let a producer id pass (0), or refuse it and say in how many ms one will.
+
+        A known id is remembered anew, a new one is added and charged; a refused one leaves no
+        trace. Users without a quota pass untracked.
+        """
+        counter = self._counters.get(user, None, now_ms)
+        layered = self._filters.get(user)
+        bucket = counter.bucket
+        if bucket is None:
+            if layered is not None:
+                layered.clear()
+            return 0
+        if layered is not None:
+            layered.capacity = counter.capacity
+            if layered.sight(producer_id, now_ms):
+                return 0
+        throttle_time_ms = bucket.try_charge(1, now_ms)
+        if throttle_time_ms > 0:
+            return throttle_time_ms
+        if layered is None:
+            self._filters[user] = layered = LayeredFilter(
+                counter.capacity, self._window_ms, self._layer_count, self._false_positive_rate
+            )
+            heapq.heappush(self._expiries, (now_ms + self._window_ms, user))
+        layered.add(producer_id, now_ms)
+        counter.record(1, now_ms)
+        return 0
+
+    def expire(self, now_ms: int) -> None:
+        """Drop the layers whose window is over, and the filters that have none left."""
+        expiries = self._expiries
+        while expiries and expiries[0][0] <= now_ms:
+            _expires_ms, user = heapq.heappop(expiries)
+            layered = self._filters[user]
+            layered.expire(now_ms)
+            if layered.is_empty:
+                del self._filters[user]
+            else:
+                heapq.heappush(expiries, (layered.expires_ms, user))
+
+    def forget(self) -> None:
+        """Begin anew, as a broker does that was stopped and started."""
+        self._counters = ClientCounters(self._limits, self._make_counter)
+        for each in self._filters.values():
+            each.clear()
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        """Count a pause that a client was told to make, for the metric."""
+        counter = self._counters.get(user, None, now_ms)
+        if counter.throttle_time is None:
+            counter.throttle_time = SampledAverage()
+        counter.throttle_time.record(throttle_time_ms, now_ms)
+
+    def measurements(self, now_ms: int) -> Iterator[Measurement]:
+        """The KIP's `rate`, `tokens`, `throttle-time` by user, and what their filters are like."""
+        yield Measurement(GROUP, "queue-size", {}, self.queue_size)
+        for tags, counter in self._counters.live(now_ms):
+            by_user = _user_tags(tags[0])
+            if counter.bucket is not None:
+                yield Measurement(GROUP, "rate", by_user, counter.rate(now_ms))
+                yield Measurement(GROUP, "tokens", by_user, float(counter.bucket.tokens(now_ms)))
+            if counter.throttle_time is not None:
+                average = counter.throttle_time.average(now_ms)
+                yield Measurement(GROUP, "throttle-time", by_user, average)
+        for user, layered in self._filters.items():
+            if layered.is_empty:
+                continue
+            by_user = _user_tags(user)
+            for name, value in layered.state(now_ms)._asdict().items():
+                yield Measurement(GROUP, name.replace("_", "-"), by_user, value)
+
+
+def _user_tags(user: str) -> dict[str, str]:
+    return {"user": client_tags((user, ""))["user"]}

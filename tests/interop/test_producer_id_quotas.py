@@ -1,0 +1,170 @@
+"""KIP-936 with real clients: what a producer does whose new id is refused.
+
+kafka-python tries again after THROTTLING_QUOTA_EXCEEDED; librdkafka and aiokafka report it. All of
+them try again after NOT_ENOUGH_REPLICAS, and then nothing is lost, doubled or out of order, though
+librdkafka and kafka-python had sent further batches behind the refused one.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import aiokafka
+import confluent_kafka
+import kafka
+import pytest
+
+from mock_kafka import MockKafka, cli
+from tests.interop.clients import CLIENTS, DEADLINE_S, create_topic
+
+VALUES = [b"%d" % number for number in range(20)]
+Outcome = int | str
+"""The offset of a record, or the name of the error it ended in."""
+
+
+def by_kafka_python(servers: str, values: list[bytes]) -> list[Outcome]:
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=servers, enable_idempotence=True, acks="all", linger_ms=0
+    )
+    futures = [producer.send("t", value, partition=0) for value in values]
+    outcomes: list[Outcome] = [future.get(DEADLINE_S).offset for future in futures]
+    producer.close()
+    return outcomes
+
+
+def by_aiokafka(servers: str, values: list[bytes]) -> list[Outcome]:
+    async def run() -> list[Outcome]:
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=servers, enable_idempotence=True, max_batch_size=100
+        )
+        await producer.start()
+        futures = [await producer.send("t", value, partition=0) for value in values]
+        told: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
+        await producer.stop()
+        return [
+            type(each).__name__ if isinstance(each, Exception) else each.offset for each in told
+        ]
+
+    return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
+
+
+def by_confluent(servers: str, values: list[bytes]) -> list[Outcome]:
+    outcomes: dict[bytes, Outcome] = {}
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": servers,
+            "enable.idempotence": True,
+            "linger.ms": 0,
+            "batch.num.messages": 1,
+        }
+    )
+
+    def note(error: Any, message: Any) -> None:
+        outcomes[message.value()] = error.name() if error else message.offset()
+
+    for value in values:
+        producer.produce("t", value, partition=0, on_delivery=note)
+    assert producer.flush(DEADLINE_S) == 0
+    return [outcomes[value] for value in values]
+
+
+SENDERS = {"kafka-python": by_kafka_python, "aiokafka": by_aiokafka, "confluent": by_confluent}
+
+
+@contextmanager
+def one_a_second(error_code: str) -> Iterator[str]:
+    """A broker that lets a user bring a producer id every second; one was brought just now."""
+    config = {
+        "producer.id.quota.window.size.seconds": "1",
+        "producer.id.quota.error.code": error_code,
+        "client.quotas": "user=<default>,producer_ids_rate=1",
+    }
+    with MockKafka(config=config) as mock_kafka:
+        servers = mock_kafka.bootstrap_servers
+        create_topic(servers, "t")
+        assert by_kafka_python(servers, [b"first"]) == [0]
+        yield servers
+
+
+def stored(servers: str, count: int) -> list[bytes | None]:
+    return [record.value for record in CLIENTS[0].read(servers, "t", 1, count)]
+
+
+@pytest.mark.parametrize("send", SENDERS.values(), ids=SENDERS)
+def test_every_client_tries_again_after_not_enough_replicas(
+    send: Callable[[str, list[bytes]], list[Outcome]],
+) -> None:
+    with one_a_second("NOT_ENOUGH_REPLICAS") as servers:
+        assert send(servers, VALUES) == [*range(1, 21)]
+        assert stored(servers, 21) == [b"first", *VALUES]
+
+
+def test_kafka_python_tries_again_after_the_quotas_own_error() -> None:
+    with one_a_second("THROTTLING_QUOTA_EXCEEDED") as servers:
+        assert by_kafka_python(servers, VALUES) == [*range(1, 21)]
+        assert stored(servers, 21) == [b"first", *VALUES]
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("aiokafka", "UnknownError"), ("confluent", "THROTTLING_QUOTA_EXCEEDED")]
+)
+def test_the_quotas_own_error_is_final_for_others(name: str, error: str) -> None:
+    with one_a_second("THROTTLING_QUOTA_EXCEEDED") as servers:
+        outcomes = SENDERS[name](servers, VALUES)
+        assert outcomes[0] == error
+        accepted = [value for value, each in zip(VALUES, outcomes, strict=True) if each != error]
+        assert [each for each in outcomes if each != error] == [*range(1, len(accepted) + 1)]
+        assert stored(servers, 1 + len(accepted)) == [b"first", *accepted]
+
+
+def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> None:
+    with one_a_second("NOT_ENOUGH_REPLICAS") as servers:
+        known = confluent_kafka.Producer(
+            {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 0}
+        )
+        known.produce("t", b"known")
+        assert known.flush(DEADLINE_S) == 0
+        throttles: list[Any] = []
+        stranger = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": servers,
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "throttle_cb": throttles.append,
+            }
+        )
+        stranger.produce("t", b"stranger")
+        known.produce("t", b"known again")
+        assert known.flush(0.9) == 0
+        assert stranger.flush(DEADLINE_S) == 0
+        stranger.poll(0)
+        assert 0 < throttles[0].throttle_time <= 1
+
+
+@pytest.mark.parametrize(
+    ("entity", "is_set"),
+    [
+        ("--entity-type users --entity-name user1", True),
+        ("--entity-type users --entity-default", True),
+        ("--entity-type clients --entity-name app", False),
+        ("--entity-type users --entity-name user1 --entity-type clients --entity-name app", False),
+        ("--entity-type ips --entity-name 127.0.0.1", False),
+    ],
+)
+def test_the_tool_sets_it_for_users_alone(
+    kafka: MockKafka, capsys: pytest.CaptureFixture[str], entity: str, is_set: bool
+) -> None:
+    tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers]
+    added = ["--alter", "--add-config", "producer_ids_rate=50"]
+    status = cli.main([*tool, *added, *entity.split()])
+    printed = capsys.readouterr()
+    if is_set:
+        assert (status, printed.err) == (0, "")
+        assert cli.main([*tool, "--describe", *entity.split()]) == 0
+        assert "producer_ids_rate=50.0" in capsys.readouterr().out
+        deleted = ["--alter", "--delete-config", "producer_ids_rate"]
+        assert cli.main([*tool, *deleted, *entity.split()]) == 0
+    else:
+        assert status == 1
+        assert "Unexpected config names: producer_ids_rate" in printed.err
