@@ -5,7 +5,6 @@ argument, look things up and call its verbs; nothing else in the project keeps s
 can change.
 """
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,8 +14,9 @@ from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
+from broker.faults.table import FaultTable
 from broker.groups.coordinator import GroupCoordinator
-from broker.outages import bring_back, take_away
+from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
@@ -83,8 +83,8 @@ class Cluster:
         self.controller_id = 1
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
-        # Coordinators that were moved by hand, by group or transactional id.
-        self._moved_coordinators: dict[str, int] = {}
+        self.moved_coordinators: dict[str, int] = {}
+        """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.groups = GroupCoordinator(
@@ -96,6 +96,7 @@ class Cluster:
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
+        self.faults = FaultTable(self)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
@@ -135,13 +136,7 @@ class Cluster:
         Kafka hashes the id to a partition of an internal topic; what matters to a client is that
         coordinators are spread and that every broker names the same one.
         """
-        moved_id = self._moved_coordinators.get(key)
-        if moved_id is not None and self.brokers[moved_id].is_alive:
-            return moved_id
-        node_ids = tuple(self.brokers)
-        first = zlib.crc32(key.encode()) % len(node_ids)
-        in_turn = node_ids[first:] + node_ids[:first]
-        return next((n for n in in_turn if self.brokers[n].is_alive), None)
+        return coordinator_of(key, self.brokers, self.moved_coordinators)
 
     def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
         """Have a broker coordinate a group or transactional id, for as long as it is up.
@@ -151,7 +146,7 @@ class Cluster:
         """
         self._alive_broker(node_id)
         before = self._coordinators()
-        self._moved_coordinators[key] = node_id
+        self.moved_coordinators[key] = node_id
         self._unload_moved_groups(before, now_ms)
 
     def _coordinators(self) -> dict[str, int | None]:

@@ -9,12 +9,12 @@ closes; it learns of an answer that came later through `on_ready`, and then call
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.effects import NOTHING, Close, Effects, Throttled
+from broker.effects import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
 from broker.security.session import Session
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
-    from broker.dispatch import Answer, Dispatcher, LateAnswer, Waiting
+    from broker.dispatch import Dispatcher
     from broker.parked import Parked
     from broker.throttling import ThrottlingQuota
 

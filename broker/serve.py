@@ -15,9 +15,11 @@ import structlog
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import Broker, Cluster
 from broker.config.broker_config import BrokerConfig
+from broker.entrance import Entrance
+from broker.faults import FaultRule
 from broker.security.listeners import Address, plan_listeners
 from broker.security.principal_mapping import name_mapper
-from broker.server import Entrance, Server
+from broker.server import Server
 from broker.tls import server_context
 
 GC_THRESHOLD = 50_000
@@ -38,13 +40,14 @@ class ServeOptions:
     config: BrokerConfig
     log_level: str = "info"
     log_format: str = "console"
+    faults: tuple[FaultRule, ...] = ()
 
 
 async def serve(options: ServeOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        StartError: an address cannot be bound.
+        StartError: an address cannot be bound, or a fault rule names no broker of the cluster.
         ConfigError: the listeners are configured wrongly.
     """
     configure_logging(options.log_level, options.log_format)
@@ -86,6 +89,12 @@ async def start_server(options: ServeOptions) -> Server:
         broker.host, broker.port = first.host, first.port
         broker.rack = options.config["broker.rack"] or None
     server.start()
+    for rule in options.faults:
+        try:
+            cluster.faults.add(rule, server.clock.now_ms())
+        except ValueError as error:
+            await server.stop()
+            raise StartError(f"--faults: {error}") from error
     return server
 
 

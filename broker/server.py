@@ -5,9 +5,7 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +15,8 @@ from broker.cluster import Reach
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
+from broker.entrance import PLAINTEXT, Entrance
 from broker.listener import Listener
-from broker.security.principal_mapping import NameMapper, certificate_name
-from broker.security.session import ANONYMOUS, Session
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -41,32 +38,6 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 """What a client may send ahead while it waits for an answer, before we stop reading from it."""
 
 log = structlog.get_logger("mock_kafka")
-
-
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """What differs between listeners: the name, whether there is SASL, and TLS.
-
-    `to_principal` makes a principal of a client certificate's distinguished name.
-    """
-
-    name: str = "PLAINTEXT"
-    is_sasl: bool = False
-    tls: ssl.SSLContext | None = None
-    to_principal: NameMapper = str
-
-    def new_session(self, transport: asyncio.BaseTransport) -> Session | None:
-        """The session of a client that has just come in; None when its name maps to nothing."""
-        name = None
-        if self.tls is not None and not self.is_sasl:
-            name = certificate_name(transport.get_extra_info("peercert"))
-        principal = ANONYMOUS if name is None else self.to_principal(name)
-        if principal is None:
-            return None
-        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
-
-
-PLAINTEXT = Entrance()
 
 
 class ClientProtocol(asyncio.Protocol):
@@ -122,7 +93,22 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        session = self._entrance.new_session(transport)
+        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._entrance.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -136,6 +122,7 @@ class ClientProtocol(asyncio.Protocol):
             session=session,
         )
         self.follow_reach()
+        self._pause_or_resume_reading()
 
     def follow_reach(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""

@@ -29,6 +29,8 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
+        self.latest_ms = 0
+        """The time that callbacks were last run at."""
         # The shell's alarm clock: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
 
@@ -71,6 +73,7 @@ class Timers:
         Timers that the callbacks schedule for `now_ms` or earlier run in the same call.
         """
         ran_count = 0
+        self.latest_ms = now_ms
         while (due_ms := self.next_due_ms()) is not None and due_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None
