@@ -39,6 +39,7 @@ PROGRAMS = {
     "quotas": "benchmarks.quotas",
     "producer-id-quota": "benchmarks.producer_id_quota",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
+    "spark": "benchmarks.spark_load",
 }
 """What measures parts of ours alone, in programs of their own that print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
+from broker.faults import FaultRule, rules_from_json
 from broker.serve import ServeOptions, StartError, serve
 from protocol.properties import PropertiesError, parse_properties
 
@@ -33,7 +35,8 @@ Start a cluster and serve until SIGTERM or SIGINT.
 
 As soon as connections are accepted, the first line on standard output is
   bootstrap.servers=HOST:PORT[,HOST:PORT...]
-Logs go to standard error. Exit status: 0 after a signal, 1 when the start
+With --admin-port a line admin.url=http://HOST:PORT follows behind those of the
+listeners. Logs go to standard error. Exit status: 0 after a signal, 1 when the start
 fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
 """
 
@@ -134,6 +137,24 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="one broker key; may be given often, and wins over --config",
     )
     command.add_argument(
+        "--admin-port",
+        type=_port,
+        metavar="PORT",
+        help="HTTP port to look at the cluster and move it; 0 for a free one (default: none)",
+    )
+    command.add_argument(
+        "--admin-host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="address of the admin port (default: %(default)s)",
+    )
+    command.add_argument(
+        "--faults",
+        type=Path,
+        metavar="FILE",
+        help="JSON list of fault rules, which count from the start (docs/faults.md)",
+    )
+    command.add_argument(
         "--log-level",
         choices=("debug", "info", "warning", "error"),
         default="info",
@@ -193,6 +214,22 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
     return BrokerConfig.from_overrides(values)
 
 
+def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
+    """The fault rules of a JSON file; none without one.
+
+    Raises:
+        ConfigError: the file can't be read, or what is wrong with which rule.
+    """
+    if path is None:
+        return ()
+    try:
+        return tuple(rules_from_json(json.loads(path.read_bytes())))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error}") from error
+    except ValueError as error:  # of JSON and of rules
+        raise ConfigError(f"{path}: {error}") from error
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     parsed = build_parser().parse_args(arguments)
@@ -207,6 +244,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=read_config(parsed.config, parsed.overrides),
             log_level=parsed.log_level,
             log_format=parsed.log_format,
+            admin_host=parsed.admin_host,
+            admin_port=parsed.admin_port,
+            faults=read_faults(parsed.faults),
         )
         _run(options)
     except (ConfigError, StartError) as error:

@@ -5,7 +5,6 @@ argument, look things up and call its verbs; nothing else in the project keeps s
 can change.
 """
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -15,8 +14,10 @@ from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
+from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
-from broker.outages import bring_back, take_away
+from broker.journal import Journal
+from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
 from broker.security.credentials import Credentials, parse_users
@@ -75,16 +76,29 @@ class Cluster:
         new_uuid: Callable[[], UUID],
     ) -> None:
         """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
-        self.config = config
+        self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
-        self.controller_id = 1
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
-        # Coordinators that were moved by hand, by group or transactional id.
-        self._moved_coordinators: dict[str, int] = {}
+        self.journal = Journal(
+            config["journal.entries.max"],
+            config["journal.bytes.max"],
+            is_enabled=config["journal.enable"],
+        )
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules there are from the start."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that requests can change, as it is at the start."""
+        config, new_uuid = self._first_config, self.new_uuid
+        self.config = config
+        self.controller_id = 1
+        self.moved_coordinators: dict[str, int] = {}
+        """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.groups = GroupCoordinator(
@@ -96,6 +110,7 @@ class Cluster:
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
+        self.faults = FaultTable(self)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
@@ -103,6 +118,21 @@ class Cluster:
         """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
+
+    def reset(self, now_ms: int) -> None:
+        """Forget everything since the start, what was to happen included, and start anew.
+
+        Whoever is connected must have been let go before; brokers keep their addresses.
+        """
+        self.timers.clear()
+        self.journal.clear()
+        self._begin()
+        for broker in self.brokers.values():
+            broker.is_alive = True
+            self._set_reach(broker, Reach.SERVES)
+        self.start(now_ms)
+        for rule in self.first_faults:
+            self.faults.add(rule, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""
@@ -135,13 +165,7 @@ class Cluster:
         Kafka hashes the id to a partition of an internal topic; what matters to a client is that
         coordinators are spread and that every broker names the same one.
         """
-        moved_id = self._moved_coordinators.get(key)
-        if moved_id is not None and self.brokers[moved_id].is_alive:
-            return moved_id
-        node_ids = tuple(self.brokers)
-        first = zlib.crc32(key.encode()) % len(node_ids)
-        in_turn = node_ids[first:] + node_ids[:first]
-        return next((n for n in in_turn if self.brokers[n].is_alive), None)
+        return coordinator_of(key, self.brokers, self.moved_coordinators)
 
     def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
         """Have a broker coordinate a group or transactional id, for as long as it is up.
@@ -151,7 +175,7 @@ class Cluster:
         """
         self._alive_broker(node_id)
         before = self._coordinators()
-        self._moved_coordinators[key] = node_id
+        self.moved_coordinators[key] = node_id
         self._unload_moved_groups(before, now_ms)
 
     def _coordinators(self) -> dict[str, int | None]:

@@ -9,12 +9,12 @@ closes; it learns of an answer that came later through `on_ready`, and then call
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.effects import NOTHING, Close, Effects, Throttled
+from broker.effects import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
 from broker.security.session import Session
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
-    from broker.dispatch import Answer, Dispatcher, LateAnswer, Waiting
+    from broker.dispatch import Dispatcher
     from broker.parked import Parked
     from broker.throttling import ThrottlingQuota
 
@@ -84,6 +84,11 @@ class Connection:
     def is_waiting(self) -> bool:
         """Whether an answer has not come yet, or a quota keeps the connection mute."""
         return self._parked is not None or self._muted_until_ms > 0
+
+    @property
+    def muted_until_ms(self) -> int:
+        """Until when a quota keeps it mute; 0 when none does."""
+        return self._muted_until_ms
 
     @property
     def buffered_bytes(self) -> int:

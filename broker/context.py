@@ -37,6 +37,8 @@ class RequestContext:
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
     throttled_by: "ThrottlingQuota | None" = None
+    fault: str | None = None
+    """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
 
     def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
         """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""

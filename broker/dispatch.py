@@ -5,41 +5,33 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.clock import perf_ns
 from broker.context import RequestContext
-from broker.effects import Close, Throttled
+from broker.effects import Answer, Close, LateAnswer, Throttled, Waiting
+from broker.faults.error_answers import Framed, error_answer
+from broker.faults.injection import Injection
+from broker.faults.partial_errors import merged, split
+from broker.faults.rule import BEFORE_HANDLING
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
 from broker.registry import ROUTES, Route
 from broker.security.authentication import answer_raw_token
 from broker.throttling import charge_time
-from protocol import codec
+from protocol import codec, produce
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.framing import Frame
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.connection import Connection
+    from broker.journal import Entry
     from broker.throttling import ThrottlingQuota
 
+_Answer = TypeVar("_Answer")
 BugReporter = Callable[[BaseException, RequestContext], None]
-
-
-LateAnswer = bytes | Throttled | Close | None
-"""An answer that has come: a response frame, one that ends in silence, the end, or nothing."""
-
-
-class Waiting(NamedTuple):
-    """An answer that is parked, and how to make a frame of it when it comes."""
-
-    parked: Parked
-    encode: Callable[[Any], LateAnswer]
-
-
-Answer = Waiting | LateAnswer
-"""What becomes of a request: an answer now or later."""
 
 
 APIS_OF_AUTHENTICATION = frozenset(
@@ -58,13 +50,18 @@ class Dispatcher:
     ) -> None:
         """`report_bug` is told when a handler raised; the connection is closed in any case.
 
-        `now_ns` measures what a quota on handlers' time asks for, and is read for nothing else.
+        `now_ns` measures what a quota on handlers' time or the journal asks for, and is read for
+        nothing else.
         """
         self._cluster = cluster
+        self._journal = cluster.journal
         self._report_bug = report_bug
         self._now_ns = now_ns
 
-    def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
+    # The hottest function there is: a call more costs what a line less would explain.
+    def answer(  # noqa: C901, PLR0912
+        self, frame: Frame, connection: "Connection", now_ms: int
+    ) -> Answer:
         """Answer one frame of a connection."""
         buffer, start, end = frame
         session = connection.session
@@ -101,13 +98,92 @@ class Dispatcher:
             session.principal,
             session,
         )
+        journal = self._journal
+        entry = None
+        if journal.is_enabled:
+            entry = journal.begin(context, buffer, start, end, self._now_ns())
+        answer: Answer
         try:
-            return self._handle(route, context, buffer, position, end)
+            if api_version >= route.flexible_min:
+                if position < end and buffer[position] == 0:
+                    position += 1
+                else:
+                    position = codec.skip_tagged_fields(buffer, position, end)
+            if self._cluster.faults.is_enabled:
+                answer = self._inject(route, context, buffer, position, end)
+            else:
+                answer = self._handle(route, context, buffer, position, end, self._cluster)
         except codec.DecodeError as error:
-            return Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
+            answer = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
-            return Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+            answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+        return answer if entry is None else self._note(entry, answer)
+
+    def _note(self, entry: "Entry", answer: Answer) -> Answer:
+        """Have the journal know the answer, now or when it comes."""
+        journal = self._journal
+        if not isinstance(answer, Waiting):
+            journal.end(entry, answer, self._now_ns())
+            return answer
+        journal.park(entry)
+
+        def encode(response: Any) -> LateAnswer:
+            late = answer.encode(response)
+            journal.end(entry, late, self._now_ns())
+            return late
+
+        return Waiting(answer.parked, encode)
+
+    def _inject(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        start: int,
+        end: int,
+    ) -> Answer:
+        """Handle a request as the rules want it that fire on it, now or when they let it."""
+
+        def decode() -> Any:
+            if route.is_raw:
+                return produce.decode_request(context.api_version, buffer, start, end)
+            return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
+
+        verdict = self._cluster.faults.judge(context, decode)
+        if verdict is None:
+            return self._handle(route, context, buffer, start, end, self._cluster)
+        context.fault = verdict.description
+        # The buffer moves on, and the request may be handled later.
+        body = bytes(buffer[start:end])
+        rule = verdict.deciding
+        parts = split(context, body, rule, self._cluster) if rule.error is not None else None
+        asked = None
+        if parts is not None:
+            asked = parts.concerned
+            if rule.at == BEFORE_HANDLING:
+                body = parts.rest_body
+        elif rule.error is not None:
+            asked = decode()
+
+        def handle(cluster: Any) -> Answer:
+            return self._guarded(
+                route, context, lambda: self._handle(route, context, body, 0, len(body), cluster)
+            )
+
+        def fail(error_code: ErrorCode, frame: bytes | None) -> LateAnswer:
+            def encode() -> LateAnswer:
+                answer = error_answer(context, asked, error_code, self._cluster)
+                if isinstance(answer, Framed):
+                    return answer.frame
+                if frame is not None and parts is not None:
+                    return merged(context, frame, answer)
+                return _encode(route, context, answer)
+
+            return self._guarded(route, context, encode)
+
+        is_partial = parts is not None
+        return Injection(self._cluster, context, verdict, handle, fail, is_partial).begin()
 
     def _handle(
         self,
@@ -116,23 +192,19 @@ class Dispatcher:
         buffer: bytes | bytearray,
         position: int,
         end: int,
+        cluster: "Cluster",
     ) -> Answer:
-        if context.api_version >= route.flexible_min:
-            if position < end and buffer[position] == 0:
-                position += 1
-            else:
-                position = codec.skip_tagged_fields(buffer, position, end)
         quotas = self._cluster.quotas
         if quotas.clients.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
             started_ns = self._now_ns()
             context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:
-            response = route.handler(context, buffer, position, end, self._cluster)
+            response = route.handler(context, buffer, position, end, cluster)
         else:
             request = codec.decode_request(
                 route.api_key, context.api_version, buffer, position, end
             )
-            response = route.handler(context, request, self._cluster)
+            response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
         if type(response) is Parked:
@@ -140,9 +212,17 @@ class Dispatcher:
         return _encode(route, context, response)
 
     def _encode_late(self, route: Route, context: RequestContext, response: Any) -> LateAnswer:
+        return self._guarded(route, context, lambda: _encode(route, context, response))
+
+    def _guarded(
+        self, route: Route, context: RequestContext, answer: "Callable[[], _Answer]"
+    ) -> "_Answer | Close":
+        """What `answer` gives, or the end of the connection as in `answer`."""
         try:
-            return _encode(route, context, response)
-        except Exception as error:  # noqa: BLE001 - as in `answer`
+            return answer()
+        except codec.DecodeError as error:
+            return Close(f"undecodable {route.api_key.name} v{context.api_version}: {error}")
+        except Exception as error:  # noqa: BLE001 - as above
             self._report_bug(error, context)
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 
@@ -161,7 +241,7 @@ def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
         return replace(response, answer=_encode(route, context, response.answer))
     body = response
     if not isinstance(response, (bytes, bytearray)):
-        if quota is not None and hasattr(response, "throttle_time_ms"):
+        if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
             response.throttle_time_ms = context.throttle_time_ms
         body = response.encode(version=context.api_version)
     has_tagged_header = (

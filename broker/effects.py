@@ -1,7 +1,10 @@
 """All that a connection can ask of its shell."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from broker.parked import Parked
 
 if TYPE_CHECKING:
     from broker.throttling import ThrottlingQuota
@@ -41,5 +44,19 @@ class Throttled:
     muted_until_ms: int
     throttled_by: "ThrottlingQuota"
 
+
+LateAnswer = bytes | Throttled | Close | None
+"""An answer that has come: a response frame, one that ends in silence, the end, or nothing."""
+
+
+class Waiting(NamedTuple):
+    """An answer that is parked, and how to make a frame of it when it comes."""
+
+    parked: Parked
+    encode: Callable[[Any], LateAnswer]
+
+
+Answer = Waiting | LateAnswer
+"""What becomes of a request: an answer now or later."""
 
 NOTHING = Effects(b"", None, has_more=False)

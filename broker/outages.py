@@ -4,14 +4,31 @@ Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUn
 `PartitionChangeBuilder`.
 """
 
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from broker.topic_admin.reassignment import complete_reassignment
 from broker.topics import NO_LEADER, Partition, Topic
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster import Broker, Cluster
+
+
+def coordinator_of(
+    key: str, brokers: Mapping[int, "Broker"], moved: Mapping[str, int]
+) -> int | None:
+    """The broker to coordinate a group or transactional id: moved there, or the key's own.
+
+    When that one is down it is the next, so that what others coordinate stays; None if none is up.
+    """
+    moved_id = moved.get(key)
+    if moved_id is not None and brokers[moved_id].is_alive:
+        return moved_id
+    node_ids = tuple(brokers)
+    first = zlib.crc32(key.encode()) % len(node_ids)
+    in_turn = node_ids[first:] + node_ids[:first]
+    return next((n for n in in_turn if brokers[n].is_alive), None)
 
 
 def take_away(cluster: "Cluster", node_id: int, now_ms: int) -> None:

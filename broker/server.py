@@ -5,9 +5,7 @@ effects come out: write, perhaps close. The only clock reads of a request happen
 """
 
 import asyncio
-import ssl
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +15,8 @@ from broker.cluster import Reach
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Effects
+from broker.entrance import PLAINTEXT, Entrance
 from broker.listener import Listener
-from broker.security.principal_mapping import NameMapper, certificate_name
-from broker.security.session import ANONYMOUS, Session
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -43,38 +40,11 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 log = structlog.get_logger("mock_kafka")
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """What differs between listeners: the name, whether there is SASL, and TLS.
-
-    `to_principal` makes a principal of a client certificate's distinguished name.
-    """
-
-    name: str = "PLAINTEXT"
-    is_sasl: bool = False
-    tls: ssl.SSLContext | None = None
-    to_principal: NameMapper = str
-
-    def new_session(self, transport: asyncio.BaseTransport) -> Session | None:
-        """The session of a client that has just come in; None when its name maps to nothing."""
-        name = None
-        if self.tls is not None and not self.is_sasl:
-            name = certificate_name(transport.get_extra_info("peercert"))
-        principal = ANONYMOUS if name is None else self.to_principal(name)
-        if principal is None:
-            return None
-        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
-
-
-PLAINTEXT = Entrance()
-
-
 class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
     __slots__ = (
         "_entrance",
-        "_is_cut_off",
         "_is_paused",
         "_is_write_paused",
         "_mute",
@@ -82,7 +52,9 @@ class ClientProtocol(asyncio.Protocol):
         "_transport",
         "_withheld",
         "broker_id",
+        "close_reason",
         "connection",
+        "is_cut_off",
         "last_active_ms",
         "peer",
     )
@@ -94,10 +66,11 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
-        self._is_cut_off = False
+        self.is_cut_off = False
         self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -122,7 +95,22 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        session = self._entrance.new_session(transport)
+        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._entrance.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -136,20 +124,20 @@ class ClientProtocol(asyncio.Protocol):
             session=session,
         )
         self.follow_reach()
+        self._pause_or_resume_reading()
 
     def follow_reach(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
         reach = self._server.cluster.brokers[self.broker_id].reach
         if reach is Reach.REFUSES:
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason="stopped")
-            self._transport.abort()
-        elif self._is_cut_off != (reach is Reach.SILENT):
-            self._is_cut_off = reach is Reach.SILENT
+            self.cut("broker stopped")
+        elif self.is_cut_off != (reach is Reach.SILENT):
+            self.is_cut_off = reach is Reach.SILENT
             withheld, self._withheld = self._withheld, []
             for effects in withheld:
                 self._perform(effects)
             self._pause_or_resume_reading()
-            if not self._is_cut_off:
+            if not self.is_cut_off:
                 self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
@@ -159,18 +147,18 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._is_write_paused or self._is_cut_off:
+        if self._is_write_paused or self.is_cut_off:
             connection.hold(data)
         else:
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
         """Go on with what waits: a parked answer has come, or it is this client's turn again."""
-        if self.connection is not None and not self._is_write_paused and not self._is_cut_off:
+        if self.connection is not None and not self._is_write_paused and not self.is_cut_off:
             self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: Effects) -> None:
-        if self._is_cut_off:
+        if self.is_cut_off:
             # Of the request that cut its own broker off: the answer goes nowhere for now.
             self._withheld.append(effects)
             return
@@ -195,7 +183,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         wanted = (
             self._is_write_paused
-            or self._is_cut_off
+            or self.is_cut_off
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if wanted != self._is_paused:
@@ -220,16 +208,25 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
         """Close once everything that was answered has been sent."""
         self._transport.close()
 
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether its broker is cut off, so that nothing it sends can come through."""
-        return self._is_cut_off
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
@@ -244,6 +241,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -287,6 +285,13 @@ class Server:
         self.cluster.start(now_ms)
         self._schedule_idle_check(now_ms)
 
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay."""
+        for protocol in self.protocols():
+            protocol.dismiss()
+        self.cluster.reset(self.clock.now_ms())
+        self._schedule_idle_check(self.clock.now_ms())
+
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
         for listener in self._listeners:
@@ -307,6 +312,10 @@ class Server:
             await asyncio.sleep(STOP_TURN_S)
 
     # Connections ---------------------------------------------------------------------------
+
+    def protocols(self) -> list[ClientProtocol]:
+        """Every connection there is now."""
+        return list(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""

@@ -29,6 +29,8 @@ class Timers:
         self._heap: list[tuple[int, int, Timer]] = []
         self._scheduled_count = 0
         self._cancelled_count = 0
+        self.latest_ms = 0
+        """The time that callbacks were last run at."""
         # The shell's alarm clock: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
 
@@ -57,6 +59,13 @@ class Timers:
             heapq.heapify(self._heap)
             self._cancelled_count = 0
 
+    def clear(self) -> None:
+        """Forget all timers."""
+        for _due_ms, _count, timer in self._heap:
+            timer.callback = None
+        self._heap.clear()
+        self._cancelled_count = 0
+
     def next_due_ms(self) -> int | None:
         """When the earliest timer is due, or None when nothing is scheduled."""
         heap = self._heap
@@ -71,6 +80,7 @@ class Timers:
         Timers that the callbacks schedule for `now_ms` or earlier run in the same call.
         """
         ran_count = 0
+        self.latest_ms = now_ms
         while (due_ms := self.next_due_ms()) is not None and due_ms <= now_ms:
             timer = heapq.heappop(self._heap)[2]
             callback, timer.callback = timer.callback, None

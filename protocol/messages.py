@@ -8,6 +8,7 @@ attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version la
 schema's default, so a handler fills in what it knows and the version decides what is sent.
 """
 
+from functools import cache
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -146,6 +147,12 @@ _CLASSES: tuple[tuple[Any, Any], ...] = (
 _BY_KEY: dict[ApiKey, tuple[Any, Any]] = {ApiKey(pair[0].API_KEY): pair for pair in _CLASSES}
 
 
+API_NAMES: dict[ApiKey, str] = {
+    key: pair[0].__name__.removesuffix("Request") for key, pair in sorted(_BY_KEY.items())
+}
+"""The name of every API as Kafka writes it, such as `InitProducerId`."""
+
+
 def request_class(api_key: ApiKey) -> Any:
     """The request message of an API key; KeyError for one that no handler could serve."""
     return _BY_KEY[api_key][0]
@@ -154,6 +161,19 @@ def request_class(api_key: ApiKey) -> Any:
 def response_class(api_key: ApiKey) -> Any:
     """The response message of an API key; KeyError for one that no handler could serve."""
     return _BY_KEY[api_key][1]
+
+
+@cache
+def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
+    """Whether `throttle_time_ms` is the first field of this version's response."""
+    fields = response_class(api_key)._struct.fields.values()
+    first = next(each for each in fields if each.for_version_q(api_version))
+    return bool(first.name == "throttle_time_ms")
+
+
+def entry_class(message: Any, field_name: str) -> Any:
+    """The class of the entries of an array field of a message or struct."""
+    return type(message)._struct.fields[field_name].array_of.data_class
 
 
 def schema_versions(api_key: ApiKey) -> tuple[int, int]:
@@ -168,6 +188,7 @@ def is_flexible(api_key: ApiKey, api_version: int) -> bool:
 
 
 __all__ = [
+    "API_NAMES",
     "AlterClientQuotasRequest",
     "AlterClientQuotasResponse",
     "AlterConfigsRequest",
@@ -246,6 +267,8 @@ __all__ = [
     "SaslHandshakeResponse",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "begins_with_throttle",
+    "entry_class",
     "is_flexible",
     "request_class",
     "response_class",

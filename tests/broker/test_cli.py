@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import build_parser, main, read_config
+from broker.cli import build_parser, main, read_config, read_faults
 from broker.config.keys import ConfigError
+from broker.faults import FaultRule
 
 
 def one_error_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -159,3 +160,31 @@ def test_the_last_of_several_overrides_of_a_key_wins() -> None:
 def test_a_value_may_contain_an_equals_sign() -> None:
     with pytest.raises(ConfigError, match="a=b"):
         read_config(None, ["num.partitions=a=b"])
+
+
+def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text('[{"api": "Produce", "drop": "before_answer", "times": 1}]')
+    assert read_faults(path) == (FaultRule(api="Produce", drop="before_answer", times=1),)
+    assert read_faults(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('[{"apj": "Produce"}]', "rule 1: apj: there is no such field; did you mean api?"),
+        ("[{", "Expecting property name"),
+        ("{}", "the rules are a list of objects"),
+    ],
+)
+def test_a_bad_file_of_rules_stops_the_start_with_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str
+) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text(text)
+    assert main(["serve", "--port", "0", "--faults", str(path)]) == 1
+    line = one_error_line(capsys)
+    assert reason in line
+    assert str(path) in line
+    assert main(["serve", "--port", "0", "--faults", str(tmp_path / "none.json")]) == 1
+    assert "cannot read" in one_error_line(capsys)

@@ -8,8 +8,8 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.context import RequestContext
-from broker.dispatch import Dispatcher, Waiting
-from broker.effects import Close
+from broker.dispatch import Dispatcher
+from broker.effects import Close, Waiting
 from broker.parked import Parked
 from broker.registry import ROUTES
 from protocol import messages

@@ -11,6 +11,8 @@ from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
+from broker.cluster import Reach
+from broker.faults import FaultRule
 from broker.server import Server
 from protocol import messages
 from tests.broker.cluster_builder import make_cluster
@@ -177,6 +179,47 @@ def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() ->
         assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
         for each in (writer, new_writer):
             each.close()
+
+    run_with_two(scenario)
+
+
+def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
+    async def scenario(server: Server, port: int, _other_port: int) -> None:
+        faults, now_ms = server.cluster.faults, server.clock.now_ms()
+        faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
+        faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
+        reader, writer = await connect(port)
+        assert await reader.read() == b""
+        writer.close()
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        await assert_serves(port)
+        server.advance(499)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        writer.close()
+
+    run_with_two(scenario)
+
+
+def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
+    async def scenario(server: Server, port: int, _other_port: int) -> None:
+        now_ms = server.clock.now_ms()
+        rule = FaultRule(api="Metadata", cut_off_broker="self", nth=1, restart_after_ms=1_000)
+        server.cluster.faults.add(rule, now_ms)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while server.cluster.brokers[1].reach is not Reach.SILENT:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)
+        server.advance(999)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        writer.close()
 
     run_with_two(scenario)
 

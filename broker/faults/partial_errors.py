@@ -1,0 +1,130 @@
+"""An error for a part of what a request asks for: the rest is handled and answered as ever."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from broker.faults.answer_bytes import HEADER_BYTES
+from broker.faults.error_answers import Each, error_arrays
+from broker.faults.subject import group_name, partition_index, topic_name
+from protocol import codec, messages, produce
+from protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from broker.cluster import Cluster
+    from broker.context import RequestContext
+    from broker.faults.rule import FaultRule
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """A request in two: what the rule is about, as decoded for its API; and the rest, as a body."""
+
+    concerned: Any
+    rest_body: bytes
+
+
+def split(
+    context: "RequestContext", body: bytes, rule: "FaultRule", cluster: "Cluster"
+) -> Split | None:
+    """Take a request apart by a rule's topic, partition and group; None when it is for all of it.
+
+    Raises:
+        DecodeError: `body` is not the message it claims to be.
+    """
+    if rule.topic is None and rule.partition is None and rule.group is None:
+        return None
+    api_key, version = ApiKey(context.api_key), context.api_version
+
+    def decode() -> Any:
+        return codec.decode_request(api_key, version, body, 0, len(body))
+
+    concerned, rest = decode(), decode()
+    has_concerned = has_rest = False
+    for each in error_arrays(api_key, version):
+        has_concerned |= _keep(concerned, each, rule, cluster, are_concerned=True)
+        has_rest |= _keep(rest, each, rule, cluster, are_concerned=False)
+    if not has_concerned or not has_rest:
+        return None
+    if api_key is ApiKey.PRODUCE:
+        data = _encoded(concerned, version)
+        concerned = produce.decode_request(version, data, 0, len(data))
+    return Split(concerned, _encoded(rest, version))
+
+
+def merged(context: "RequestContext", frame: bytes, error_response: Any) -> bytes:
+    """The frame of an answer with the errors in it, in place of what it says of the same things."""
+    api_key, version = ApiKey(context.api_key), context.api_version
+    response_class = messages.response_class(api_key)
+    is_flexible = messages.is_flexible(api_key, version)
+    response = response_class.decode(frame[HEADER_BYTES + is_flexible :], version=version)
+    errors = response_class.decode(_encoded(error_response, version), version=version)
+    for each in error_arrays(api_key, version):
+        _merge(response, errors, each)
+    return codec.frame_response(
+        context.correlation_id, _encoded(response, version), has_tagged_header=is_flexible
+    )
+
+
+def _encoded(message: Any, version: int) -> bytes:
+    if isinstance(message, bytes | bytearray):
+        return bytes(message)
+    # kafka-python's decoder leaves out what its encoder looks at first.
+    message._header = None
+    return bytes(message.encode(version=version))
+
+
+def _keep(
+    request: Any, each: Each, rule: "FaultRule", cluster: "Cluster", *, are_concerned: bool
+) -> bool:
+    """Leave in an array of the request what the rule is about, or what it isn't; is any left?"""
+    kept = []
+    for element in getattr(request, each.source) or ():
+        if not _is_concerned(element, each, rule, cluster):
+            if not are_concerned:
+                kept.append(element)
+        elif each.inner is None or rule.partition is None:
+            if are_concerned:
+                kept.append(element)
+        else:
+            parts = [
+                part
+                for part in getattr(element, each.inner.source)
+                if (partition_index(part) == rule.partition) is are_concerned
+            ]
+            setattr(element, each.inner.source, parts)
+            if parts:
+                kept.append(element)
+    setattr(request, each.source, kept)
+    return bool(kept)
+
+
+def _is_concerned(element: Any, each: Each, rule: "FaultRule", cluster: "Cluster") -> bool:
+    if each.source in {"groups", "groups_names", "coordinator_keys"}:
+        return rule.group is None or group_name(element) == rule.group
+    return rule.topic is None or topic_name(element, cluster) == rule.topic
+
+
+def _merge(answer: Any, errors: Any, each: Each) -> None:
+    """Put the errors' entries into an array of the answer, whose entries of the same name go."""
+    name_of = _namer(each)
+    entries = {name_of(entry): entry for entry in getattr(answer, each.target) or ()}
+    for error in getattr(errors, each.target):
+        same = entries.get(name_of(error))
+        if same is not None and each.inner is not None and each.inner.carries_error:
+            _merge(same, error, each.inner)
+        else:
+            entries[name_of(error)] = error
+    setattr(answer, each.target, list(entries.values()))
+
+
+def _namer(each: Each) -> Callable[[Any], Any]:
+    def name_of(entry: Any) -> tuple[Any, ...]:
+        return tuple(_names(entry, each))
+
+    return name_of
+
+
+def _names(entry: Any, each: Each) -> Iterator[Any]:
+    for field_name, _source in each.copied:
+        yield getattr(entry, field_name)

@@ -1,0 +1,383 @@
+"""A fault rule: which requests it is for, when it fires, and what it then does. A frozen value.
+
+In JSON a rule is one flat object of the same fields; `from_json` and `to_json` are each other's
+inverse, and everything that is wrong with a rule is a ValueError that names the field.
+"""
+
+import difflib
+from collections.abc import Collection, Mapping
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.messages import API_NAMES
+
+BEFORE_HANDLING = "before_handling"
+BEFORE_ANSWER = "before_answer"
+WITHIN_ANSWER = "within_answer"
+NEXT = "next"
+NONE = "none"
+SELF = "self"
+
+_MATCHERS_OF_REQUESTS = (
+    "api",
+    "version_min",
+    "version_max",
+    "topic",
+    "partition",
+    "group",
+    "transactional_id",
+    "client_id",
+    "connection",
+    "user",
+)
+_CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
+CLUSTER_ACTIONS = ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker")
+_DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
+_OTHER_ACTIONS = (
+    "throttle_time_ms",
+    "delay_request_ms",
+    "delay_ms",
+    "bytes_per_second",
+    "truncate_bytes",
+    "corrupt_bytes",
+    "oversize_bytes",
+    "announce_bytes",
+)
+ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *_CONNECTION_ACTIONS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultRule:
+    """One rule. A matcher that is None matches everything; an action that is None isn't done.
+
+    Times and delays are in milliseconds of the broker's clock.
+    """
+
+    name: str | None = None
+    """What people call it; not used otherwise."""
+
+    # Which requests ----------------------------------------------------------------------------
+    api: str | None = None
+    """As Kafka writes it: `Produce`, `InitProducerId`."""
+    version_min: int | None = None
+    version_max: int | None = None
+    topic: str | None = None
+    partition: int | None = None
+    group: str | None = None
+    transactional_id: str | None = None
+    broker: int | None = None
+    client_id: str | None = None
+    user: str | None = None
+    connection: int | None = None
+
+    # When it fires, of the requests it matches -------------------------------------------------
+    nth: int | None = None
+    """On this one only, counted from 1."""
+    skip: int = 0
+    """Not on the first so many."""
+    every: int | None = None
+    """On every so-many-eth."""
+    times: int | None = None
+    """So often and no more."""
+    after_ms: int | None = None
+    """Not before so long after the rule was added; earlier requests do not match."""
+    until_ms: int | None = None
+    """And only before so long after the rule was added."""
+    probability: float | None = None
+    seed: int = 0
+    """The same seed throws the same coins and jitter, request by request."""
+
+    # What happens ------------------------------------------------------------------------------
+    error: str | None = None
+    """Name of the error code that the answer carries for all that was asked for."""
+    throttle_time_ms: int | None = None
+    mute: bool = True
+    """Whether the connection is mute for as long as it is told to wait."""
+    delay_request_ms: int | None = None
+    """Wait so long before handling it."""
+    delay_ms: int | None = None
+    """Wait so long before answering it."""
+    jitter_ms: int = 0
+    """Up to so much longer, evenly spread; of every delay."""
+    bytes_per_second: int | None = None
+    """Answer when the last byte of request and answer would be over, at this rate."""
+    drop: str | None = None
+    """Close the connection `before_handling`, `before_answer` or `within_answer`."""
+    drop_after_bytes: int | None = None
+    """How much of the answer comes with `within_answer`; half of it if not said."""
+    hang: str | None = None
+    """Never answer, with `before_handling` without having handled it; or `before_answer`."""
+    truncate_bytes: int | None = None
+    """So many bytes are missing at the end of the answer; its size says so."""
+    corrupt_bytes: int | None = None
+    """So many bytes of the answer's body are changed."""
+    oversize_bytes: int | None = None
+    """So many zeros follow the answer; its size says so."""
+    announce_bytes: int | None = None
+    """The size in front of the answer says this, whatever follows."""
+    stale_metadata: bool | None = None
+    """Answer from what brokers knew when the rule was added."""
+    leader: int | str | None = None
+    """Move the leaders of the rule's topic: to a broker, to the `next` replica, or to `none`."""
+    coordinator: int | str | None = None
+    """Move the coordinator of the rule's group or transactional id, to a broker or the `next`."""
+    stop_broker: int | str | None = None
+    """A broker, or `self`: the one that was asked."""
+    cut_off_broker: int | str | None = None
+    start_broker: int | None = None
+    elect: bool | None = None
+    """Whether the others notice: by default of a stopped broker, not of one that is cut off."""
+    restart_after_ms: int | None = None
+    """Start the stopped or cut off broker again so long afterwards."""
+    at: str = BEFORE_HANDLING
+    """When errors and what happens to brokers take effect; or `before_answer`: handled by then."""
+    at_once: bool = False
+    """Do to the cluster what the rule says when it is added, without waiting for a request."""
+    refuse_connection: bool | None = None
+    """Close new connections at once."""
+    delay_connection_ms: int | None = None
+    """Wait so long before reading from a new connection."""
+
+    def __post_init__(self) -> None:
+        if self.api is not None:
+            object.__setattr__(self, "api", _api_name(self.api))
+        if self.error is not None:
+            object.__setattr__(self, "error", _error_name(self.error))
+        for name, check in _CHECKS.items():
+            value = getattr(self, name)
+            if value is not None:
+                check(name, value)
+        self._check_whole()
+
+    def _check_whole(self) -> None:
+        if not self.actions:
+            raise ValueError(f"the rule does nothing: it needs one of {', '.join(ACTIONS)}")
+        if self.nth is not None and (self.every is not None or self.times is not None):
+            raise ValueError("nth: excludes every and times")
+        needed = {
+            "leader": ("topic",),
+            "coordinator": ("group", "transactional_id"),
+            "restart_after_ms": ("stop_broker", "cut_off_broker"),
+            "drop_after_bytes": ("drop",),
+        }
+        for name, others in needed.items():
+            if getattr(self, name) is not None and not any(
+                getattr(self, other) is not None for other in others
+            ):
+                raise ValueError(f"{name}: needs {' or '.join(others)}")
+        if self.at_once and not set(self.actions) <= set(CLUSTER_ACTIONS):
+            raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
+        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker}:
+            raise ValueError("at_once: there is no broker that was asked, name one")
+        if self.is_of_connections:
+            for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS):
+                if name not in _CONNECTION_ACTIONS and getattr(self, name) is not None:
+                    raise ValueError(f"{name}: a connection has no such thing yet")
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """The names of the actions it has."""
+        return tuple(
+            name
+            for name in ACTIONS
+            if getattr(self, name) is not None and getattr(self, name) is not False
+        )
+
+    @property
+    def is_of_connections(self) -> bool:
+        """Whether it is about new connections, and not about requests."""
+        return any(name in _CONNECTION_ACTIONS for name in self.actions)
+
+    @property
+    def decides(self) -> bool:
+        """Whether it says what becomes of a request, which only one rule can."""
+        return any(name in _DECIDING_ACTIONS for name in self.actions)
+
+    @property
+    def api_key(self) -> ApiKey | None:
+        """The API it is for, or None for all."""
+        return None if self.api is None else _KEYS_BY_NAME[self.api]
+
+    @property
+    def error_code(self) -> ErrorCode | None:
+        """The error it answers with, or None."""
+        return None if self.error is None else ErrorCode[self.error]
+
+    def describe(self) -> str:
+        """Its actions in a few words."""
+        told = {name: getattr(self, name) for name in self.actions}
+        return ", ".join(
+            name if value is True else f"{name} {value}" for name, value in told.items()
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields that say something, as a JSON object."""
+        return {
+            each.name: getattr(self, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) != each.default
+        }
+
+    @classmethod
+    def from_json(cls, rule: Any) -> "FaultRule":
+        """A rule from a parsed JSON object.
+
+        Raises:
+            ValueError: it names the field, and the nearest word that would do.
+        """
+        if not isinstance(rule, Mapping):
+            raise ValueError(f"a rule is an object, not {type(rule).__name__}")  # noqa: TRY004
+        for name in rule:
+            if name not in _FIELD_NAMES:
+                raise ValueError(f"{name}: there is no such field{_hint(name, _FIELD_NAMES)}")
+        return cls(**{name: value for name, value in rule.items() if value is not None})
+
+
+def rules_from_json(document: Any) -> list[FaultRule]:
+    """Rules from a parsed JSON list.
+
+    Raises:
+        ValueError: it says which rule of the list is meant.
+    """
+    if not isinstance(document, list):
+        raise ValueError("the rules are a list of objects")  # noqa: TRY004
+    rules = []
+    for number, each in enumerate(document, 1):
+        try:
+            rules.append(FaultRule.from_json(each))
+        except ValueError as error:
+            raise ValueError(f"rule {number}: {error}") from error
+    return rules
+
+
+def _hint(word: Any, known: Collection[str]) -> str:
+    nearest = difflib.get_close_matches(str(word), known, n=1)
+    return f"; did you mean {nearest[0]}?" if nearest else ""
+
+
+_KEYS_BY_NAME = {name: key for key, name in API_NAMES.items()}
+_NAMES_BY_LETTERS = {name.lower(): name for name in _KEYS_BY_NAME}
+
+
+def _api_name(api: Any) -> str:
+    """Kafka's name of an API; PRODUCE, a key and an ApiKey will do too."""
+    if isinstance(api, int) and not isinstance(api, bool) and api in API_NAMES:
+        return API_NAMES[ApiKey(api)]
+    letters = str(api).replace("_", "").lower()
+    name = _NAMES_BY_LETTERS.get(letters)
+    if name is None:
+        nearest = difflib.get_close_matches(letters, _NAMES_BY_LETTERS, n=1)
+        hint = f"; did you mean {_NAMES_BY_LETTERS[nearest[0]]}?" if nearest else ""
+        raise ValueError(f"api: there is no {api}{hint}")
+    return name
+
+
+def _error_name(error: Any) -> str:
+    if isinstance(error, int) and not isinstance(error, bool):
+        try:
+            return ErrorCode(error).name
+        except ValueError:
+            raise ValueError(f"error: there is no error code {error}") from None
+    if not isinstance(error, str) or error not in ErrorCode.__members__:
+        known = ErrorCode.__members__
+        raise ValueError(f"error: there is no {error}{_hint(str(error).upper(), known)}")
+    return error
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _whole(low: int, high: int = (1 << 31) - 1) -> Any:
+    def check(name: str, value: Any) -> None:
+        if not _is_whole(value) or not low <= value <= high:
+            raise ValueError(f"{name}: must be a whole number from {low} to {high}, not {value!r}")
+
+    return check
+
+
+def _text(name: str, value: Any) -> None:
+    if not isinstance(value, str):
+        raise ValueError(f"{name}: must be a text, not {value!r}")  # noqa: TRY004
+
+
+def _flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool):
+        raise ValueError(f"{name}: must be true or false, not {value!r}")  # noqa: TRY004
+
+
+def _one_of(*words: str) -> Any:
+    def check(name: str, value: Any) -> None:
+        if value not in words:
+            hint = _hint(value, words)
+            raise ValueError(f"{name}: must be one of {', '.join(words)}, not {value!r}{hint}")
+
+    return check
+
+
+def _broker_or(*words: str) -> Any:
+    def check(name: str, value: Any) -> None:
+        if value not in words and not (_is_whole(value) and value >= 0):
+            raise ValueError(f"{name}: must be a node id or {' or '.join(words)}, not {value!r}")
+
+    return check
+
+
+def _probability(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: must be a number from 0 to 1, not {value!r}")
+
+
+_LONGEST_MS = 1 << 53
+_DURATION = _whole(0, _LONGEST_MS)
+_VERSION = _whole(0, (1 << 15) - 1)
+_CHECKS: dict[str, Any] = {
+    "name": _text,
+    "version_min": _VERSION,
+    "version_max": _VERSION,
+    "topic": _text,
+    "partition": _whole(0),
+    "group": _text,
+    "transactional_id": _text,
+    "broker": _whole(0),
+    "client_id": _text,
+    "user": _text,
+    "connection": _whole(0),
+    "nth": _whole(1),
+    "skip": _whole(0),
+    "every": _whole(1),
+    "times": _whole(1),
+    "after_ms": _DURATION,
+    "until_ms": _DURATION,
+    "probability": _probability,
+    "seed": _whole(-(1 << 63), (1 << 63) - 1),
+    "throttle_time_ms": _whole(0),
+    "mute": _flag,
+    "delay_request_ms": _DURATION,
+    "delay_ms": _DURATION,
+    "jitter_ms": _DURATION,
+    "bytes_per_second": _whole(1),
+    "drop": _one_of(BEFORE_HANDLING, BEFORE_ANSWER, WITHIN_ANSWER),
+    "drop_after_bytes": _whole(0),
+    "hang": _one_of(BEFORE_HANDLING, BEFORE_ANSWER),
+    "truncate_bytes": _whole(1),
+    "corrupt_bytes": _whole(1),
+    "oversize_bytes": _whole(1, 1 << 28),
+    "announce_bytes": _whole(-(1 << 31)),
+    "stale_metadata": _flag,
+    "leader": _broker_or(NEXT, NONE),
+    "coordinator": _broker_or(NEXT),
+    "stop_broker": _broker_or(SELF),
+    "cut_off_broker": _broker_or(SELF),
+    "start_broker": _whole(0),
+    "elect": _flag,
+    "restart_after_ms": _DURATION,
+    "at": _one_of(BEFORE_HANDLING, BEFORE_ANSWER),
+    "at_once": _flag,
+    "refuse_connection": _flag,
+    "delay_connection_ms": _DURATION,
+}
+_FIELD_NAMES = tuple(each.name for each in fields(FaultRule))
+assert all(each.default is not MISSING for each in fields(FaultRule))

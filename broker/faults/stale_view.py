@@ -1,0 +1,41 @@
+"""The cluster as it was: what a broker answers that has not heard the news yet."""
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+from broker.outages import coordinator_of
+from broker.topics import TopicTable
+
+if TYPE_CHECKING:
+    from broker.cluster import Broker, Cluster
+    from broker.security.listeners import Address
+
+
+class StaleView:
+    """Brokers, topics, leaders, coordinators and controller of one moment; all else is as now.
+
+    Nothing is created through it: a broker that is behind doesn't know what is there.
+    """
+
+    def __init__(self, cluster: "Cluster") -> None:
+        self._cluster = cluster
+        self.config = {**cluster.config, "auto.create.topics.enable": False}
+        self.controller_id = cluster.controller_id
+        self.brokers = {node_id: copy(broker) for node_id, broker in cluster.brokers.items()}
+        self._moved_coordinators = dict(cluster.moved_coordinators)
+        self.topics = TopicTable()
+        for topic in cluster.topics.all():
+            then = copy(topic)
+            then.partitions = [copy(partition) for partition in topic.partitions]
+            self.topics.add(then)
+
+    def addresses(self, listener: str) -> "list[tuple[Broker, Address]]":
+        """Every broker with what a client that came in by a listener is told of it."""
+        return [(broker, broker.address(listener)) for broker in self.brokers.values()]
+
+    def coordinator_id(self, key: str) -> int | None:
+        """The broker that coordinated a group or transactional id."""
+        return coordinator_of(key, self.brokers, self._moved_coordinators)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cluster, name)

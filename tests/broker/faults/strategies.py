@@ -1,0 +1,78 @@
+"""Any rule that a user could write, for a cluster of brokers 1 to 3."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from broker.faults.rule import FaultRule
+from protocol.errors import ErrorCode
+from protocol.messages import API_NAMES
+from tests.broker.faults.requests import GROUP, TOPIC
+
+brokers = st.integers(1, 3)
+delays = st.integers(0, 2000)
+small = st.integers(1, 4)
+
+_MATCHERS: dict[str, st.SearchStrategy[Any]] = {
+    "api": st.sampled_from(list(API_NAMES.values())),
+    "version_min": st.integers(0, 12),
+    "version_max": st.integers(0, 12),
+    "topic": st.sampled_from([TOPIC, "other"]),
+    "partition": st.integers(0, 1),
+    "group": st.sampled_from([GROUP, "other"]),
+    "transactional_id": st.just("x"),
+    "broker": brokers,
+    "client_id": st.sampled_from(["test", "other"]),
+    "user": st.sampled_from(["ANONYMOUS", "alice"]),
+    "connection": st.integers(1, 2),
+}
+_FIRING: dict[str, st.SearchStrategy[Any]] = {
+    "skip": st.integers(0, 2),
+    "every": small,
+    "times": small,
+    "after_ms": delays,
+    "until_ms": delays,
+    "probability": st.floats(0, 1),
+    "seed": st.integers(-5, 5),
+}
+_EFFECTS: dict[str, st.SearchStrategy[Any]] = {
+    "error": st.sampled_from([code.name for code in ErrorCode]),
+    "throttle_time_ms": delays,
+    "mute": st.booleans(),
+    "delay_request_ms": delays,
+    "delay_ms": delays,
+    "jitter_ms": delays,
+    "bytes_per_second": st.integers(1, 10_000),
+    "drop": st.sampled_from(["before_handling", "before_answer", "within_answer"]),
+    "hang": st.sampled_from(["before_handling", "before_answer"]),
+    "truncate_bytes": st.integers(1, 300),
+    "corrupt_bytes": st.integers(1, 300),
+    "oversize_bytes": st.integers(1, 300),
+    "announce_bytes": st.integers(-(1 << 31), (1 << 31) - 1),
+    "stale_metadata": st.just(True),
+    "leader": st.one_of(brokers, st.sampled_from(["next", "none"])),
+    "coordinator": st.one_of(brokers, st.just("next")),
+    "stop_broker": st.one_of(brokers, st.just("self")),
+    "cut_off_broker": st.one_of(brokers, st.just("self")),
+    "start_broker": brokers,
+    "elect": st.booleans(),
+    "at": st.sampled_from(["before_handling", "before_answer"]),
+}
+
+
+@st.composite
+def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
+    """A rule about requests."""
+    fields: dict[str, Any] = {}
+    for known in (_MATCHERS, _FIRING, _EFFECTS):
+        chosen = draw(st.lists(st.sampled_from(list(known)), max_size=3, unique=True))
+        fields |= {name: draw(known[name]) for name in chosen}
+    if not may_touch_cluster:
+        for name in ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker"):
+            fields.pop(name, None)
+    if fields.get("leader") is not None:
+        fields.setdefault("topic", TOPIC)
+    if fields.get("coordinator") is not None:
+        fields.setdefault("group", GROUP)
+    fields.setdefault("delay_ms", 0)
+    return FaultRule(**fields)

@@ -1,0 +1,417 @@
+"""What a client sees of each fault, through the connection core, at any time the test likes."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from broker.cluster import Cluster, Reach
+from broker.connection import Connection
+from broker.context import RequestContext
+from broker.dispatch import Dispatcher
+from broker.faults.rule import FaultRule
+from broker.registry import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.faults.requests import TOPIC, sample_message
+from tests.broker.faults.strategies import rules
+from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
+
+CLOSED = "closed"
+
+
+class Clients:
+    """Connections to one cluster, and what each was written; time is moved by hand."""
+
+    def __init__(self, *faults: FaultRule, count: int = 1, **config: str) -> None:
+        self.cluster = make_cluster(3, **config)
+        self.topic = self.cluster.create_topic(TOPIC, [(1, 2), (1, 3)], {})
+        self.now_ms = NOW_MS
+        self.bugs: list[BaseException] = []
+        self.contexts: list[RequestContext] = []
+        self.ready: list[int] = []
+        self.written = [b""] * count
+        self.closed: list[str | None] = [None] * count
+        dispatcher = Dispatcher(self.cluster, lambda error, _context: self.bugs.append(error))
+        self.connections = [
+            Connection(
+                dispatcher,
+                broker_id=1,
+                connection_id=number + 1,
+                client_host="127.0.0.1",
+                frame_bytes_max=100_000,
+                on_ready=lambda number=number: self.ready.append(number),  # type: ignore[misc]
+            )
+            for number in range(count)
+        ]
+        for rule in faults:
+            self.cluster.faults.add(rule, self.now_ms)
+
+    def send(self, data: bytes, number: int = 0) -> None:
+        self._keep(number, self.connections[number].receive(data, self.now_ms))
+        self.settle()
+
+    def advance(self, by_ms: int) -> None:
+        target_ms = self.now_ms + by_ms
+        timers = self.cluster.timers
+        while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
+            self.now_ms = max(self.now_ms, due_ms)
+            self.settle()
+        self.now_ms = target_ms
+
+    def settle(self) -> None:
+        self.cluster.timers.run_due(self.now_ms)
+        while self.ready:
+            number = self.ready.pop(0)
+            self._keep(number, self.connections[number].resume(self.now_ms))
+
+    def _keep(self, number: int, effects: Any) -> None:
+        if self.closed[number] is None:
+            self.written[number] += effects.write
+            self.closed[number] = effects.close_reason
+        if effects.has_more:
+            self.ready.append(number)
+        if effects.muted_until_ms:
+            self.cluster.timers.schedule(
+                effects.muted_until_ms,
+                lambda now_ms: self._keep(number, self.connections[number].resume(now_ms)),
+            )
+
+    def answers(self, number: int = 0) -> list[bytes]:
+        """Whole frames written so far, without their size."""
+        found, rest = [], self.written[number]
+        while len(rest) >= 4 and len(rest) >= 4 + (size := int.from_bytes(rest[:4], "big")):
+            found.append(rest[4 : 4 + size])
+            rest = rest[4 + size :]
+        return found
+
+    def ids(self, number: int = 0) -> list[int]:
+        return [int.from_bytes(answer[:4], "big") for answer in self.answers(number)]
+
+    @property
+    def stored(self) -> int:
+        return self.topic.partitions[0].log.log_end_offset
+
+
+def produce_frame(correlation_id: int, *, acks: int = -1) -> bytes:
+    topic_class = messages.ProduceRequest.TopicProduceData
+    part = topic_class.PartitionProduceData(version=8, index=0, records=make_batch(b"x"))
+    request = messages.ProduceRequest(
+        version=8,
+        acks=acks,
+        timeout_ms=1000,
+        topic_data=[topic_class(version=8, name=TOPIC, partition_data=[part])],
+    )
+    return request_frame(request, 8, correlation_id)
+
+
+def produced(answer: bytes) -> Any:
+    response = messages.ProduceResponse.decode(answer[4:], version=8)
+    return response.responses[0].partition_responses[0]
+
+
+# What becomes of a request --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "stored", "outcome"),
+    [
+        (FaultRule(drop="before_handling"), 0, CLOSED),
+        (FaultRule(drop="before_answer"), 1, CLOSED),
+        (FaultRule(hang="before_handling"), 0, []),
+        (FaultRule(hang="before_answer"), 1, []),
+        (FaultRule(error="NOT_ENOUGH_REPLICAS"), 0, [ErrorCode.NOT_ENOUGH_REPLICAS]),
+        (FaultRule(error="REQUEST_TIMED_OUT", at="before_answer"), 1, [7]),
+        (FaultRule(stop_broker="self"), 0, CLOSED),
+        (FaultRule(stop_broker="self", at="before_answer"), 1, CLOSED),
+        (FaultRule(leader="next", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
+        (FaultRule(leader="none", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
+        (FaultRule(leader="next", topic=TOPIC, at="before_answer"), 1, [0]),
+    ],
+)
+def test_a_write_is_stored_or_not_and_answered_or_not(
+    rule: FaultRule, stored: int, outcome: Any
+) -> None:
+    clients = Clients(rule)
+    clients.send(produce_frame(1))
+    clients.advance(3_600_000)
+
+    assert clients.stored == stored
+    if outcome == CLOSED:
+        assert (clients.closed[0] or "").startswith("fault #1 ")
+        assert clients.written == [b""]
+    else:
+        assert clients.closed == [None]
+        assert [produced(answer).error_code for answer in clients.answers()] == outcome
+    assert clients.bugs == []
+
+
+def test_behind_an_answer_that_never_comes_nothing_does() -> None:
+    clients = Clients(FaultRule(api="Produce", hang="before_answer"))
+    clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
+    clients.advance(3_600_000)
+    assert clients.ids() == [1]
+    assert clients.connections[0].is_waiting
+
+
+@pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
+def test_a_delayed_answer_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
+    clients = Clients(FaultRule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
+    clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
+    assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
+    clients.advance(499)
+    assert clients.ids() == [1]
+    clients.advance(1)
+    assert (clients.ids(), clients.stored) == ([1, 2, 3], 1)
+
+
+def test_a_late_answer_is_delayed_from_when_it_came() -> None:
+    clients = Clients(FaultRule(api="Fetch", delay_ms=300), count=2)
+    clients.send(fetch_frame(1, TOPIC, max_wait_ms=10_000))
+    clients.advance(1_000)
+    clients.send(produce_frame(9), number=1)
+    assert clients.ids(1) == [9]
+    clients.advance(299)
+    assert clients.ids() == []
+    clients.advance(1)
+    assert clients.ids() == [1]
+
+
+def test_a_limited_rate_brings_the_answer_when_its_last_byte_would_come() -> None:
+    clients = Clients(FaultRule(bytes_per_second=1000))
+    data = metadata_frame(1)
+    clients.send(data)
+    byte_count = len(data) - 4
+    clients.advance(byte_count)
+    assert clients.ids() == []
+    clients.advance(1000)
+    assert byte_count + len(clients.written[0]) <= 1000 + byte_count
+    assert clients.ids() == [1]
+
+
+def test_a_part_of_the_answer_is_all_that_comes() -> None:
+    clients = Clients(FaultRule(drop="within_answer", drop_after_bytes=11))
+    clients.send(metadata_frame(1) + metadata_frame(2))
+    assert len(clients.written[0]) == 11
+    assert clients.closed[0] == "fault #1 drop within_answer"
+
+
+def test_wrong_bytes_come_as_asked_for() -> None:
+    right = Clients()
+    right.send(metadata_frame(1))
+    frame = right.written[0]
+    for rule, wrong in (
+        (FaultRule(truncate_bytes=3), (len(frame) - 7).to_bytes(4, "big") + frame[4:-3]),
+        (FaultRule(oversize_bytes=2), (len(frame) - 2).to_bytes(4, "big") + frame[4:] + b"\0\0"),
+        (FaultRule(announce_bytes=5), (5).to_bytes(4, "big") + frame[4:]),
+    ):
+        clients = Clients(rule)
+        clients.send(metadata_frame(1))
+        assert clients.written[0] == wrong
+    clients = Clients(FaultRule(corrupt_bytes=2))
+    clients.send(metadata_frame(1))
+    assert sum(a != b for a, b in zip(frame, clients.written[0], strict=True)) == 2
+
+
+def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
+    clients = Clients(FaultRule(api="Produce", delay_ms=5, corrupt_bytes=1))
+    clients.send(produce_frame(1, acks=0) + metadata_frame(2))
+    clients.advance(5)
+    assert (clients.ids(), clients.stored) == ([2], 1)
+    clients = Clients(FaultRule(error="CORRUPT_MESSAGE"))
+    clients.send(produce_frame(1, acks=0))
+    assert (clients.closed[0], clients.stored) == ("Produce with acks=0 failed by a fault rule", 0)
+    clients = Clients(FaultRule(drop="within_answer"))
+    clients.send(produce_frame(1, acks=0))
+    assert clients.closed[0] == "fault #1 drop within_answer"
+
+
+# Throttles ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("api_key", "version"),
+    [
+        (api_key, version)
+        for api_key, route in sorted(ROUTES.items())
+        for version in range(route.version_min, route.version_max + 1)
+        if "throttle_time_ms" in messages.response_class(ApiKey(api_key))._struct.fields
+        and messages.response_class(ApiKey(api_key))
+        ._struct.fields["throttle_time_ms"]
+        .for_version_q(version)
+        and api_key != ApiKey.JOIN_GROUP
+    ],
+)
+def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> None:
+    clients = Clients(FaultRule(throttle_time_ms=1234, api=api_key))  # type: ignore[arg-type]
+    request = request_frame(sample_message(api_key, version), version, 1)
+    clients.send(request + metadata_frame(2))
+    clients.advance(1233)
+    assert clients.bugs == []
+    (answer,) = clients.answers()
+    header_bytes = 4 + (messages.is_flexible(ApiKey(api_key), version) and api_key != 18)
+    response_class = messages.response_class(ApiKey(api_key))
+    assert response_class.decode(answer[header_bytes:], version=version).throttle_time_ms == 1234
+    clients.advance(1)
+    assert len(clients.answers()) == 2 or api_key == ApiKey.METADATA
+
+
+def test_a_wait_may_be_told_and_not_kept() -> None:
+    clients = Clients(FaultRule(throttle_time_ms=1234, mute=False))
+    clients.send(produce_frame(1) + produce_frame(2))
+    answers = clients.answers()
+    told = [messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in answers]
+    assert told == [1234, 1234]
+
+
+def test_mute_begins_with_the_answer_however_late_it_is() -> None:
+    clients = Clients(FaultRule(throttle_time_ms=100, delay_ms=500, times=1))
+    clients.send(metadata_frame(1) + metadata_frame(2))
+    clients.advance(599)
+    assert clients.ids() == [1]
+    clients.advance(1)
+    assert clients.ids() == [1, 2]
+
+
+# Loss and stop --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        FaultRule(delay_ms=500),
+        FaultRule(delay_request_ms=500),
+        FaultRule(hang="before_answer"),
+        FaultRule(hang="before_handling"),
+        FaultRule(api="Fetch", error="NOT_CONTROLLER", at="before_answer"),
+    ],
+)
+def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
+    clients = Clients(rule)
+    timer_count = len(clients.cluster.timers)
+    clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
+    clients.connections[0].lose()
+    assert len(clients.cluster.timers) == timer_count
+    assert not clients.topic.partitions[0].log.waiters
+
+
+@pytest.mark.parametrize("rule", [FaultRule(delay_ms=500), FaultRule(delay_request_ms=500)])
+def test_a_stop_hurries_delayed_answers(rule: FaultRule) -> None:
+    clients = Clients(rule)
+    clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
+    clients.connections[0].hurry(clients.now_ms)
+    clients.settle()
+    assert clients.ids() == [1]
+
+
+def test_a_bug_in_a_delayed_handler_ends_its_connection_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_arguments: Any) -> Any:
+        raise RuntimeError("broken")
+
+    clients = Clients(FaultRule(api="DescribeCluster", delay_request_ms=5), count=2)
+    route = ROUTES[ApiKey.DESCRIBE_CLUSTER]
+    monkeypatch.setitem(ROUTES, ApiKey.DESCRIBE_CLUSTER, type(route)(**_fields(route, broken)))
+    frame = request_frame(messages.DescribeClusterRequest(version=0), 0, 1)
+    clients.send(frame)
+    clients.advance(5)
+    assert (clients.closed[0] or "").startswith("internal error in DESCRIBE_CLUSTER")
+    assert [str(bug) for bug in clients.bugs] == ["broken"]
+    clients.send(metadata_frame(2), number=1)
+    assert clients.ids(1) == [2]
+
+
+def _fields(route: Any, handler: Any) -> dict[str, Any]:
+    return {name: getattr(route, name) for name in route.__slots__} | {"handler": handler}
+
+
+def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(FaultRule(api="Metadata", delay_ms=5, times=1), FaultRule(throttle_time_ms=1))
+    seen: list[str | None] = []
+    route = ROUTES[ApiKey.METADATA]
+
+    def watching(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+        seen.append(context.fault)
+        return route.handler(context, request, cluster)
+
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, type(route)(**_fields(route, watching)))
+    clients.send(metadata_frame(1) + metadata_frame(2))
+    clients.advance(7)
+    clients.cluster.faults.clear()
+    clients.send(metadata_frame(3))
+    assert seen == ["#1 delay_ms 5; #2 throttle_time_ms 1", "#2 throttle_time_ms 1", None]
+
+
+def test_an_undecodable_body_ends_the_connection_also_when_rules_look_into_it() -> None:
+    clients = Clients(FaultRule(topic=TOPIC, delay_ms=1))
+    clients.send(b"\0\0\0\x0c\0\x03\0\x01\0\0\0\x07\xff\xff\x7f\xff")
+    assert (clients.closed[0] or "").startswith("undecodable METADATA v1")
+    assert clients.bugs == []
+
+
+# Properties -----------------------------------------------------------------------------------
+
+requests = st.one_of(
+    st.builds(lambda: produce_frame(1)),
+    st.builds(lambda: produce_frame(1, acks=0)),
+    st.builds(lambda: fetch_frame(1, TOPIC, max_wait_ms=400)),
+    st.sampled_from(
+        [(key, v) for key, r in sorted(ROUTES.items()) for v in {r.version_min, r.version_max}]
+    ).map(lambda each: request_frame(sample_message(*each), each[1], 1)),
+)
+scripts = st.lists(st.tuples(requests, st.integers(0, 3000)), min_size=1, max_size=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(rules(), min_size=1, max_size=4), scripts)
+def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
+    faults: list[FaultRule], script: list[tuple[bytes, int]]
+) -> None:
+    clients = Clients(*faults)
+    for data, wait_ms in script:
+        clients.send(data)
+        clients.advance(wait_ms)
+    clients.connections[0].hurry(clients.now_ms)
+    clients.advance(600_000)
+    clients.connections[0].lose()
+    assert clients.bugs == []
+    for listed in clients.cluster.faults.rules():
+        assert 0 <= listed.fire_count <= listed.match_count <= len(script)
+        assert listed.rule.times is None or listed.fire_count <= listed.rule.times
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(rules(), min_size=1, max_size=4), scripts)
+def test_the_same_rules_and_seeds_give_the_same_bytes(
+    faults: list[FaultRule], script: list[tuple[bytes, int]]
+) -> None:
+    seen = []
+    for _ in range(2):
+        clients = Clients(*faults)
+        for data, wait_ms in script:
+            clients.send(data)
+            clients.advance(wait_ms)
+        counts = [(each.match_count, each.fire_count) for each in clients.cluster.faults.rules()]
+        seen.append((clients.written, clients.closed, counts))
+    assert seen[0] == seen[1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(rules(may_touch_cluster=False), min_size=1, max_size=4), scripts)
+def test_other_connections_are_answered_as_if_there_were_no_rules(
+    faults: list[FaultRule], script: list[tuple[bytes, int]]
+) -> None:
+    of_the_first = [FaultRule(**(rule.to_json() | {"connection": 1})) for rule in faults]
+    clients = Clients(*of_the_first, count=2)
+    for number, (data, wait_ms) in enumerate(script):
+        clients.send(data)
+        clients.send(metadata_frame(number), number=1)
+        assert clients.ids(1) == list(range(number + 1))
+        clients.advance(wait_ms)
+    assert clients.closed[1] is None
+    assert all(broker.reach is Reach.SERVES for broker in clients.cluster.brokers.values())

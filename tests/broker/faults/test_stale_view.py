@@ -1,0 +1,40 @@
+"""A broker that is behind answers from what it knew."""
+
+from typing import Any
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.faults.stale_view import StaleView
+from broker.registry import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+
+GROUP = "group"
+
+
+def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
+    cluster = make_cluster(**{"auto.create.topics.enable": "true"})
+    partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+    before = cluster.coordinator_id(GROUP)
+    view: Any = StaleView(cluster)
+
+    cluster.move_leader(partition, 2, NOW_MS)
+    cluster.stop_broker(1, NOW_MS)
+    cluster.create_topic("b", [(2,)], {})
+    cluster.move_coordinator(GROUP, 3 if before != 3 else 2, NOW_MS)
+    topic_class = messages.MetadataRequest.MetadataRequestTopic
+    request = messages.MetadataRequest(
+        version=9,
+        topics=[topic_class(version=9, name=name) for name in ("a", "b", "new")],
+        allow_auto_topic_creation=True,
+    )
+    answer = ROUTES[ApiKey.METADATA].handler(make_context(ApiKey.METADATA, 9), request, view)
+
+    assert [each.node_id for each in answer.brokers] == [1, 2, 3]
+    assert answer.controller_id == 1
+    assert [each.error_code for each in answer.topics] == [0, 3, 3]
+    assert answer.topics[0].partitions[0].leader_id == 1
+    assert cluster.topics.get("new") is None
+    find = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=0)
+    context = make_context(ApiKey.FIND_COORDINATOR, 3)
+    assert ROUTES[ApiKey.FIND_COORDINATOR].handler(context, find, view).node_id == before

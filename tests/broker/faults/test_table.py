@@ -1,0 +1,229 @@
+"""Which rules fire on what, how often, and what they come to together."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.faults.rule import FaultRule
+from broker.faults.table import FaultTable, Verdict
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.faults.requests import GROUP, TOPIC, sample_request
+
+
+def table_of(*rules: FaultRule) -> FaultTable:
+    cluster = make_cluster()
+    cluster.create_topic(TOPIC, [(1,), (2,)], {})
+    for rule in rules:
+        cluster.faults.add(rule, NOW_MS)
+    return cluster.faults
+
+
+def ask(
+    table: FaultTable, api_key: ApiKey = ApiKey.METADATA, version: int = 9, **context: Any
+) -> Verdict | None:
+    return table.judge(
+        make_context(api_key, version, **context), lambda: sample_request(api_key, version)
+    )
+
+
+def fired_on(table: FaultTable, count: int) -> list[int]:
+    """On which of so many equal requests, counted from 1, a rule fires."""
+    return [number for number in range(1, count + 1) if ask(table) is not None]
+
+
+@pytest.mark.parametrize(
+    ("firing", "expected"),
+    [
+        ({}, [1, 2, 3, 4, 5, 6, 7, 8]),
+        ({"times": 1}, [1]),
+        ({"times": 3}, [1, 2, 3]),
+        ({"nth": 3}, [3]),
+        ({"every": 3}, [3, 6]),
+        ({"every": 3, "times": 1}, [3]),
+        ({"skip": 5}, [6, 7, 8]),
+        ({"skip": 2, "every": 2, "times": 2}, [4, 6]),
+        ({"skip": 2, "nth": 2}, [4]),
+        ({"probability": 0.0}, []),
+        ({"probability": 1.0}, [1, 2, 3, 4, 5, 6, 7, 8]),
+    ],
+)
+def test_a_rule_fires_as_often_as_it_says(firing: dict[str, Any], expected: list[int]) -> None:
+    table = table_of(FaultRule(delay_ms=1, **firing))
+    assert fired_on(table, 8) == expected
+    (listed,) = table.rules()
+    assert listed.fire_count == len(expected)
+
+
+def test_a_rule_that_is_used_up_stops_counting_and_an_empty_table_costs_nothing() -> None:
+    table = table_of(FaultRule(delay_ms=1, times=2), FaultRule(delay_ms=1, nth=3))
+    assert table.is_enabled
+    for _ in range(5):
+        ask(table)
+    assert not table.is_enabled
+    assert [(each.match_count, each.fire_count) for each in table.rules()] == [(2, 2), (3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("matcher", "api_key", "context", "is_match"),
+    [
+        ({"api": "Metadata"}, ApiKey.METADATA, {}, True),
+        ({"api": "Fetch"}, ApiKey.METADATA, {}, False),
+        ({"version_min": 10}, ApiKey.METADATA, {}, False),
+        ({"version_max": 8}, ApiKey.METADATA, {}, False),
+        ({"version_min": 9, "version_max": 9}, ApiKey.METADATA, {}, True),
+        ({"broker": 2}, ApiKey.METADATA, {"broker_id": 2}, True),
+        ({"broker": 2}, ApiKey.METADATA, {"broker_id": 1}, False),
+        ({"client_id": "c"}, ApiKey.METADATA, {"client_id": "c"}, True),
+        ({"client_id": "c"}, ApiKey.METADATA, {"client_id": None}, False),
+        ({"user": "alice"}, ApiKey.METADATA, {"principal": "alice"}, True),
+        ({"user": "alice"}, ApiKey.METADATA, {}, False),
+        ({"connection": 7}, ApiKey.METADATA, {"connection_id": 7}, True),
+        ({"connection": 7}, ApiKey.METADATA, {}, False),
+        ({"topic": TOPIC}, ApiKey.METADATA, {}, True),
+        ({"topic": "other"}, ApiKey.METADATA, {}, False),
+        ({"topic": TOPIC, "partition": 0}, ApiKey.OFFSET_COMMIT, {}, True),
+        ({"topic": TOPIC, "partition": 9}, ApiKey.OFFSET_COMMIT, {}, False),
+        ({"group": GROUP}, ApiKey.OFFSET_COMMIT, {}, True),
+        ({"group": "other"}, ApiKey.OFFSET_COMMIT, {}, False),
+        ({"transactional_id": "x"}, ApiKey.INIT_PRODUCER_ID, {}, False),
+    ],
+)
+def test_a_rule_is_for_what_it_says(
+    matcher: dict[str, Any], api_key: ApiKey, context: dict[str, Any], is_match: bool
+) -> None:
+    table = table_of(FaultRule(delay_ms=1, **matcher))
+    version = {ApiKey.METADATA: 9, ApiKey.OFFSET_COMMIT: 8}.get(api_key, 4)
+    assert (ask(table, api_key, version, **context) is not None) is is_match
+
+
+def test_topics_named_by_id_are_matched_by_name() -> None:
+    table = table_of(FaultRule(delay_ms=1, topic=TOPIC))
+    assert ask(table, ApiKey.FETCH, 13) is not None
+
+
+def test_a_rule_holds_between_its_times() -> None:
+    table = table_of(FaultRule(delay_ms=1, after_ms=100, until_ms=200))
+    times = [0, 99, 100, 199, 200]
+    fired = [ms for ms in times if ask(table, now_ms=NOW_MS + ms) is not None]
+    assert fired == [100, 199]
+    assert table.rules()[0].match_count == 2
+
+
+def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_see_it() -> None:
+    table = table_of(
+        FaultRule(drop="before_answer", times=1),
+        FaultRule(error="NOT_CONTROLLER", times=2),
+        FaultRule(delay_ms=5),
+    )
+    verdicts = [ask(table) for _ in range(4)]
+
+    assert [v.deciding.drop if v else None for v in verdicts] == ["before_answer", None, None, None]
+    assert [v.deciding.error if v else None for v in verdicts] == [
+        None,
+        "NOT_CONTROLLER",
+        "NOT_CONTROLLER",
+        None,
+    ]
+    assert [v.delay_ms if v else None for v in verdicts] == [5, 5, 5, 5]
+    assert [each.match_count for each in table.rules()] == [1, 2, 4]
+    assert verdicts[0] is not None
+    assert verdicts[0].description == "#1 drop before_answer; #3 delay_ms 5"
+
+
+def test_of_several_delays_the_sum_counts_of_throttles_the_longest_of_rates_the_least() -> None:
+    table = table_of(
+        FaultRule(delay_ms=5, throttle_time_ms=70, mute=False, bytes_per_second=100),
+        FaultRule(delay_ms=6, delay_request_ms=7, throttle_time_ms=60, bytes_per_second=90),
+    )
+    verdict = ask(table)
+    assert verdict is not None
+    assert (verdict.delay_ms, verdict.delay_request_ms) == (11, 7)
+    assert (verdict.throttle_time_ms, verdict.mute, verdict.bytes_per_second) == (70, True, 90)
+
+
+def test_rules_are_removed_and_ids_are_not_given_twice() -> None:
+    table = table_of(FaultRule(delay_ms=1), FaultRule(delay_ms=2))
+    assert table.remove(2)
+    assert not table.remove(2)
+    assert table.add(FaultRule(delay_ms=3), NOW_MS) == 3
+    assert [each.rule_id for each in table.rules()] == [1, 3]
+    table.clear()
+    assert (table.rules(), table.is_enabled) == ([], False)
+
+
+def test_a_rule_must_name_brokers_that_are_there() -> None:
+    with pytest.raises(ValueError, match="stop_broker: there is no broker 9, only 1, 2, 3"):
+        table_of(FaultRule(stop_broker=9))
+
+
+def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
+    cluster = make_cluster()
+    cluster.faults.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
+    assert cluster.alive_broker_ids() == [1, 3]
+    assert not cluster.faults.is_enabled
+    assert [each.fire_count for each in cluster.faults.rules()] == [1]
+
+
+def test_connections_have_rules_of_their_own() -> None:
+    table = table_of(
+        FaultRule(refuse_connection=True, broker=2, times=1),
+        FaultRule(delay_connection_ms=30, after_ms=50),
+        FaultRule(delay_ms=1),
+    )
+    first = table.judge_connection(2, NOW_MS)
+    assert first is not None
+    assert (first.is_refused, first.delay_ms) == (True, 0)
+    assert table.judge_connection(2, NOW_MS) is None
+    late = table.judge_connection(1, NOW_MS + 50)
+    assert late is not None
+    assert (late.is_refused, late.delay_ms, late.description) == (
+        False,
+        30,
+        "#2 delay_connection_ms 30",
+    )
+    # And requests are none of their business.
+    verdict = ask(table, now_ms=NOW_MS + 50)
+    assert verdict is not None
+    assert [firing.rule for firing in verdict.firings] == [FaultRule(delay_ms=1)]
+
+
+@given(st.integers(0, 1000), st.floats(0.05, 0.95))
+def test_the_same_seed_throws_the_same_coins(seed: int, probability: float) -> None:
+    rule = FaultRule(delay_ms=10, jitter_ms=90, probability=probability, seed=seed)
+    first, second = table_of(rule), table_of(rule)
+    verdicts = [(ask(first), ask(second)) for _ in range(30)]
+    assert all((a and a.delay_ms) == (b and b.delay_ms) for a, b in verdicts)
+    assert all(a is None or 10 <= a.delay_ms <= 100 for a, _b in verdicts)
+
+
+def test_a_probability_is_about_kept_and_differs_by_seed() -> None:
+    fired = [
+        fired_on(table_of(FaultRule(delay_ms=1, probability=0.3, seed=seed)), 500)
+        for seed in range(3)
+    ]
+    assert all(110 < len(each) < 190 for each in fired)
+    assert fired[0] != fired[1] != fired[2]
+
+
+def test_only_what_needs_it_has_the_body_decoded() -> None:
+    table = table_of(
+        FaultRule(api="Metadata", delay_ms=1), FaultRule(api="Fetch", topic=TOPIC, delay_ms=1)
+    )
+
+    def decode() -> Any:
+        raise AssertionError("nobody asked for topics")
+
+    assert table.judge(make_context(ApiKey.METADATA, 9), decode) is not None
+    calls: list[int] = []
+
+    def decode_once() -> Any:
+        calls.append(1)
+        return messages.FetchRequest(version=11, topics=[])
+
+    table.add(FaultRule(group=GROUP, delay_ms=1), NOW_MS)
+    assert table.judge(make_context(ApiKey.FETCH, 11), decode_once) is None
+    assert calls == [1]
