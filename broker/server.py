@@ -289,10 +289,8 @@ class Server:
         """Put the cluster back to its start; connections are cut, ports stay."""
         for protocol in self.protocols():
             protocol.dismiss()
-        now_ms = self.clock.now_ms()
-        self.cluster.reset(now_ms)
-        self._schedule_idle_check(now_ms)
-        self.reset_alarm()
+        self.cluster.reset(self.clock.now_ms())
+        self._schedule_idle_check(self.clock.now_ms())
 
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""

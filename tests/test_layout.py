@@ -26,6 +26,8 @@ DECLARATIONS = {
     "broker/effects.py",
     "broker/groups/requests.py",
     "broker/groups/results.py",
+    "client/producer/calls.py",
+    "client/producer/state.py",
     "client/resources.py",
     "protocol/api_keys.py",
 }
@@ -41,8 +43,24 @@ SHELLS = {
     "broker/serve.py",
     "broker/server.py",
     "broker/tls.py",
+    "client/broker_connection.py",
     "client/clock.py",
+    "client/producer/producer.py",
     "client/transport.py",
+    "loadgen/cli.py",
+    "loadgen/clock.py",
+    "loadgen/delivery_timeout.py",
+    "loadgen/engine.py",
+    "loadgen/group_steps.py",
+    "loadgen/link.py",
+    "loadgen/load_client.py",
+    "loadgen/producer_steps.py",
+    "loadgen/progress.py",
+    "loadgen/steady_client.py",
+    "loadgen/stepper.py",
+    "loadgen/timer.py",
+    "loadgen/topic_steps.py",
+    "loadgen/worker.py",
 }
 SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
 
