@@ -14,6 +14,7 @@ COMMANDS = {
     "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
     "configs": ("client.tools.configs", "configurations and client quotas"),
     "scenario": ("mock_kafka.scenarios.cli", "experiments: what clients do when it gets difficult"),
+    "load": ("mock_kafka.load", "drive a cluster by a load plan, with PySpark; a report"),
 }
 
 HELP = f"""\
@@ -42,6 +43,8 @@ examples:
       like kafka-configs.sh
   mock-kafka scenario delivery-timeout --out pictures
       how long clients let a record wait in each kind of trouble
+  mock-kafka load producer-churn --out churn
+      a built-in plan against a cluster of its own; churn/report.html
 """
 
 USAGE_ERROR = 2

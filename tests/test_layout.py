@@ -47,6 +47,20 @@ SHELLS = {
     "client/clock.py",
     "client/producer/producer.py",
     "client/transport.py",
+    "loadgen/cli.py",
+    "loadgen/clock.py",
+    "loadgen/delivery_timeout.py",
+    "loadgen/engine.py",
+    "loadgen/group_steps.py",
+    "loadgen/link.py",
+    "loadgen/load_client.py",
+    "loadgen/producer_steps.py",
+    "loadgen/progress.py",
+    "loadgen/steady_client.py",
+    "loadgen/stepper.py",
+    "loadgen/timer.py",
+    "loadgen/topic_steps.py",
+    "loadgen/worker.py",
 }
 SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
 

@@ -1,6 +1,7 @@
 """Health, metrics, and everything back to the start."""
 
 import asyncio
+import re
 from contextlib import suppress
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -37,6 +38,14 @@ def test_the_document_and_the_page_are_there() -> None:
     admin = make_admin()
     assert get_openapi(admin)["paths"]["/v1/clock"]
     assert get_page(admin).startswith("<!doctype html>")
+
+
+def test_the_page_makes_no_html_of_what_it_is_told_and_asks_nobody_else() -> None:
+    page = get_page(make_admin())
+    assert "innerHTML" not in page
+    assert "insertAdjacentHTML" not in page
+    assert set(re.findall(r"https?://[^'\"]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
 
 
 def test_a_reset_leaves_nothing_of_what_was() -> None:
