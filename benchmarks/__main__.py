@@ -38,6 +38,7 @@ PROGRAMS = {
     "producer-state": "benchmarks.producer_state_memory",
     "quotas": "benchmarks.quotas",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
+    "spark": "benchmarks.spark_load",
 }
 """What measures parts of ours alone, in programs of their own that print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

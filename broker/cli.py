@@ -35,7 +35,8 @@ Start a cluster and serve until SIGTERM or SIGINT.
 
 As soon as connections are accepted, the first line on standard output is
   bootstrap.servers=HOST:PORT[,HOST:PORT...]
-Logs go to standard error. Exit status: 0 after a signal, 1 when the start
+With --admin-port a line admin.url=http://HOST:PORT follows behind those of the
+listeners. Logs go to standard error. Exit status: 0 after a signal, 1 when the start
 fails (a port in use, an unknown key, a bad value), 2 for wrong arguments.
 """
 
@@ -136,6 +137,18 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         help="one broker key; may be given often, and wins over --config",
     )
     command.add_argument(
+        "--admin-port",
+        type=_port,
+        metavar="PORT",
+        help="HTTP port to look at the cluster and move it; 0 for a free one (default: none)",
+    )
+    command.add_argument(
+        "--admin-host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="address of the admin port (default: %(default)s)",
+    )
+    command.add_argument(
         "--faults",
         type=Path,
         metavar="FILE",
@@ -231,6 +244,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             config=read_config(parsed.config, parsed.overrides),
             log_level=parsed.log_level,
             log_format=parsed.log_format,
+            admin_host=parsed.admin_host,
+            admin_port=parsed.admin_port,
             faults=read_faults(parsed.faults),
         )
         _run(options)

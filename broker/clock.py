@@ -58,6 +58,7 @@ class BrokerClock:
         self._machine_anchor_ms = self._anchor_ms = self._latest_ms = read_ms()
         self.mode = mode
         self._factor: float = 1
+        self._first_mode = mode, factor
         self.set_mode(mode, factor)
 
     @property
@@ -97,6 +98,11 @@ class BrokerClock:
         """Set the clock forward; a time that has passed changes nothing."""
         if time_ms > self.now_ms():
             self._anchor(time_ms)
+
+    def restart(self) -> None:
+        """Begin anew, with the machine's time: here alone it may go back."""
+        self._anchor(self._read_ms())
+        self.set_mode(*self._first_mode)
 
     def _anchor(self, time_ms: int) -> None:
         self._machine_anchor_ms = self._read_ms()

@@ -14,8 +14,9 @@ from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.faults.table import FaultTable
+from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
+from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
@@ -75,14 +76,27 @@ class Cluster:
         new_uuid: Callable[[], UUID],
     ) -> None:
         """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
-        self.config = config
+        self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
         self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
-        self.controller_id = 1
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
+        self.journal = Journal(
+            config["journal.entries.max"],
+            config["journal.bytes.max"],
+            is_enabled=config["journal.enable"],
+        )
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules there are from the start."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that requests can change, as it is at the start."""
+        config, new_uuid = self._first_config, self.new_uuid
+        self.config = config
+        self.controller_id = 1
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
@@ -104,6 +118,21 @@ class Cluster:
         """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
+
+    def reset(self, now_ms: int) -> None:
+        """Forget everything since the start, what was to happen included, and start anew.
+
+        Whoever is connected must have been let go before; brokers keep their addresses.
+        """
+        self.timers.clear()
+        self.journal.clear()
+        self._begin()
+        for broker in self.brokers.values():
+            broker.is_alive = True
+            self._set_reach(broker, Reach.SERVES)
+        self.start(now_ms)
+        for rule in self.first_faults:
+            self.faults.add(rule, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""

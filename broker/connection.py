@@ -86,6 +86,11 @@ class Connection:
         return self._parked is not None or self._muted_until_ms > 0
 
     @property
+    def muted_until_ms(self) -> int:
+        """Until when a quota keeps it mute; 0 when none does."""
+        return self._muted_until_ms
+
+    @property
     def buffered_bytes(self) -> int:
         """How much was received and not handled yet."""
         return self._reader.buffered_bytes

@@ -27,6 +27,7 @@ from protocol.framing import Frame
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.connection import Connection
+    from broker.journal import Entry
     from broker.throttling import ThrottlingQuota
 
 _Answer = TypeVar("_Answer")
@@ -49,13 +50,18 @@ class Dispatcher:
     ) -> None:
         """`report_bug` is told when a handler raised; the connection is closed in any case.
 
-        `now_ns` measures what a quota on handlers' time asks for, and is read for nothing else.
+        `now_ns` measures what a quota on handlers' time or the journal asks for, and is read for
+        nothing else.
         """
         self._cluster = cluster
+        self._journal = cluster.journal
         self._report_bug = report_bug
         self._now_ns = now_ns
 
-    def answer(self, frame: Frame, connection: "Connection", now_ms: int) -> Answer:
+    # The hottest function there is: a call more costs what a line less would explain.
+    def answer(  # noqa: C901, PLR0912
+        self, frame: Frame, connection: "Connection", now_ms: int
+    ) -> Answer:
         """Answer one frame of a connection."""
         buffer, start, end = frame
         session = connection.session
@@ -92,6 +98,11 @@ class Dispatcher:
             session.principal,
             session,
         )
+        journal = self._journal
+        entry = None
+        if journal.is_enabled:
+            entry = journal.begin(context, buffer, start, end, self._now_ns())
+        answer: Answer
         try:
             if api_version >= route.flexible_min:
                 if position < end and buffer[position] == 0:
@@ -99,13 +110,30 @@ class Dispatcher:
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
             if self._cluster.faults.is_enabled:
-                return self._inject(route, context, buffer, position, end)
-            return self._handle(route, context, buffer, position, end, self._cluster)
+                answer = self._inject(route, context, buffer, position, end)
+            else:
+                answer = self._handle(route, context, buffer, position, end, self._cluster)
         except codec.DecodeError as error:
-            return Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
+            answer = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
-            return Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+            answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+        return answer if entry is None else self._note(entry, answer)
+
+    def _note(self, entry: "Entry", answer: Answer) -> Answer:
+        """Have the journal know the answer, now or when it comes."""
+        journal = self._journal
+        if not isinstance(answer, Waiting):
+            journal.end(entry, answer, self._now_ns())
+            return answer
+        journal.park(entry)
+
+        def encode(response: Any) -> LateAnswer:
+            late = answer.encode(response)
+            journal.end(entry, late, self._now_ns())
+            return late
+
+        return Waiting(answer.parked, encode)
 
     def _inject(
         self,

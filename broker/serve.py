@@ -7,7 +7,7 @@ import logging
 import signal
 import sys
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import structlog
@@ -21,6 +21,9 @@ from broker.security.listeners import Address, plan_listeners
 from broker.security.principal_mapping import name_mapper
 from broker.server import Server
 from broker.tls import server_context
+
+if TYPE_CHECKING:
+    from broker.admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -40,6 +43,9 @@ class ServeOptions:
     config: BrokerConfig
     log_level: str = "info"
     log_format: str = "console"
+    admin_host: str = "127.0.0.1"
+    admin_port: int | None = None
+    """Where the admin port listens; None for no admin port."""
     faults: tuple[FaultRule, ...] = ()
 
 
@@ -58,10 +64,16 @@ async def serve(options: ServeOptions) -> None:
     for signal_number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
-    cluster = server.cluster
-    print("\n".join(bootstrap_lines(cluster)), flush=True)  # noqa: T201 - the promised first lines
+    lines = bootstrap_lines(server.cluster)
+    admin_port = None
+    if options.admin_port is not None:
+        admin_port, url = await start_admin_port(options, server)
+        lines.append(f"admin.url={url}")
+    print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
     gc.freeze()
     await stopped.wait()
+    if admin_port is not None:
+        await admin_port.stop()
     await server.stop()
 
 
@@ -95,6 +107,7 @@ async def start_server(options: ServeOptions) -> Server:
         except ValueError as error:
             await server.stop()
             raise StartError(f"--faults: {error}") from error
+    cluster.first_faults = options.faults
     return server
 
 
@@ -104,6 +117,24 @@ async def _listen(server: Server, broker: Broker, address: Address, entrance: En
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise StartError(f"cannot listen on {address.host}:{address.port}: {reason}") from error
+
+
+async def start_admin_port(options: ServeOptions, server: Server) -> "tuple[AdminPort, str]":
+    """The admin port of a cluster, listening, and its URL. From now on the journal is kept."""
+    # aiohttp is only loaded by those who ask for it: it takes a while.
+    from broker.admin.state import Admin  # noqa: PLC0415
+    from broker.admin.web import AdminPort  # noqa: PLC0415
+
+    server.cluster.journal.is_enabled = True
+    assert isinstance(server.clock, BrokerClock)
+    port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
+    assert options.admin_port is not None
+    try:
+        return port, await port.start(options.admin_host, options.admin_port)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        where = f"{options.admin_host}:{options.admin_port}"
+        raise StartError(f"cannot listen on {where}: {reason}") from error
 
 
 def bootstrap_lines(cluster: Cluster) -> list[str]:

@@ -45,7 +45,6 @@ class ClientProtocol(asyncio.Protocol):
 
     __slots__ = (
         "_entrance",
-        "_is_cut_off",
         "_is_paused",
         "_is_write_paused",
         "_mute",
@@ -53,7 +52,9 @@ class ClientProtocol(asyncio.Protocol):
         "_transport",
         "_withheld",
         "broker_id",
+        "close_reason",
         "connection",
+        "is_cut_off",
         "last_active_ms",
         "peer",
     )
@@ -65,10 +66,11 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
-        self._is_cut_off = False
+        self.is_cut_off = False
         self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
         self.last_active_ms = 0
         self.peer = "?"
 
@@ -128,15 +130,14 @@ class ClientProtocol(asyncio.Protocol):
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
         reach = self._server.cluster.brokers[self.broker_id].reach
         if reach is Reach.REFUSES:
-            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason="stopped")
-            self._transport.abort()
-        elif self._is_cut_off != (reach is Reach.SILENT):
-            self._is_cut_off = reach is Reach.SILENT
+            self.cut("broker stopped")
+        elif self.is_cut_off != (reach is Reach.SILENT):
+            self.is_cut_off = reach is Reach.SILENT
             withheld, self._withheld = self._withheld, []
             for effects in withheld:
                 self._perform(effects)
             self._pause_or_resume_reading()
-            if not self._is_cut_off:
+            if not self.is_cut_off:
                 self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
@@ -146,18 +147,18 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._is_write_paused or self._is_cut_off:
+        if self._is_write_paused or self.is_cut_off:
             connection.hold(data)
         else:
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
         """Go on with what waits: a parked answer has come, or it is this client's turn again."""
-        if self.connection is not None and not self._is_write_paused and not self._is_cut_off:
+        if self.connection is not None and not self._is_write_paused and not self.is_cut_off:
             self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: Effects) -> None:
-        if self._is_cut_off:
+        if self.is_cut_off:
             # Of the request that cut its own broker off: the answer goes nowhere for now.
             self._withheld.append(effects)
             return
@@ -182,7 +183,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         wanted = (
             self._is_write_paused
-            or self._is_cut_off
+            or self.is_cut_off
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if wanted != self._is_paused:
@@ -207,16 +208,25 @@ class ClientProtocol(asyncio.Protocol):
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
         self._server.forget(self)
 
     def finish(self) -> None:
         """Close once everything that was answered has been sent."""
         self._transport.close()
 
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether its broker is cut off, so that nothing it sends can come through."""
-        return self._is_cut_off
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
@@ -231,6 +241,7 @@ class ClientProtocol(asyncio.Protocol):
     def _close(self, reason: str, after_s: float = 0) -> None:
         if not self._transport.is_closing():
             log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
             self._server.call_later(after_s, self._transport.close)
 
 
@@ -275,6 +286,13 @@ class Server:
         self.cluster.start(now_ms)
         self._schedule_idle_check(now_ms)
 
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay."""
+        for protocol in self.protocols():
+            protocol.dismiss()
+        self.cluster.reset(self.clock.now_ms())
+        self._schedule_idle_check(self.clock.now_ms())
+
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
         for listener in self._listeners:
@@ -295,6 +313,10 @@ class Server:
             await asyncio.sleep(STOP_TURN_S)
 
     # Connections ---------------------------------------------------------------------------
+
+    def protocols(self) -> list[ClientProtocol]:
+        """Every connection there is now."""
+        return list(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""

@@ -59,6 +59,13 @@ class Timers:
             heapq.heapify(self._heap)
             self._cancelled_count = 0
 
+    def clear(self) -> None:
+        """Forget all timers."""
+        for _due_ms, _count, timer in self._heap:
+            timer.callback = None
+        self._heap.clear()
+        self._cancelled_count = 0
+
     def next_due_ms(self) -> int | None:
         """When the earliest timer is due, or None when nothing is scheduled."""
         heap = self._heap

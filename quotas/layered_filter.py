@@ -96,6 +96,16 @@ class FilterState(NamedTuple):
     tracked_bytes: int
 
 
+class LayerState(NamedTuple):
+    """One layer: when it began and will be dropped, the ids it took, for how many it is made."""
+
+    begun_ms: int
+    expires_ms: int
+    ids: int
+    capacity: int
+    bytes_held: int
+
+
 class LayeredFilter:
     """The ids of one user. Times are in ms.
 
@@ -191,6 +201,23 @@ class LayeredFilter:
             tracked_ids=sum(each.counts[1] for each in live),
             tracked_bytes=sum(len(each.bits) for each in live),
         )
+
+    def layers(self, now_ms: int) -> list[LayerState]:
+        """The layers that are live now, newest first; changes nothing."""
+        by_begin: dict[int, list[_Segment]] = {}
+        for each in self._segments:
+            if now_ms < each.begun_ms + self._window_ms:
+                by_begin.setdefault(each.begun_ms, []).append(each)
+        return [
+            LayerState(
+                begun_ms,
+                begun_ms + self._window_ms,
+                _ids_of(layer),
+                sum(each.capacity for each in layer),
+                sum(len(each.bits) for each in layer),
+            )
+            for begun_ms, layer in by_begin.items()
+        ]
 
     def _put(self, word: int, increment: int, now_ms: int) -> None:
         if not self._segments or now_ms >= self._ends_ms:

@@ -11,7 +11,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from quotas.counters import IDLE_MS, ClientCounters
-from quotas.layered_filter import LayeredFilter
+from quotas.layered_filter import LayeredFilter, LayerState
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
 from quotas.token_bucket import TokenBucket
@@ -167,6 +167,12 @@ class ProducerIdQuotaManager:
         if counter.throttle_time is None:
             counter.throttle_time = SampledAverage()
         counter.throttle_time.record(throttle_time_ms, now_ms)
+
+    def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
+        """The users whose ids are remembered, with the layers of their filters, newest first."""
+        for user, layered in self._filters.items():
+            if layers := layered.layers(now_ms):
+                yield user, layers
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """The KIP's `rate`, `tokens`, `throttle-time` by user, and what their filters are like."""

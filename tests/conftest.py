@@ -1,12 +1,19 @@
-"""What holds for every test: hypothesis without a clock, and our own `broker` on the path."""
+"""What holds for every test: hypothesis without a clock, our `broker` on the path, one Spark."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 import broker
+from tests.maven import CannotRunError
+from tests.spark_session import spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -26,3 +33,13 @@ def pytest_sessionstart() -> None:
             " (scripts/setup makes one).",
             returncode=4,
         )
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """The Spark session that all tests share; where it can't be had, the skip says why."""
+    try:
+        with spark_session(tmp_path_factory.mktemp("spark")) as session:
+            yield session
+    except CannotRunError as error:
+        pytest.skip(str(error))

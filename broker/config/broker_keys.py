@@ -336,3 +336,36 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         is_mock_only=True,
     ),
 )
+
+JOURNAL_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "journal.enable",
+        _BOOLEAN,
+        False,
+        "Whether requests and their answers are remembered; with an admin port they always are.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.entries.max",
+        _INT,
+        10_000,
+        "Requests that are remembered; beyond it the oldest go.",
+        at_least(1),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "journal.bytes.max",
+        _LONG,
+        67_108_864,
+        "Bytes of remembered requests and answers; beyond it the oldest go.",
+        at_least(0),
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.admin.token",
+        ConfigType.PASSWORD,
+        None,
+        "What callers of the admin port must send as Authorization: Bearer; without it, nothing.",
+        is_mock_only=True,
+    ),
+)

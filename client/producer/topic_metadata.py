@@ -25,6 +25,7 @@ class TopicMetadata:
         self._max_age_ms = max_age_ms
         self._wanted: dict[str, None] = {}
         self._topics: dict[str, TopicView] = {}
+        self._candidates: dict[str, list[int]] = {}
         self._is_stale = False
         self._failures = 0
         self._next_ask_ms = 0
@@ -58,9 +59,12 @@ class TopicMetadata:
 
     def candidates(self, topic: str) -> list[int]:
         """The partitions that have a leader, or all when none has one."""
-        partitions = self._topics[topic].partitions
-        led = [index for index, each in partitions.items() if each.leader_id != NO_LEADER_ID]
-        return led or list(partitions)
+        known = self._candidates.get(topic)
+        if known is None:
+            partitions = self._topics[topic].partitions
+            led = [index for index, each in partitions.items() if each.leader_id != NO_LEADER_ID]
+            known = self._candidates[topic] = led or list(partitions)
+        return known
 
     def leader_of(self, partition: TopicPartition) -> int:
         """The leader's node id, or NO_LEADER_ID."""
@@ -93,6 +97,7 @@ class TopicMetadata:
         of an older epoch than the known one is news from a broker that lags behind, and not taken.
         """
         self.is_asked = False
+        self._candidates.clear()
         if answer.brokers:
             self.brokers = dict(answer.brokers)
         hopeless: dict[str, int] = {}

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -101,6 +102,34 @@ def test_several_brokers_take_the_following_ports() -> None:
 def test_several_brokers_on_free_ports_have_different_ones() -> None:
     with serving("--port", "0", "--brokers", "3") as (_, line):
         assert len({port for _, port in parse_first_line(line)}) == 3
+
+
+def test_the_admin_port_is_named_behind_the_listeners_and_ends_with_the_rest() -> None:
+    with serving("--port", "0", "--admin-port", "0") as (process, line):
+        parse_first_line(line)
+        assert process.stdout is not None
+        key, _, url = process.stdout.readline().strip().partition("=")
+        assert key == "admin.url"
+        with urlopen(f"{url}/healthz", timeout=TIMEOUT_S) as response:
+            assert json.loads(response.read())["brokers"] == 1
+        process.terminate()
+        assert process.wait(TIMEOUT_S) == 0
+
+
+def test_an_admin_port_in_use_is_one_clear_line_and_status_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "broker", "serve", "--port", "0", "--admin-port", port],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"mock-kafka: cannot listen on 127.0.0.1:{port}: ")
+    assert "in use" in line
 
 
 def test_a_port_in_use_is_one_clear_line_and_status_1() -> None:

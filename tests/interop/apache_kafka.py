@@ -4,44 +4,24 @@ One process is broker and controller (KRaft). The jars are fetched once, into a 
 of the tree; after that a start takes about three seconds and no network.
 """
 
-import os
-import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 from collections import deque
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.maven import fetch_jars
+
 VERSION = "4.1.0"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
+_ARTIFACTS = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
 USERNAME, PASSWORD = "alice", "alice-secret"
 
-_POM = f"""\
-<project xmlns="http://maven.apache.org/POM/4.0.0">
-  <modelVersion>4.0.0</modelVersion>
-  <groupId>jars</groupId><artifactId>jars</artifactId><version>1</version>
-  <dependencies>
-    <dependency>
-      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{VERSION}</version>
-    </dependency>
-    <dependency>
-      <groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version>
-    </dependency>
-  </dependencies>
-</project>
-"""
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _STARTED = "Kafka Server started"
-_FETCH_TIMEOUT_S = 120
 _START_TIMEOUT_S = 60
 _STOP_TIMEOUT_S = 10
-
-
-class CannotRunError(Exception):
-    """This machine can't run Apache Kafka; one line says what is missing."""
 
 
 class ApacheKafka:
@@ -64,7 +44,7 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_jars()
+        jars = fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
         java = [
             "java",
             "-Xmx512m",
@@ -162,34 +142,6 @@ class ApacheKafka:
         export = ["keytool", "-exportcert", "-rfc", "-file", str(self.certificate), *store]
         for command in (make, export):
             _run(command)
-
-
-def fetch_jars() -> Path:
-    """The folder with Kafka and what it needs, fetched by Maven unless it is in the cache."""
-    if shutil.which("java") is None:
-        raise CannotRunError("Apache Kafka needs java, which is not here")
-    jars = CACHE / f"apache-kafka-{VERSION}"
-    if jars.exists():
-        return jars
-    if shutil.which("mvn") is None:
-        raise CannotRunError("fetching Apache Kafka needs mvn, which is not here")
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
-        (Path(folder) / "pom.xml").write_text(_POM)
-        command = ["mvn", "--quiet", "--batch-mode", "dependency:copy-dependencies"]
-        command += ["-DincludeScope=runtime", "-DoutputDirectory=jars"]
-        try:
-            subprocess.run(
-                command, cwd=folder, check=True, capture_output=True, timeout=_FETCH_TIMEOUT_S
-            )
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-            raise CannotRunError(f"mvn got no Apache Kafka {VERSION}: {error}") from error
-        try:
-            (Path(folder) / "jars").rename(jars)
-        except OSError:
-            if not jars.exists():  # another run was faster
-                raise
-    return jars
 
 
 def _run(command: list[str]) -> None:

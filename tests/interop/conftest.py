@@ -3,12 +3,19 @@
 import itertools
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.apache_kafka import ApacheKafka, CannotRunError
+from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.clients import CLIENTS, Client
+from tests.interop.spark_connector import Connector
+from tests.maven import CannotRunError
+from tests.spark_session import connector_jars
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # The tests' records carry the same timestamps for ever, and those lie in the past.
 CONFIG = {"log.retention.ms": -1, "group.min.session.timeout.ms": 200}
@@ -98,3 +105,19 @@ def servers(request: pytest.FixtureRequest) -> str:
     name = {"mock": "untouched_kafka", "apache": "apache_kafka"}[request.param]
     kafka: MockKafka | ApacheKafka = request.getfixturevalue(name)
     return kafka.bootstrap_servers
+
+
+@pytest.fixture(scope="session")
+def spark_with_kafka(spark: "SparkSession") -> "SparkSession":
+    """Spark with its Kafka source and sink; the skip says what is missing."""
+    try:
+        connector_jars()
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    return spark
+
+
+@pytest.fixture
+def connector(spark_with_kafka: "SparkSession", kafka_of_three: MockKafka) -> Connector:
+    """Spark's Kafka source and sink on three brokers."""
+    return Connector(spark_with_kafka, kafka_of_three.bootstrap_servers)

@@ -171,6 +171,7 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
     assert entries["max.in.flight.sequence.number.per.connection"].read_only
     assert not entries["message.max.bytes"].read_only
     assert [entry.name for entry in result.configs if entry.is_sensitive] == [
+        "broker.admin.token",
         "sasl.users",
         "ssl.key.password",
     ]

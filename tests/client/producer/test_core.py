@@ -331,3 +331,55 @@ TestProducerMachine = ProducerMachine.TestCase
 TestProducerMachine.settings = hypothesis_settings(
     max_examples=150, stateful_step_count=60, deadline=None
 )
+
+
+def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:
+    """The one place where Kafka's producer numbers a batch anew, and ours lets it fail."""
+    one = driver.Driver(batch_size=1, request_timeout_ms=900)
+    cluster = NaiveCluster(1, is_five=True)
+    one.start()
+    (call,) = one.poll()
+    assert isinstance(call, ProduceCall)
+    one.answer(cluster.produce(1, call))
+    sent_ms = one.now
+    (expired,) = one.send(b"a")
+    late_calls = one.poll()
+    one.now += 500
+    (doubtful,) = one.send(b"b")
+    late_calls += one.poll()
+    one.disconnect(1)
+    one.at(sent_ms + 1_000)
+    assert isinstance(expired.outcome, DeliveryTimeoutError)
+    while doubtful.outcome is None:
+        one.connect()
+        one.at(one.now + 5)
+        for call in list(one.produce_calls):
+            one.calls = [each for each in one.calls if each[1] is not call]
+            one.core.on_response(1, cluster.produce(1, call), one.now)
+    for call in late_calls:
+        if isinstance(call, ProduceCall):
+            cluster.produce(1, call)
+    assert isinstance(doubtful.outcome, DeliveryRefusedError)
+    assert doubtful.outcome.is_possibly_stored
+    assert cluster.partitions[0].values == [b"first", b"a", b"b"]
+
+
+def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline() -> None:
+    """A shell that only looks at the clock every 10 ms, in every phase that lasts."""
+    for reason in ("no metadata", "in flight", "refused"):
+        one = driver.Driver(request_timeout_ms=1_000)
+        heard_ms: list[int] = []
+        if reason != "no metadata":
+            one.start()
+            one.poll()
+            one.answer(driver.stored(0))
+        one.now += 3
+        sent_ms = one.now
+        one.core.send(driver.record(), one.now, lambda _: heard_ms.append(one.now))  # noqa: B023
+        while not heard_ms:
+            one.poll()
+            one.connect()
+            if reason == "refused" and one.produce_calls:
+                one.answer(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+            one.now += 10
+        assert 1_000 <= heard_ms[0] - sent_ms <= 1_010

@@ -1,0 +1,158 @@
+"""How much load the generator makes with two Spark tasks, and how punctual it is.
+
+python -m benchmarks.spark_load [--seconds S]
+
+Against answers from a can (the generator's own limit, with the server on the same two cores), and
+against our broker. Requests per second are those answered within the measured seconds.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+from benchmarks.canned_answers import TOPIC
+from benchmarks.quiet import wait_until_quiet
+from benchmarks.report import print_line, progress
+from benchmarks.server_process import PROJECT
+from client.resources import Address
+from loadgen.job import run_load
+from loadgen.plan import Plan, Tenant, Topic
+from loadgen.preparation import prepare
+from loadgen.run_spec import RunSpec, Topology
+from loadgen.session import load_session
+from mock_kafka import MockKafka
+
+WORKERS = 2
+PARTITIONS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One load; a rate of 0 is a closed loop."""
+
+    name: str
+    rate: int
+    clients: int = 50
+    window: int = 5
+    answers_per_s_min: float = 0
+    lateness_p99_ms_max: float | None = None
+
+
+CANNED = (
+    Case("flat out", 0, answers_per_s_min=100_000),
+    Case("open loop 30,000/s", 30_000, answers_per_s_min=29_700),
+    Case("open loop 5,000/s", 5_000, answers_per_s_min=4_950, lateness_p99_ms_max=2),
+)
+OURS = (Case("flat out", 0), Case("open loop 5,000/s", 5_000))
+
+
+def plan_of(case: Case, seconds: float) -> Plan:
+    tenant = Tenant(
+        "bench",
+        "steady",
+        "bench",
+        clients=case.clients,
+        arrival="poisson" if case.rate else "closed",
+        rate=case.rate or 1,
+        topic=TOPIC,
+        window=case.window,
+    )
+    return Plan(
+        "bench", seconds, (tenant,), (Topic(TOPIC, PARTITIONS),), warm_up_s=1.0, give_up_behind_s=60
+    )
+
+
+def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: Topology) -> None:
+    wait_until_quiet()
+    with tempfile.TemporaryDirectory() as folder:
+        run_load(spark, RunSpec("bench", plan, topology, WORKERS), folder)
+        rows = pq.read_table(
+            f"{folder}/results",
+            columns=["intended_us", "sent_us", "answered_us", "worker_cpu_us", "worker_wall_us"],
+        )
+    answered_us = rows["answered_us"].drop_null().to_numpy()
+    measured = (answered_us >= 0) & (answered_us < plan.duration_s * 1e6)
+    answers_per_s = float(measured.sum()) / plan.duration_s
+    mask = pc.greater_equal(rows["intended_us"], 0)
+    due = rows.filter(mask)
+    late_ms = pc.subtract(due["sent_us"], due["intended_us"]).drop_null().to_numpy() / 1000
+    figures: dict[str, float] = {"answers_per_s": round(answers_per_s)}
+    if case.rate:
+        service_us = pc.subtract(due["answered_us"], due["intended_us"]).drop_null().to_numpy()
+        for share in (50, 99):
+            figures[f"lateness_p{share}_ms"] = round(float(np.percentile(late_ms, share)), 3)
+            figures[f"response_p{share}_ms"] = round(
+                float(np.percentile(service_us, share)) / 1e3, 3
+            )
+    cpus = pc.sum(pc.unique(rows["worker_cpu_us"])).as_py() / pc.max(rows["worker_wall_us"]).as_py()
+    figures["generator_cpus"] = round(cpus, 2)
+    lateness = figures.get("lateness_p99_ms")
+    is_met = answers_per_s >= case.answers_per_s_min and (
+        case.lateness_p99_ms_max is None or (lateness or 0) <= case.lateness_p99_ms_max
+    )
+    print_line(
+        {
+            "measurement": "spark",
+            "target": target,
+            "case": case.name,
+            "clients": case.clients,
+            "window": case.window,
+            **figures,
+            "bars": {
+                "answers_per_s": case.answers_per_s_min or None,
+                "lateness_p99_ms": case.lateness_p99_ms_max,
+            },
+            "met": is_met,
+            "command": "scripts/bench spark",
+        }
+    )
+
+
+@contextmanager
+def canned() -> Iterator[Address]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.canned_answers"],
+        cwd=PROJECT,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        host, _, port = process.stdout.readline().strip().partition("=")[2].partition(":")
+        yield Address(host, int(port))
+    finally:
+        process.terminate()
+        process.wait(10)
+        process.stdout.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each load (default 5)")
+    seconds = parser.parse_args().seconds
+    with tempfile.TemporaryDirectory() as folder, load_session("local[2]", Path(folder)) as spark:
+        for case in CANNED:
+            progress(f"spark: {case.name}, canned answers")
+            with canned() as address:
+                topology = Topology({1: address}, 1, {TOPIC: [1] * PARTITIONS})
+                measure(spark, "canned answers", case, plan_of(case, seconds), topology)
+        for case in OURS:
+            progress(f"spark: {case.name}, mock-kafka")
+            plan = plan_of(case, seconds)
+            with MockKafka() as kafka:
+                found = prepare(plan, "bench", kafka.bootstrap_servers, sets_quotas=False)
+                measure(spark, "mock-kafka", case, plan, found.topology)
+
+
+if __name__ == "__main__":
+    main()

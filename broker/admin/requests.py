@@ -1,0 +1,104 @@
+"""The journal over HTTP: which requests went by, and what became of them."""
+
+from itertools import islice
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from broker.admin.operation import Count, Input, NodeId, operation
+from broker.admin.state import Admin
+from broker.journal import Line
+from broker.journal_view import JournalFilter, describe_line
+
+LIST_MAX = 10_000
+WAIT_MS_MAX = 600_000
+
+
+class JournalQuery(Input, kw_only=True):
+    """Which lines; what is set must fit. APIs and errors in any case, with or without `_`.
+
+    `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
+    """
+
+    api: str | None = None
+    topic: str | None = None
+    group: str | None = None
+    client_id: str | None = None
+    user: str | None = None
+    broker: NodeId | None = None
+    connection: Count | None = None
+    error: str | None = None
+    outcome: Literal["waiting", "answered", "unanswered", "closed"] | None = None
+    kind: Literal["request", "disconnect"] | None = None
+    fault: str | None = None
+    since: Count = 0
+    since_ms: Count = 0
+    bodies: bool = True
+    """Whether to bring the decoded messages."""
+
+
+class ListQuery(JournalQuery, kw_only=True):
+    """As many of the newest lines that fit."""
+
+    limit: Annotated[int, msgspec.Meta(ge=1, le=LIST_MAX)] = 100
+
+
+class WaitQuery(JournalQuery, kw_only=True):
+    """How long to wait, in ms of the machine's time."""
+
+    timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=WAIT_MS_MAX)] = 30_000
+
+
+class JournalStatus(msgspec.Struct):
+    """How much is kept; `last_number` is a good `since` for what comes from now on."""
+
+    is_enabled: bool
+    lines: int
+    bytes: int
+    last_number: int
+
+
+@operation("GET", "/v1/requests", tag="requests")
+def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
+    """The newest requests and ends of connections that fit, in order."""
+    wish = journal_filter(query)
+    newest_first = reversed(admin.cluster.journal)
+    fitting = (line for line in newest_first if wish.fits(line, admin.topic_name))
+    return [view(admin, line, query) for line in islice(fitting, query.limit)][::-1]
+
+
+@operation("GET", "/v1/requests/status", tag="requests")
+def get_journal(admin: Admin) -> JournalStatus:
+    """How much is kept, and the number of the newest line."""
+    journal = admin.cluster.journal
+    return JournalStatus(journal.is_enabled, len(journal), journal.byte_count, journal.last_number)
+
+
+@operation("DELETE", "/v1/requests", tag="requests", status=204, media_type=None)
+def clear_requests(admin: Admin) -> None:
+    """Forget all lines; their numbers go on."""
+    admin.cluster.journal.clear()
+
+
+def journal_filter(query: JournalQuery) -> JournalFilter:
+    """What the query asks for."""
+    return JournalFilter(
+        api=query.api,
+        topic=query.topic,
+        group=query.group,
+        client_id=query.client_id,
+        user=query.user,
+        broker=query.broker,
+        connection=query.connection,
+        error=query.error,
+        outcome=query.outcome,
+        kind=query.kind,
+        fault=query.fault,
+        since=query.since,
+        since_ms=query.since_ms,
+    )
+
+
+def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
+    """A line as the query wants it."""
+    return describe_line(line, admin.topic_name, has_bodies=query.bodies)

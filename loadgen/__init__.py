@@ -1,0 +1,1 @@
+"""Load for a Kafka cluster from PySpark: plans, schedules, workers, results, reports."""

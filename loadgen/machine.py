@@ -1,0 +1,42 @@
+"""Where a run took place, and what of the machine each side used, where the kernel tells."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+_PACKAGES = ("mock-kafka", "pyspark", "pyarrow", "kafka-python", "uvloop")
+
+
+def cpu_us_of(pid: int | None) -> int | None:
+    """CPU time of a process and its threads so far; None where that can't be known."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except OSError:
+        return None
+    # The name, in parentheses, may have blanks; the times are fields 14 and 15.
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+
+
+def describe() -> dict[str, Any]:
+    """This machine and the versions of what takes part."""
+    return {
+        "cpus": os.cpu_count() or 1,
+        "platform": platform.platform(),
+        "python": platform.python_version(),
+        **{name: _version(name) for name in _PACKAGES},
+    }
+
+
+def percent(cpu_us: int | None, wall_us: int, cpus: int) -> float | None:
+    """CPU time as a share of the whole machine's, in percent."""
+    return None if cpu_us is None or not wall_us else round(cpu_us / wall_us / cpus * 100, 1)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

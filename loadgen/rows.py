@@ -1,0 +1,221 @@
+"""One row per request, packed as it happens; columns come out at the end.
+
+A request's row is begun when it is sent and ended when it is answered or given up. Both are one
+`pack_into`, because they are on the path of every request.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import IntEnum
+from struct import Struct
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from protocol.api_keys import ApiKey
+
+SCHEMA = (
+    "worker int, event_id bigint, tenant string, user string, client int, api string,"
+    " version smallint, intended_us bigint, handed_us bigint, sent_us bigint, answered_us bigint,"
+    " producer_id bigint, epoch smallint, sequence int, topic string, partition int, records int,"
+    " bytes int, error_code smallint, throttle_time_ms int, attempt smallint, status string,"
+    " kind string, base_offset bigint, mutations int, early_us bigint, node int,"
+    " worker_cpu_us bigint, worker_wall_us bigint"
+)
+"""The results as Spark has them; docs/load.md tells each column."""
+
+NONE = -(2**62)
+"""Stands for a time that never came."""
+_BATCH_ROWS = 20_000
+
+
+class Status(IntEnum):
+    """How a request ended."""
+
+    UNANSWERED = 0
+    ANSWERED = 1
+    LOST = 2
+    """The connection broke, or was broken by the client itself, before the answer."""
+    EXPIRED = 3
+    """The caller was told that the batch's time is over; `answered_us` is when."""
+    NOT_SENT = 4
+
+
+class Kind(IntEnum):
+    """What a batch that is sent again would be a duplicate of."""
+
+    NEW = 0
+    LATEST = 1
+    OLD = 2
+    WRAPAROUND = 3
+
+
+_FIELDS: tuple[tuple[str, str], ...] = (
+    ("event_id", "q"),
+    ("intended_us", "q"),
+    ("handed_us", "q"),
+    ("sent_us", "q"),
+    ("client", "i"),
+    ("api", "h"),
+    ("version", "h"),
+    ("attempt", "h"),
+    ("kind", "h"),
+    ("topic", "i"),
+    ("partition", "i"),
+    ("producer_id", "q"),
+    ("epoch", "h"),
+    ("sequence", "i"),
+    ("records", "i"),
+    ("bytes", "i"),
+    ("early_us", "q"),
+    ("node", "i"),
+)
+_ENDING: tuple[tuple[str, str], ...] = (
+    ("answered_us", "q"),
+    ("error_code", "h"),
+    ("throttle_time_ms", "i"),
+    ("base_offset", "q"),
+    ("mutations", "i"),
+    ("status", "h"),
+)
+_NUMPY = {"q": "<i8", "i": "<i4", "h": "<i2"}
+_DTYPE = np.dtype([(name, _NUMPY[code]) for name, code in _FIELDS + _ENDING])
+_ROW = Struct("<" + "".join(code for _, code in _FIELDS + _ENDING))
+_END = Struct("<" + "".join(code for _, code in _ENDING))
+_END_POSITION = _ROW.size - _END.size
+
+
+class Rows:
+    """All rows of one worker. Times are of `clock.now_us` until `batches` shifts them."""
+
+    def __init__(self, capacity: int = 1024) -> None:
+        """Room for `capacity` rows; it grows."""
+        self._buffer = bytearray(capacity * _ROW.size)
+        self._end = 0
+        self._topics: dict[str, int] = {"": 0}
+
+    def __len__(self) -> int:
+        return self._end // _ROW.size
+
+    def topic_number(self, topic: str) -> int:
+        """What `begin` takes for a topic."""
+        return self._topics.setdefault(topic, len(self._topics))
+
+    def begin(
+        self,
+        event_id: int,
+        intended_us: int,
+        handed_us: int,
+        sent_us: int,
+        client: int,
+        api: int,
+        version: int,
+        attempt: int = 1,
+        kind: int = 0,
+        topic: int = 0,
+        partition: int = -1,
+        producer_id: int = -1,
+        epoch: int = -1,
+        sequence: int = -1,
+        records: int = 0,
+        request_bytes: int = 0,
+        early_us: int = 0,
+        node: int = -1,
+    ) -> int:
+        """A request goes out; returns the row, for `end`."""
+        row = self._end
+        if row == len(self._buffer):
+            self._buffer.extend(bytes(row))
+        # fmt: off
+        _ROW.pack_into(
+            self._buffer, row, event_id, intended_us, handed_us, sent_us, client, api, version,
+            attempt, kind, topic, partition, producer_id, epoch, sequence, records, request_bytes,
+            early_us, node, NONE, 0, 0, -1, 0, 0,
+        )
+        # fmt: on
+        self._end = row + _ROW.size
+        return row
+
+    def end(
+        self,
+        row: int,
+        answered_us: int,
+        error_code: int,
+        throttle_time_ms: int = 0,
+        base_offset: int = -1,
+        mutations: int = 0,
+        status: int = 1,
+    ) -> None:
+        """Its answer came, or something else ended it."""
+        # fmt: off
+        _END.pack_into(
+            self._buffer, row + _END_POSITION,
+            answered_us, error_code, throttle_time_ms, base_offset, mutations, status,
+        )
+        # fmt: on
+
+    def lose(self, row: int) -> None:
+        """There will be no answer any more."""
+        _END.pack_into(self._buffer, row + _END_POSITION, NONE, 0, 0, -1, 0, Status.LOST)
+
+    def batches(
+        self, zero_us: int, constants: Mapping[str, int], tenants: Sequence[Any], owners: list[int]
+    ) -> Iterator[pa.RecordBatch]:
+        """Everything as Arrow batches of `SCHEMA`.
+
+        Args:
+            zero_us: the common time zero on this worker's clock.
+            constants: the columns that are the same in all rows.
+            tenants: the plan's tenants, for names and users.
+            owners: the tenant of each client.
+        """
+        table = np.frombuffer(self._buffer, _DTYPE, count=len(self))
+        tenant_of = np.array(owners, np.int32)
+        names = [tenant.name for tenant in tenants]
+        users = [tenant.principal for tenant in tenants]
+        topics = [name or None for name in self._topics]
+        for first in range(0, len(table), _BATCH_ROWS):
+            part = table[first : first + _BATCH_ROWS]
+            tenant = tenant_of[part["client"]]
+            columns: dict[str, Any] = {
+                name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _FIELDS + _ENDING
+            }
+            for name in ("intended_us", "handed_us", "sent_us", "answered_us"):
+                columns[name] = _where(part[name] - zero_us, part[name] == NONE)
+            for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
+                columns[name] = _where(part[name], part[name] < 0)
+            is_answered = part["status"] == Status.ANSWERED
+            columns["error_code"] = _where(part["error_code"], ~is_answered)
+            columns["tenant"] = _words(tenant, names)
+            columns["user"] = _words(tenant, users)
+            columns["topic"] = _words(part["topic"], topics)
+            columns["api"] = _words(part["api"], _API_NAMES)
+            columns["status"] = _words(part["status"], [each.name.lower() for each in Status])
+            columns["kind"] = _words(part["kind"], [each.name.lower() for each in Kind])
+            for name, value in constants.items():
+                columns[name] = pa.array(np.full(len(part), value, np.int64))
+            yield pa.RecordBatch.from_arrays(
+                [columns[field.name].cast(field.type) for field in ARROW_SCHEMA],
+                schema=ARROW_SCHEMA,
+            )
+
+
+def _where(values: Any, is_null: Any) -> pa.Array:
+    return pa.array(np.ascontiguousarray(values), mask=is_null)
+
+
+def _words(numbers: Any, words: Sequence[str | None]) -> pa.Array:
+    indices = pa.array(np.ascontiguousarray(numbers).astype(np.int32))
+    return pa.array(words, pa.string()).take(indices)
+
+
+_API_NAMES = [
+    "".join(word.capitalize() for word in ApiKey(number).name.split("_"))
+    if number in set(ApiKey)
+    else None
+    for number in range(max(ApiKey) + 1)
+]
+_ARROW = {"bigint": pa.int64(), "int": pa.int32(), "smallint": pa.int16(), "string": pa.string()}
+ARROW_SCHEMA = pa.schema(
+    [pa.field(name, _ARROW[kind]) for name, kind in (each.split() for each in SCHEMA.split(", "))]
+)

@@ -1,0 +1,119 @@
+"""A Spark session that is quick to start, quiet, and sends every load once."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+HONEST = {
+    "spark.task.maxFailures": "1",
+    "spark.stage.maxConsecutiveAttempts": "1",
+    "spark.speculation": "false",
+    "spark.dynamicAllocation.enabled": "false",
+}
+"""Another value of any of these makes Spark send a load twice, or refuse to start it together."""
+_WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
+
+SETTINGS = {
+    **HONEST,
+    "spark.app.name": "mock-kafka load",
+    "spark.barrier.sync.timeout": "60",
+    "spark.driver.memory": "1g",
+    "spark.locality.wait": "0s",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
+    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_END_TIMEOUT_S = 10
+
+
+class SessionError(Exception):
+    """There can be no such session; one line."""
+
+
+@contextmanager
+def load_session(master: str, folder: Path) -> Iterator["SparkSession"]:
+    """A session of its own until the end of the block; what the JVM says is in folder/spark.log.
+
+    Raises:
+        SessionError: the JVM does not start, or the master can't be reached.
+    """
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - slow to load, and not needed to plan
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    conf = SparkConf(loadDefaults=False).setAll(list(SETTINGS.items()))
+    conf.set("spark.master", master)
+    conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
+    if _is_local(master):
+        conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("SPARK_LAUNCHER_OPTS", _JVM_OPTIONS)
+    with (
+        as_file(files("loadgen") / "log4j2.properties") as log4j,
+        (folder / "spark.log").open("wb") as log,
+    ):
+        options = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={log4j.resolve().as_uri()}"
+        conf.set("spark.driver.extraJavaOptions", options)
+        try:
+            # The JVM warns of its own modules before any log is set up.
+            gateway = launch_gateway(conf, popen_kwargs={"stderr": log})
+        except Exception as error:
+            raise SessionError(f"Spark does not start; see {folder / 'spark.log'}") from error
+        try:
+            try:
+                session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+            except Exception as error:
+                raise SessionError(
+                    f"no Spark at {master}: {first_line(error)}; see {folder / 'spark.log'}"
+                ) from error
+            yield session
+            session.stop()
+        finally:
+            gateway.shutdown()
+            gateway.proc.stdin.close()
+            gateway.proc.terminate()
+            gateway.proc.wait(_END_TIMEOUT_S)
+
+
+def dishonest_settings(spark: "SparkSession") -> list[str]:
+    """What is set in a session that others made and that would falsify a load."""
+    found = []
+    for key, wanted in HONEST.items():
+        value = spark.conf.get(key, _WITHOUT_VALUE.get(key, "unset"))
+        if value != wanted:
+            found.append(f"{key}={value}, and a load needs {wanted}")
+    return found
+
+
+def slots_of(master: str) -> int | None:
+    """How many tasks a local master runs at once; None for a cluster, which has to be asked."""
+    if not _is_local(master):
+        return None
+    inside = master.removeprefix("local").strip("[]").partition(",")[0]
+    if inside == "*":
+        return os.cpu_count() or 1
+    return int(inside) if inside.isdecimal() else 1
+
+
+def first_line(error: BaseException) -> str:
+    """What an error of Spark's says before its traces."""
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def _is_local(master: str) -> bool:
+    return master == "local" or master.startswith("local[")

@@ -1,0 +1,399 @@
+"""What a run's rows say, by Spark SQL: figures, series for charts, and a verdict for each promise.
+
+Latency of an event counts from its intended time to the answer that settled it; an event that was
+never settled counts to the end of the run, because leaving it out would flatter the slow.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from client.errors import error_name
+from loadgen import promises
+from loadgen.plan import Plan, Quota, Tenant
+from loadgen.preparation import Found
+from loadgen.promises import Verdict
+from loadgen.schedule import event_counts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from pyspark.sql import SparkSession
+
+VIEWS = {
+    # What was measured, without the warm-up and what belongs to no event of the schedule.
+    "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
+    "events": """
+        SELECT tenant, event_id, min(intended_us) AS intended_us,
+               max(answered_us) FILTER (
+                   WHERE status = 'answered' AND error_code IN (0, 46) AND api = main_api
+               ) AS settled_us
+        FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
+}
+
+TENANTS = """
+    SELECT tenant, count(*) AS events, count(settled_us) AS settled,
+           percentile(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
+           max(response_us) AS response_max_us
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY tenant ORDER BY tenant"""
+REQUESTS = """
+    SELECT tenant, api, status, kind, error_code, count(*) AS requests,
+           percentile(answered_us - sent_us, array(0.5, 0.99)) AS service_us,
+           sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
+           sum(bytes) AS bytes, sum(mutations) AS mutations
+    FROM results GROUP BY tenant, api, status, kind, error_code
+    ORDER BY tenant, api, status, kind, error_code"""
+SECONDS = """
+    SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
+           count_if(status = 'answered') AS answered,
+           count_if(status = 'answered' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
+    FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
+LATENCIES = """
+    SELECT floor(intended_us / 1e6) AS second,
+           percentile(response_us, array(0.5, 0.9, 0.99)) AS response_us
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY second ORDER BY second"""
+HEAT = """
+    SELECT floor(intended_us / {cell_us}) AS cell,
+           least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
+           count(*) AS events
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY cell, bin ORDER BY cell, bin"""
+LATENESS = """
+    SELECT percentile(handed_us - intended_us, array(0.5, 0.99)) AS lateness_us,
+           percentile(sent_us - intended_us, array(0.5, 0.99))
+               FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
+    FROM measured
+    WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
+        (SELECT tenant FROM plan_tenants WHERE is_open)"""
+IDS = """
+    SELECT user, node, first_us FROM (
+        SELECT user, node, producer_id, min(answered_us) AS first_us FROM results
+        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'answered'
+              AND error_code = 0 GROUP BY user, node, producer_id)
+    ORDER BY user, node, first_us"""
+ID_BEGINNINGS = """
+    SELECT user, node, min(sent_us) AS begin_us FROM results
+    WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
+MUTATIONS = """
+    SELECT user, tenant, sent_us, answered_us, mutations FROM results
+    WHERE mutations > 0 ORDER BY answered_us"""
+THROTTLES = """
+    SELECT tenant, sum(throttle_time_ms) AS asked_ms,
+           count_if(early_us > 1000) AS early,
+           count_if(early_us > {tolerance_us} AND answered_us - sent_us < early_us - {tolerance_us})
+               AS answered_early
+    FROM results GROUP BY tenant ORDER BY tenant"""
+DUPLICATES = """
+    SELECT kind, error_code, count(*) AS requests FROM results
+    WHERE kind != 'new' GROUP BY kind, error_code ORDER BY kind, error_code"""
+EXPIRIES = """
+    SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
+           max(coalesce(expired_us, settled_us) - handed_us) AS latest_us
+    FROM (SELECT tenant, event_id, min(handed_us) AS handed_us,
+                 min(answered_us) FILTER (WHERE status = 'expired') AS expired_us,
+                 min(answered_us) FILTER (WHERE status = 'answered' AND error_code IN (0, 46))
+                     AS settled_us
+          FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
+    GROUP BY tenant"""
+# By the producer's numbers where there are any, by the offset where there are none.
+STORED = """
+    SELECT acknowledged.tenant, count(*) AS acknowledged,
+           count_if(coalesce(times, 0) = 0) AS missing
+    FROM (SELECT DISTINCT tenant, topic, partition, producer_id, epoch, sequence, event_id,
+                 CASE WHEN producer_id IS NULL THEN base_offset END AS base_offset
+          FROM results WHERE api = 'Produce' AND status = 'answered' AND error_code IN (0, 46)
+         ) AS acknowledged
+    LEFT JOIN (SELECT topic, partition, producer_id, epoch, sequence, event_id,
+                      CASE WHEN producer_id < 0 THEN base_offset END AS base_offset,
+                      count(*) AS times
+               FROM read_back GROUP BY ALL) AS stored
+    ON acknowledged.topic = stored.topic AND acknowledged.partition = stored.partition
+       AND acknowledged.event_id = stored.event_id
+       AND coalesce(acknowledged.producer_id, -1) = stored.producer_id
+       AND coalesce(acknowledged.epoch, -1) = stored.epoch
+       AND coalesce(acknowledged.sequence, -1) = stored.sequence
+       AND acknowledged.base_offset <=> stored.base_offset
+    GROUP BY acknowledged.tenant"""
+# An event is one batch, or several that have sequences of their own.
+REPEATED = """
+    SELECT tenant, sum(times - 1) AS repeated
+    FROM (SELECT tenant, stored.event_id, count(*) AS times
+          FROM read_back AS stored
+          JOIN (SELECT DISTINCT tenant, event_id, coalesce(producer_id, -1) AS producer_id
+                FROM results WHERE api = 'Produce') AS sent
+          ON stored.event_id = sent.event_id AND stored.producer_id = sent.producer_id
+          JOIN plan_tenants USING (tenant)
+          GROUP BY tenant, stored.event_id, CASE WHEN has_several THEN
+                   struct(stored.producer_id, stored.epoch, stored.sequence) END)
+    GROUP BY tenant"""
+TOTALS = """
+    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'answered') AS answered,
+           count_if(status = 'unanswered') AS unanswered, count_if(status = 'lost') AS lost,
+           count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
+           count_if(status = 'answered' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(throttle_time_ms > 0) AS throttled,
+           max(coalesce(answered_us, sent_us)) AS end_us
+    FROM results"""
+WORKERS = """
+    SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
+           count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
+
+MAIN_APIS = {
+    "topic-creator": "CreateTopics",
+    "topic-expander": "CreatePartitions",
+    "topic-deleter": "DeleteTopics",
+    "consumer-group": "Fetch",
+}
+"""What settles an event of a behaviour; Produce for all others."""
+SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
+CAN_REPEAT = {"new-producer-per-error", "delivery-timeout"}
+HEAT_CELLS = 60
+COMPILED_EVENTS_MIN = 300_000
+"""Below so many events, compiling a query takes longer than interpreting it."""
+_INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """What the summary is made of."""
+
+    plan: Plan
+    found: Found
+    results_path: str
+    read_back_path: str | None
+
+
+def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
+    """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
+    is_small = sum(event_counts(data.plan)) < COMPILED_EVENTS_MIN
+    with _settings(spark, _INTERPRETED if is_small else {}):
+        return _summarise(spark, data)
+
+
+@contextmanager
+def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator[None]":
+    before = {key: spark.conf.get(key) or "" for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+
+def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
+    plan = data.plan
+    _open_views(spark, data)
+
+    def rows(sql: str, **values: Any) -> Rows:
+        return [row.asDict() for row in spark.sql(sql.format(**values)).collect()]
+
+    [totals] = rows(TOTALS)
+    end_us = max(round(plan.duration_s * 1e6), totals["end_us"] or 0)
+    tenants = rows(TENANTS, end_us=end_us)
+    ids, mutations, seconds = rows(IDS), rows(MUTATIONS), rows(SECONDS)
+    [lateness] = rows(LATENESS)
+    cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
+    shares = [each["settled"] / each["events"] for each in tenants if each["events"]]
+    verdicts = [
+        *_id_verdicts(data, ids, rows(ID_BEGINNINGS)),
+        *_mutation_verdicts(data, mutations),
+        *_throttle_verdicts(plan, rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)),
+        *_duplicate_verdicts(rows(DUPLICATES)),
+        *_delivery_verdicts(plan, rows(EXPIRIES)),
+        *(_stored_verdicts(plan, rows(STORED), rows(REPEATED)) if data.read_back_path else ()),
+        promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
+    ]
+    return {
+        "totals": totals,
+        "requests_per_s": _per_second(seconds, plan),
+        "tenants": tenants,
+        "requests": [_named(each) for each in rows(REQUESTS)],
+        "fairness": promises.fairness(shares),
+        "lateness_us": lateness,
+        "workers": rows(WORKERS),
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
+        "series": {
+            "seconds": seconds,
+            "latencies": rows(LATENCIES, end_us=end_us),
+            "heat": {"cell_us": cell_us, "cells": rows(HEAT, end_us=end_us, cell_us=cell_us)},
+            "ids": ids,
+            "mutations": mutations,
+        },
+    }
+
+
+def _open_views(spark: "SparkSession", data: RunData) -> None:
+    spark.read.parquet(data.results_path).createOrReplaceTempView("results")
+    spark.createDataFrame(
+        [
+            (
+                each.name,
+                MAIN_APIS.get(each.behaviour, "Produce"),
+                each.behaviour in SEVERAL_BATCHES,
+                each.arrival != "closed",
+            )
+            for each in data.plan.tenants
+        ],
+        "tenant string, main_api string, has_several boolean, is_open boolean",
+    ).createOrReplaceTempView("plan_tenants")
+    if data.read_back_path is not None:
+        spark.read.parquet(data.read_back_path).createOrReplaceTempView("read_back")
+    for name, sql in VIEWS.items():
+        spark.sql(sql).createOrReplaceTempView(name)
+
+
+def _ms(percentiles: list[float] | None, index: int) -> float | None:
+    return None if percentiles is None else percentiles[index] / 1000
+
+
+def _per_second(seconds: Rows, plan: Plan) -> float:
+    measured: int = sum(
+        each["answered"] for each in seconds if 0 <= each["second"] < plan.duration_s
+    )
+    return float(round(measured / plan.duration_s, 1))
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    code = row.pop("error_code")
+    return {**row, "error": "" if code is None else error_name(code)}
+
+
+def _quota_of(plan: Plan, key: str, tenant: Tenant) -> Quota | None:
+    """The most specific quota with this key that holds for a tenant, as Kafka looks it up."""
+    user, client = tenant.principal, tenant.client_id
+    for entity in (
+        {"user": user, "client-id": client},
+        {"user": user, "client-id": ""},
+        {"user": user},
+        {"user": "", "client-id": client},
+        {"user": "", "client-id": ""},
+        {"user": ""},
+        {"client-id": client},
+        {"client-id": ""},
+    ):
+        for quota in plan.quotas:
+            if quota.key == key and dict(quota.entity) == entity:
+                return quota
+    return None
+
+
+def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
+    window_s = data.found.config["producer.id.quota.window.size.seconds"]
+    verdicts = []
+    for beginning in beginnings:
+        user, node = beginning["user"], beginning["node"]
+        tenant = next(each for each in data.plan.tenants if each.principal == user)
+        quota = _quota_of(data.plan, "producer_ids_rate", tenant)
+        if quota is None or quota.key in data.found.unknown_quotas:
+            continue
+        times_us = [
+            each["first_us"] for each in ids if (each["user"], each["node"]) == (user, node)
+        ]
+        verdicts.append(
+            promises.ids_activated(
+                user, node, quota.value, window_s, times_us, beginning["begin_us"]
+            )
+        )
+    return sorted(verdicts, key=lambda verdict: verdict.about)
+
+
+def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
+    """A quota's bucket is shared by all tenants that it holds for."""
+    config, plan = data.found.config, data.plan
+    samples = config["controller.quota.window.num"]
+    window_s = config["controller.quota.window.size.seconds"]
+    by_quota: dict[int, list[Tenant]] = {}
+    for tenant in plan.tenants:
+        quota = _quota_of(plan, "controller_mutation_rate", tenant)
+        if quota is not None and tenant.behaviour in MAIN_APIS:
+            by_quota.setdefault(plan.quotas.index(quota), []).append(tenant)
+    verdicts = []
+    for index, tenants in by_quota.items():
+        quota = plan.quotas[index]
+        names = [tenant.name for tenant in tenants]
+        its = [row for row in mutations if row["tenant"] in names]
+        verdicts.append(
+            promises.mutations_admitted(
+                f"tenants {', '.join(names)}",
+                quota.value,
+                quota.value * samples * window_s,
+                [(row["answered_us"], row["mutations"]) for row in its],
+                min((row["sent_us"] for row in its), default=0),
+                max(tenant.partitions for tenant in tenants),
+            )
+        )
+    return verdicts
+
+
+def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
+    obeys = {tenant.name: tenant.obeys_throttle for tenant in plan.tenants}
+    return [
+        promises.throttles(
+            row["tenant"],
+            row["asked_ms"],
+            row["early"],
+            row["answered_early"],
+            obeys=obeys[row["tenant"]],
+        )
+        for row in rows
+        if row["asked_ms"]
+    ]
+
+
+def _duplicate_verdicts(rows: Rows) -> list[Verdict]:
+    by_kind: dict[str, dict[str, int]] = {}
+    for row in rows:
+        code = row["error_code"]
+        name = "no answer" if code is None else error_name(code)
+        outcomes = by_kind.setdefault(row["kind"], {})
+        outcomes[name] = outcomes.get(name, 0) + row["requests"]
+    return [promises.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]
+
+
+def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
+    timeouts = {
+        tenant.name: tenant.delivery_timeout_ms
+        for tenant in plan.tenants
+        if tenant.behaviour == "delivery-timeout"
+    }
+    return [
+        promises.deliveries(
+            row["tenant"],
+            timeouts[row["tenant"]],
+            row["expired"],
+            None if row["latest_us"] is None else row["latest_us"] / 1000,
+        )
+        for row in rows
+        if row["tenant"] in timeouts
+    ]
+
+
+def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
+    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in stored}
+    times = {row["tenant"]: row["repeated"] for row in repeated}
+    verdicts = []
+    for tenant in plan.tenants:
+        if tenant.behaviour in MAIN_APIS:
+            continue
+        row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
+        verdicts.append(
+            promises.exactly_once(
+                tenant.name,
+                row["acknowledged"],
+                row["missing"],
+                int(times.get(tenant.name) or 0),
+                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.idempotent,
+            )
+        )
+    return verdicts

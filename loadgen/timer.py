@@ -1,0 +1,60 @@
+"""An alarm that is right to the microsecond where the kernel has timerfd; else the loop's own."""
+
+import asyncio
+import ctypes
+import os
+import struct
+from collections.abc import Callable
+
+_CLOCK_MONOTONIC = 1
+_FLAGS = os.O_NONBLOCK | os.O_CLOEXEC if os.name == "posix" else 0
+_TIMER = struct.Struct("@4q")  # interval and value, seconds and nanoseconds each
+_LEAST_US = 1
+
+
+class Alarm:
+    """Calls back once per `set`. Event loops round their own timers up to whole milliseconds."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+        self._loop = loop
+        self._ring = ring
+        self._handle: asyncio.TimerHandle | None = None
+        self._libc, self._fd = _open_timerfd()
+        if self._fd >= 0:
+            loop.add_reader(self._fd, self._expired)
+
+    def set(self, delay_us: int) -> None:
+        """Ring in so many microseconds; a time that was set before is forgotten."""
+        delay_us = max(_LEAST_US, delay_us)
+        if self._fd < 0:
+            if self._handle is not None:
+                self._handle.cancel()
+            self._handle = self._loop.call_later(delay_us / 1e6, self._ring)
+            return
+        seconds, rest_us = divmod(delay_us, 1_000_000)
+        self._libc.timerfd_settime(self._fd, 0, _TIMER.pack(0, 0, seconds, rest_us * 1000), None)
+
+    def close(self) -> None:
+        """Never ring again."""
+        if self._handle is not None:
+            self._handle.cancel()
+        if self._fd >= 0:
+            self._loop.remove_reader(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+
+    def _expired(self) -> None:
+        try:
+            os.read(self._fd, 8)
+        except BlockingIOError:  # it was set again meanwhile
+            return
+        self._ring()
+
+
+def _open_timerfd() -> tuple[ctypes.CDLL, int]:
+    """Python 3.13 has os.timerfd_create; before that, libc's own."""
+    libc = ctypes.CDLL(None)
+    try:
+        return libc, int(libc.timerfd_create(_CLOCK_MONOTONIC, _FLAGS))
+    except AttributeError:
+        return libc, -1

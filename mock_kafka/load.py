@@ -1,0 +1,25 @@
+"""`mock-kafka load`: hands over to the load generator, which starts a cluster with what is here."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from mock_kafka.cluster import MockKafka
+
+_MISSING = "mock-kafka load needs PySpark and what goes with it: pip install 'mock-kafka[spark]'"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run a load plan; returns the exit status."""
+    try:
+        load = importlib.import_module("loadgen.cli")
+        importlib.import_module("pyspark")
+    except ModuleNotFoundError as error:
+        print(f"{_MISSING} ({error.name} is not here)", file=sys.stderr)
+        return 2
+
+    def own_broker(brokers: int, config: dict[str, str]) -> MockKafka:
+        return MockKafka(brokers, config)
+
+    status: int = load.main(arguments, own_broker)
+    return status

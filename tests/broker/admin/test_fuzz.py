@@ -1,0 +1,92 @@
+"""Whatever comes in over HTTP, the admin port answers as its own OpenAPI document says."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import requests
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from kafka import KafkaProducer
+from schemathesis.core.result import Ok
+from schemathesis.specs.openapi.checks import positive_data_acceptance
+
+EXAMPLES = 12
+DAY_MS = 86_400_000
+ENDLESS = "follow_requests"
+"""A stream that only its reader ends; `test_web` reads it."""
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, str]]:
+    """Bootstrap servers and the URL of the admin port."""
+    command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
+    with subprocess.Popen(
+        [*command, "--admin-port", "0", "--log-level", "error"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first, second = process.stdout.readline(), process.stdout.readline()
+        yield first.partition("=")[2].strip(), second.partition("=")[2].strip()
+        process.terminate()
+        _out, logged = process.communicate(timeout=20)
+        assert logged == ""
+
+
+def tamed(case: Any) -> Any:
+    """The same, without what would only take time."""
+    if case.operation.definition.raw["operationId"] == "wait_for_request":
+        case.query = {**(case.query or {}), "timeout_ms": 0}
+    if case.operation.definition.raw["operationId"] == "advance_clock":
+        for name, unit_ms in (("ms", 1), ("seconds", 1000)):
+            if isinstance(case.body, dict) and isinstance(case.body.get(name), int | float):
+                case.body[name] = min(case.body[name], DAY_MS // unit_ms)
+    return case
+
+
+def test_every_answer_is_as_the_document_says_and_the_cluster_still_serves(
+    served: tuple[str, str],
+) -> None:
+    bootstrap_servers, url = served
+    schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
+    asked = set()
+    for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
+        operation = result.ok()
+        name = operation.definition.raw["operationId"]
+        if name == ENDLESS:
+            continue
+        strategy = operation.as_strategy(
+            generation_mode=schemathesis.GenerationMode.POSITIVE
+        ) | operation.as_strategy(generation_mode=schemathesis.GenerationMode.NEGATIVE)
+
+        @seed(936)
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            database=None,
+            derandomize=False,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(strategy)
+        def ask(case: Any) -> None:
+            response = tamed(case).call()
+            assert response.status_code < 500, response.text
+            # Kafka's rules say more than a schema: a fit form may still be refused.
+            case.validate_response(response, excluded_checks=[positive_data_acceptance])
+
+        ask()
+        asked.add(name)
+    assert len(asked) > 25
+
+    assert requests.post(f"{url}/v1/reset", timeout=10).status_code == 204
+    producer = KafkaProducer(bootstrap_servers=bootstrap_servers)
+    assert producer.send("orders", b"1").get(30).offset == 0
+    producer.close()
+    (record,) = requests.get(f"{url}/v1/topics/orders/records", timeout=10).json()["records"]
+    assert record["value"] == {"text": "1"}

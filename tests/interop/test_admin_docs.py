@@ -1,0 +1,54 @@
+"""What docs/admin.md and the README tell people to type works as it stands."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent.parent
+STATUS = "\n%{http_code}"
+
+
+def commands(name: str) -> list[str]:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    return re.findall(r"^\$ (curl .*)$", text, re.MULTILINE)
+
+
+@pytest.fixture
+def admin_address() -> Iterator[str]:
+    """Of a cluster of three brokers."""
+    command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
+    with subprocess.Popen(
+        [*command, "--admin-port", "0", "--log-level", "error"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        url = process.stdout.readline().partition("=")[2].strip()
+        yield url.removeprefix("http://")
+        process.terminate()
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+@pytest.mark.parametrize("name", ["docs/admin.md", "README.md"])
+def test_every_curl_line_is_answered_with_success(name: str, admin_address: str) -> None:
+    lines = commands(name)
+    assert len(lines) >= 4
+    for line in lines:
+        done = subprocess.run(
+            [*("curl", "-s", "-w", STATUS), *_words(line.replace("127.0.0.1:9099", admin_address))],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=True,
+        )
+        body, _, status = done.stdout.rpartition("\n")
+        assert status in {"200", "201", "204"}, f"{line}: {body}"
+
+
+def _words(line: str) -> list[str]:
+    """As a shell would split it; single quotes are all that the documents use."""
+    return [quoted or bare for quoted, bare in re.findall(r"'([^']*)'|(\S+)", line)][1:]

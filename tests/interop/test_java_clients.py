@@ -1,0 +1,228 @@
+"""The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
+
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from mock_kafka import ConfigValue, MockKafka
+from protocol.errors import ErrorCode
+from tests.interop.clients import CONFLUENT, by_partition, create_topic
+from tests.interop.conftest import broker_errors
+from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
+from tests.maven import CannotRunError, fetch_jars
+
+SOURCE = Path(__file__).with_name("java") / "Clients.java"
+VERSIONS = ("3.9.2", "4.1.0")
+RECORD_COUNT = 4000
+_RUN_TIMEOUT_S = 60
+
+Lines = list[list[str]]
+
+
+@dataclass(frozen=True)
+class JavaClients:
+    """The scenarios of Clients.java, compiled."""
+
+    class_path: str
+
+    def run(
+        self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
+    ) -> Lines:
+        """What a scenario prints; dots of configuration keys are underscores."""
+        settings = {"bootstrap_servers": servers, **config}
+        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
+        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", self.class_path]
+        command += ["Clients", scenario, topic, str(count)]
+        command += [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_RUN_TIMEOUT_S, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
+    """Clients of one version; without a JDK or Maven Central the skip says so."""
+    version: str = request.param
+    if shutil.which("javac") is None:
+        pytest.skip("the Java clients need a JDK: javac is not here")
+    artifacts = (f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-simple:1.7.36")
+    try:
+        jars = fetch_jars(f"kafka-clients-{version}", artifacts)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    classes = tmp_path_factory.mktemp("classes")
+    subprocess.run(
+        ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(classes), str(SOURCE)],
+        check=True,
+        timeout=_RUN_TIMEOUT_S,
+    )
+    return JavaClients(f"{classes}:{jars}/*")
+
+
+def test_records_are_produced_and_read_by_a_group_that_resumes(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, partition_count=2)
+    sent = java.run("produce", servers, topic, 100)
+    assert sent[:-1] == [
+        ["sent", str(number), str(number % 2), str(number // 2)] for number in range(100)
+    ]
+
+    def read(count: int) -> Lines:
+        group = {"group_id": f"{topic}.group", "auto_offset_reset": "earliest"}
+        lines = java.run("consume", servers, topic, count, max_poll_records=10, **group)
+        return [line[1:] for line in lines]
+
+    first, rest = read(40), read(60)
+    assert (len(first), len(rest)) == (40, 60)
+    expected = [
+        [str(number % 2), str(number // 2), str(1000 + number), "key", str(number), str(number)]
+        for number in range(100)
+    ]
+    assert sorted(first + rest, key=lambda line: int(line[4])) == expected
+
+
+@pytest.mark.parametrize("assignor", ["RangeAssignor", "CooperativeStickyAssignor"])
+def test_members_of_a_group_share_partitions_and_take_over(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str, assignor: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, partition_count=4)
+    java.run("produce", servers, topic, 40)
+    lines = java.run(
+        "share",
+        servers,
+        topic,
+        40,
+        group_id=f"{topic}.group",
+        auto_offset_reset="earliest",
+        heartbeat_interval_ms=100,
+        partition_assignment_strategy=f"org.apache.kafka.clients.consumer.{assignor}",
+    )
+    assert lines == [["read", "40"], ["shared", "2", "2"], ["alone", "4"]]
+
+
+def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, topic: str) -> None:
+    lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
+    assert lines == [
+        ["brokers", "3"],
+        ["features", "0"],
+        ["listed", "true"],
+        ["partitions", "3"],
+        ["retention", "12345"],
+        ["producer", "4"],
+        ["offset", "2"],
+        ["offset", "5"],
+        ["offset", "4"],
+        ["offset", "4"],
+        ["committed", "3"],
+        ["group", "0"],
+        ["groups", "true"],
+        ["reassigning", "0"],
+        ["leader", "3"],
+        ["log dirs", "3"],
+        ["quota", "{producer_byte_rate=1024.0}"],
+        ["quota", "null"],
+        ["listed", "false"],
+    ]
+
+
+def test_a_leader_that_moves_costs_no_record(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic, assignment=[[3, 2]])
+    lines = java.run("move", servers, topic, 20, retry_backoff_ms=10, fetch_max_wait_ms=20)
+    assert [line[2:] for line in lines] == [
+        [str(number), str(1000 + number), "key", str(number), str(number)] for number in range(20)
+    ]
+
+
+def test_topics_beyond_the_quota_are_created_by_retries(java: JavaClients, topic: str) -> None:
+    config: dict[str, ConfigValue] = {
+        "client.quotas": "user=ANONYMOUS,controller_mutation_rate=2",
+        "controller.quota.window.num": 2,
+    }
+    with MockKafka(config=config) as kafka:
+        lines = java.run("create", kafka.bootstrap_servers, topic, 8)
+        assert broker_errors(kafka) == []
+    assert lines[:8] == [["created", str(number)] for number in range(8)]
+    # Four at once, one may overdraw; two a second for the other three.
+    assert int(lines[8][1]) >= 1500
+    [refused] = [line for line in lines if line[0] == "refused"]
+    assert 0 < int(refused[1]) <= 500
+
+
+def test_a_producer_beyond_its_quota_waits(java: JavaClients, topic: str) -> None:
+    config: dict[str, ConfigValue] = {
+        "client.quotas": "user=ANONYMOUS,producer_byte_rate=4000",
+        "quota.window.num": 2,
+    }
+    with MockKafka(config=config) as kafka:
+        create_topic(kafka.bootstrap_servers, topic)
+        lines = java.run("produce", kafka.bootstrap_servers, topic, 60, batch_size=0)
+    assert lines[-1][0] == "throttled"
+    assert float(lines[-1][1]) > 0
+
+
+def test_a_producer_goes_on_after_records_expired(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
+    servers = kafka_of_three.bootstrap_servers
+    create_topic(servers, topic)
+    lines = java.run(
+        "expire",
+        servers,
+        topic,
+        3,
+        delivery_timeout_ms=700,
+        request_timeout_ms=500,
+        batch_size=0,
+    )
+    assert lines == [
+        ["results", "0,1,2"],
+        ["results", "TimeoutException"],
+        ["results", "3,4,5"],
+    ]
+
+
+@pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
+def test_lost_answers_lose_no_record_and_double_none(
+    java: JavaClients, topic: str, batches: int
+) -> None:
+    port = free_port_run(2)
+    config: dict[str, ConfigValue] = {
+        "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",
+        "log.retention.ms": -1,
+        "producer.state.batches": batches,
+    }
+    kafka = MockKafka(config=config, port=port + 1)
+    with kafka, DroppingProxy(port, [port + 1], seed=758) as proxy:
+        create_topic(kafka.bootstrap_servers, topic, partition_count=2)
+        proxy.drop_rate = 0.1
+        sent = java.run(
+            "produce",
+            proxy.servers,
+            topic,
+            RECORD_COUNT,
+            batch_size=200,
+            retry_backoff_ms=5,
+            reconnect_backoff_ms=5,
+        )
+        assert proxy.tally.drops > 10
+        assert set(proxy.tally.codes) <= {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
+        proxy.drop_rate = 0
+        read = by_partition(CONFLUENT.read(kafka.bootstrap_servers, topic, 2, RECORD_COUNT))
+        assert broker_errors(kafka) == []
+    for partition in (0, 1):
+        numbers = [int(record.value or b"") for record in read[partition]]
+        assert numbers == list(range(partition, RECORD_COUNT, 2))
+    for _, number, _partition, offset in sent[:-1]:
+        # A batch that was known already may have been answered without its offset.
+        assert offset in {"-1", str(int(number) // 2)}

@@ -1,0 +1,59 @@
+"""Runs of plans without Spark: the schedule by hand, one worker, rows as dictionaries."""
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from loadgen import schedule
+from loadgen.plan import Plan, parse_plan
+from loadgen.preparation import prepare
+from loadgen.run_spec import RunSpec
+from loadgen.worker import work
+
+Row = dict[str, Any]
+
+_numbers = count()
+
+
+def plan_of(text: str, duration_s: float = 0.5) -> Plan:
+    """A plan with the topic `t`, of four partitions, and these tenants (YAML, a flow sequence)."""
+    numbered = f"t{next(_numbers)}"
+    return parse_plan(
+        f"duration_s: {duration_s}\ndrain_s: 3\ntopics: [{{name: {numbered}, partitions: 4}}]\n"
+        f"tenants: {text.replace('topic: t', f'topic: {numbered}')}\n",
+        "test.yaml",
+    )
+
+
+def events_of(plan: Plan) -> list[pa.RecordBatch]:
+    """The whole schedule in the order of time."""
+    ids = np.arange(sum(schedule.event_counts(plan)), dtype=np.int64)
+    batches: list[pa.RecordBatch] = (
+        pa.Table.from_batches([schedule.events(plan, ids)])
+        .sort_by([("t_us", "ascending"), ("event_id", "ascending")])
+        .to_batches()
+    )
+    return batches
+
+
+def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
+    """Prepare the cluster, run the plan in this process, return its rows."""
+    run_id = f"r{next(_numbers)}"
+    found = prepare(plan, run_id, servers, sets_quotas=True)
+    spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
+    batches = work(spec, 0, iter(events_of(plan)), lambda word: [word])
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def of_api(rows: list[Row], api: str, tenant: str | None = None) -> list[Row]:
+    """The rows of one API."""
+    return [row for row in rows if row["api"] == api and tenant in {None, row["tenant"]}]
+
+
+def endings(rows: list[Row]) -> Mapping[tuple[str, str, int | None], int]:
+    """How many rows have which status, kind and error code."""
+    return Counter((row["status"], row["kind"], row["error_code"]) for row in rows)

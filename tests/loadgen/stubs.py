@@ -1,0 +1,25 @@
+"""A run without a cluster, for clients that are looked at by themselves."""
+
+from typing import Any
+
+from client.resources import Address
+from loadgen.link import Access
+from loadgen.load_client import Run
+from loadgen.plan import Plan, Tenant, Topic
+from loadgen.rows import Rows
+from loadgen.run_spec import RunSpec, Topology
+
+
+def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
+    """A run of this tenant alone against one broker on this port of the loopback address."""
+    plan = Plan("p", 10, (tenant,), topics=(Topic(tenant.topic, 1),), **plan_fields)
+    topology = Topology({1: Address("127.0.0.1", port)}, 1, {tenant.topic: [1]})
+    return Run(RunSpec("r", plan, topology), Rows(), [Access(tenant.client_id)], topology)
+
+
+def rows_of(run: Run) -> list[dict[str, Any]]:
+    """All rows so far."""
+    constants = dict.fromkeys(("worker", "worker_cpu_us", "worker_wall_us"), 0)
+    owners = run.spec.tenant_of_clients()
+    batches = run.rows.batches(0, constants, run.plan.tenants, owners)
+    return [row for batch in batches for row in batch.to_pylist()]

@@ -1,0 +1,91 @@
+"""A summary as a run makes it, small enough to be looked at."""
+
+from typing import Any
+
+from loadgen.plan import Plan, Quota, Tenant
+
+PLAN = Plan(
+    "small",
+    2.0,
+    (
+        Tenant("writer", "steady", "writer", user="<i>", password="x"),
+        Tenant("maker", "topic-creator", "maker"),
+    ),
+    quotas=(
+        Quota({"user": "<i>"}, "producer_ids_rate", 2.0),
+        Quota({"client-id": "maker"}, "controller_mutation_rate", 1.0),
+    ),
+    text="name: small # <b>\n",
+)
+CONFIG = {
+    "controller.quota.window.num": 11.0,
+    "controller.quota.window.size.seconds": 1.0,
+    "producer.id.quota.window.size.seconds": 10.0,
+}
+
+
+def summary_of(**changes: Any) -> dict[str, Any]:
+    """The summary of a run of `PLAN`."""
+    second = {"tenant": "writer", "requests": 5, "answered": 5, "errors": 1, "throttled": 1}
+    request = {
+        "tenant": "writer",
+        "api": "Produce",
+        "status": "not_sent",
+        "kind": "new",
+        "error": "",
+        "requests": 3,
+        "service_us": None,
+        "throttle_max_ms": None,
+    }
+    return {
+        "plan": "small",
+        "run_id": "small-1",
+        "began": "then",
+        "duration_s": 2.0,
+        "seed": 1,
+        "workers_count": 2,
+        "master": "local[2]",
+        "target": "a:1",
+        "is_complete": True,
+        "ended": [],
+        "requests_per_s": 1234.5,
+        "totals": {
+            "requests": 10,
+            "errors": 1,
+            "throttled": 2,
+            "unanswered": 3,
+            "not_sent": 4,
+        },
+        "machine": {"generator_percent": 3.0, "broker_percent": None, "cpus": 2},
+        "fairness": None,
+        "verdicts": [
+            {"promise": "p", "about": "user <i>", "verdict": "broken", "found": "1 > 0"},
+            {"promise": "q", "about": "x", "verdict": "not judged", "found": ""},
+        ],
+        "tenants": [
+            {
+                "tenant": "writer",
+                "events": 10,
+                "settled": 9,
+                "response_us": [1000.0, 2000.0, 3000.0, 4000.0],
+                "response_max_us": 5000,
+            }
+        ],
+        "requests": [request],
+        "series": {
+            "seconds": [
+                {**second, "second": -1, "throttle_max_ms": 0},
+                {**second, "second": 1, "throttle_max_ms": 400},
+            ],
+            "latencies": [{"second": 0, "response_us": [100.0, 200.0, 3000.0]}],
+            "heat": {"cell_us": 100_000, "cells": [{"cell": 3, "bin": 4, "events": 12}]},
+            "ids": [
+                {"user": "<i>", "node": 1, "first_us": 100_000},
+                {"user": "<i>", "node": 2, "first_us": 200_000},
+            ],
+            "mutations": [
+                {"user": "ANONYMOUS", "tenant": "maker", "answered_us": 5, "mutations": 3}
+            ],
+        },
+        **changes,
+    }

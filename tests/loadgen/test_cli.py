@@ -1,0 +1,69 @@
+"""From the command line: what can't begin ends in one line, at once."""
+
+import socket
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Never
+
+import pytest
+
+from loadgen import cli
+from loadgen.cli import OwnBroker, main, main_of_job, parser_of
+
+
+def no_broker(_brokers: int, _config: dict[str, str]) -> AbstractContextManager[OwnBroker]:
+    raise AssertionError("a target was given")
+
+
+def no_session(*_arguments: object) -> Never:
+    raise AssertionError("it can't get so far")
+
+
+@pytest.fixture(autouse=True)
+def _without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "load_session", no_session)
+
+
+def told(capsys: pytest.CaptureFixture[str], out: Path, *arguments: str) -> str:
+    assert main([*arguments, "--out", str(out)], no_broker) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    return line
+
+
+def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        target = f"127.0.0.1:{taken.getsockname()[1]}"
+        line = told(capsys, tmp_path, "steady", "--bootstrap-server", target)
+    assert line.startswith(f"mock-kafka load: {target}: cannot connect to 127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        (("steady", "--rate-scale", "0"), "--rate-scale and --duration are above 0"),
+        (("steady", "--rate-scale", "1e9"), "events are more than 50000000: run it in steps"),
+        (
+            ("steady", "--workers", "3"),
+            "3 workers need as many free slots at once, and there are 2",
+        ),
+        (("steady", "--workers", "99", "--master", "spark://x:1"), "99 workers for 24 clients"),
+        (("steady", "--bootstrap-server", "x"), "'x' is not HOST:PORT"),
+    ],
+)
+def test_what_can_not_be_done(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, arguments: tuple[str, ...], wanted: str
+) -> None:
+    assert wanted in told(capsys, tmp_path, *arguments)
+
+
+def test_below_spark_submit_a_target_is_needed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main_of_job(["steady", "--out", str(tmp_path)]) == 2
+    assert "--bootstrap-server" in capsys.readouterr().err
+
+
+def test_an_unknown_option_is_a_usage_error() -> None:
+    with pytest.raises(SystemExit):
+        parser_of("x").parse_args(["steady"])

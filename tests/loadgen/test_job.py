@@ -1,0 +1,117 @@
+"""The job in Spark: every event once; and a run from the command line to the page."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from loadgen import cli, schedule
+from loadgen.job import run_load
+from loadgen.plan import load_plan
+from loadgen.preparation import prepare
+from loadgen.run_spec import RunSpec
+from mock_kafka import MockKafka
+from tests.loadgen.runs import endings, events_of, of_api, plan_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def test_the_schedule_in_spark_is_the_schedule(spark: "SparkSession") -> None:
+    plan = load_plan("mixed-tenants")
+    ids = np.arange(sum(schedule.event_counts(plan)), dtype=np.int64)
+    wanted = schedule.events(plan, ids).to_pylist()
+    for partitions in (1, 3):
+        found = [row.asDict() for row in schedule.schedule(spark, plan, partitions).collect()]
+        assert sorted(found, key=lambda row: row["event_id"]) == wanted
+
+
+def test_two_workers_send_each_event_once(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    # The fourth client has no event.
+    plan = plan_of(
+        "[{name: a, behaviour: steady, topic: t, clients: 3, rate: 200},"
+        " {name: b, behaviour: steady, topic: t, clients: 1, rate: 1, start_s: 0.4}]"
+    )
+    topology = prepare(plan, "r", servers, sets_quotas=False).topology
+    run_load(spark, RunSpec("r", plan, topology, workers=2), str(tmp_path))
+    rows = pq.read_table(tmp_path / "results").to_pylist()
+    produce = of_api(rows, "Produce")
+    count = sum(batch.num_rows for batch in events_of(plan))
+    assert sorted(row["event_id"] for row in produce) == list(range(count))
+    assert endings(produce) == {("answered", "new", 0): count}
+    assert {(row["worker"], row["client"] % 2) for row in produce} == {(0, 0), (1, 1)}
+    assert {row["run"] for row in rows} == {"r"}
+    intended = {row["event_id"]: row["intended_us"] for row in produce}
+    for batch in events_of(plan):
+        for event in batch.to_pylist():
+            assert intended[event["event_id"]] == event["t_us"]
+
+
+def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    options = cli.parser_of("test").parse_args([*arguments, "--out", str(out)])
+    status = cli.run(options, lambda: nullcontext(spark), MockKafka)
+    return status, json.loads((out / "summary.json").read_text())
+
+
+def test_a_plan_goes_all_the_way_to_its_page(
+    spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "3")
+    told = {(each["about"], each["verdict"]) for each in summary["verdicts"]}
+    assert status == 0, told
+    assert ("user wasteful at broker 1", "kept") in told
+    assert ("tenant well-behaved", "kept") in told
+    assert summary["is_complete"]
+    assert summary["machine"]["broker_percent"] > 0
+    page = (tmp_path / "report.html").read_text()
+    assert "producer-churn" in page
+    assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
+    assert "report: " in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+
+
+def test_a_target_that_dies_ends_the_run_and_leaves_what_was_done(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    kafka = MockKafka().start()
+    try:
+        plan = tmp_path / "plan.yaml"
+        plan.write_text(
+            "duration_s: 600\ntopics: [{name: t, partitions: 1}]\n"
+            "tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]\n"
+        )
+        options = cli.parser_of("test").parse_args(
+            [str(plan), "--bootstrap-server", kafka.bootstrap_servers, "--out", str(tmp_path)]
+        )
+        show = cli._bar
+
+        def bar_that_kills(*arguments: Any) -> Any:
+            killed: list[bool] = []
+
+            def stop_once_some_are_done(standing: Any) -> None:
+                if standing.total("done") > 20 and not killed:
+                    killed.append(True)
+                    kafka.stop()
+
+            del arguments
+            return nullcontext(stop_once_some_are_done)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(cli, "_bar", bar_that_kills)
+            status = cli.run(options, lambda: nullcontext(spark), lambda *_: MockKafka())
+        assert show is cli._bar
+    finally:
+        kafka.stop()
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert status == 1
+    assert not summary["is_complete"]
+    assert any("cannot connect to" in reason for reason in summary["ended"])
+    assert summary["totals"]["answered"] > 20
+    assert summary["totals"]["not_sent"] > 20_000
+    assert "This run is not complete." in (tmp_path / "report.html").read_text()

@@ -1,0 +1,79 @@
+"""What can be known before a run is told before it."""
+
+import socket
+
+import pytest
+
+from client.resources import Address
+from loadgen.preparation import (
+    PreparationError,
+    addresses_of,
+    open_files_needed,
+    prepare,
+    slots_error,
+)
+from mock_kafka import MockKafka
+from tests.loadgen.runs import plan_of
+
+STEADY = "[{name: a, behaviour: steady, topic: t, clients: 3, rate: 1}]"
+
+
+def test_addresses_are_split() -> None:
+    assert addresses_of("a:1, [::1]:2") == [Address("a", 1), Address("::1", 2)]
+
+
+@pytest.mark.parametrize("wrong", ["", "a", "a:", ":1", "a:x", "a:70000", "a:1,"])
+def test_what_is_no_address_is_told(wrong: str) -> None:
+    with pytest.raises(PreparationError, match="is not HOST:PORT"):
+        addresses_of(wrong)
+
+
+def test_the_cluster_is_looked_at_and_the_topics_are_made(servers: str) -> None:
+    plan = plan_of(
+        "[{name: a, behaviour: steady, topic: t, rate: 1},"
+        " {name: d, behaviour: topic-deleter, rate: 2, topics_per_request: 2, partitions: 3}]"
+    )
+    found = prepare(plan, "run", servers, sets_quotas=True)
+    [(name, leaders)] = found.topology.leaders.items()
+    assert name == plan.topics[0].name
+    assert sorted(leaders) == [1, 1, 2, 2]
+    assert set(found.topology.brokers) == {1, 2}
+    assert name in found.topology.topic_ids
+    assert found.config["controller.quota.window.num"] == 11.0
+    again = prepare(plan, "run", servers, sets_quotas=True)
+    assert again.topology == found.topology
+
+
+def test_nobody_there_is_told_within_seconds() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        servers = f"127.0.0.1:{taken.getsockname()[1]}"
+        with pytest.raises(PreparationError, match=f"{servers}: cannot connect to .* refused"):
+            prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
+
+
+def test_wrong_credentials_are_told_with_the_tenants_name() -> None:
+    config: dict[str, str | int] = {
+        "listeners": "SASL_PLAINTEXT://:0",
+        "sasl.users": "alice:secret",
+        "connection.failed.authentication.delay.ms": 0,
+    }
+    plan = plan_of("[{name: a, behaviour: steady, topic: t, rate: 1, user: alice, password: x}]")
+    with (
+        MockKafka(config=config) as kafka,
+        pytest.raises(PreparationError, match=r"tenant a: Authentication failed"),
+    ):
+        prepare(plan, "r", kafka.bootstrap_servers, sets_quotas=True)
+
+
+def test_more_workers_than_slots_or_clients_are_told() -> None:
+    plan = plan_of(STEADY)
+    assert slots_error(plan, 2, 2) is None
+    assert "3 workers need as many free slots at once, and there are 2" in str(
+        slots_error(plan, 3, 2)
+    )
+    assert "4 workers for 3 clients" in str(slots_error(plan, 4, 8))
+
+
+def test_open_files_follow_from_the_clients() -> None:
+    assert open_files_needed(plan_of(STEADY), 2) == 3 + 256

@@ -1,0 +1,46 @@
+"""What the driver hears of its workers."""
+
+import json
+import socket
+import threading
+from typing import Any
+
+from loadgen.progress import Listener, Standing
+
+
+def report(worker: int, **fields: Any) -> bytes:
+    return json.dumps({"worker": worker, **fields}).encode()
+
+
+def test_a_workers_last_report_counts() -> None:
+    standing = Standing()
+    for datagram in (
+        report(0, done=3, t_s=1.0, reasons=["x"]),
+        report(1, done=5, t_s=0.5, reasons=["x", "y"]),
+        report(0, done=4, t_s=2.0, reasons=["x"]),
+    ):
+        standing.take(datagram)
+    assert (standing.total("done"), standing.t_s, standing.reasons) == (9, 2.0, ["x", "y"])
+
+
+def test_nonsense_is_passed_over() -> None:
+    standing = Standing()
+    for datagram in (b"", b"\xff", b"[]", b"{}", b'{"worker": "x"}', b"3"):
+        standing.take(datagram)
+    assert (standing.total("done"), standing.t_s, standing.reasons) == (0, 0, [])
+
+
+def test_workers_are_told_to_stop_once_somebody_says_so() -> None:
+    shown = threading.Event()
+    with (
+        Listener(lambda _standing: shown.set()) as listener,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as worker,
+    ):
+        worker.settimeout(10)
+        worker.connect(listener.address)
+        worker.send(report(0, done=1))
+        assert shown.wait(10)
+        listener.stop_workers()
+        worker.send(report(0, done=2))
+        assert worker.recv(64) == b"stop"
+    assert listener.standing.total("done") == 2

@@ -1,0 +1,60 @@
+"""The page has everything, needs nothing, and believes no name."""
+
+import re
+from html.parser import HTMLParser
+
+from loadgen.report import render
+from tests.loadgen.summaries import PLAN, summary_of
+
+CHARTS = {"rates": b"png of rates", "tokens": b"png of tokens"}
+
+
+class Balance(HTMLParser):
+    """Every tag that is opened is closed."""
+
+    VOID = frozenset({"meta", "img", "br"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def page() -> str:
+    return render(summary_of(), CHARTS, PLAN.text)
+
+
+def test_it_is_one_well_formed_page_that_fetches_nothing() -> None:
+    balance = Balance()
+    balance.feed(page())
+    assert balance.open == []
+    assert re.findall(r'(?:src|href)="(?!data:)', page()) == []
+    assert page().count("data:image/png;base64,") == 2
+
+
+def test_names_and_plan_are_text_and_never_markup() -> None:
+    assert "<i>" not in page()
+    assert "user &lt;i&gt;" in page()
+    assert "name: small # &lt;b&gt;" in page()
+
+
+def test_verdicts_and_figures_are_there() -> None:
+    assert '<span class="word broken">broken</span>' in page()
+    assert '<span class="word not-judged">not judged</span>' in page()
+    assert "1,234" in page()
+    assert "<td>not sent</td>" in page()
+    assert "<td>2.00</td>" in page()
+
+
+def test_only_a_run_that_is_not_complete_says_so() -> None:
+    assert "not complete" not in page()
+    ended = summary_of(is_complete=False, ended=["the <target> died"])
+    text = render(ended, {}, "")
+    assert "This run is not complete." in text
+    assert "<li>the &lt;target&gt; died</li>" in text

@@ -1,0 +1,173 @@
+"""Spark SQL over rows that were made by hand: every verdict can come out either way."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from client.resources import Address
+from loadgen.plan import Plan, Quota, Tenant
+from loadgen.preparation import Found
+from loadgen.read_back import ARROW_SCHEMA as STORED_SCHEMA
+from loadgen.rows import ARROW_SCHEMA
+from loadgen.run_spec import Topology
+from loadgen.summary import RunData, summarise
+from tests.loadgen.summaries import CONFIG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TENANTS = (
+    Tenant("writer", "steady", "writer"),
+    Tenant("deaf", "steady", "deaf", obeys_throttle=False),
+    Tenant("again", "retries-lost-answers", "again"),
+    Tenant("late", "delivery-timeout", "late", delivery_timeout_ms=1000),
+    Tenant("maker", "topic-creator", "maker", partitions=4),
+)
+QUOTAS = (
+    Quota({"user": "ANONYMOUS"}, "producer_ids_rate", 2.0),
+    Quota({"client-id": "maker"}, "controller_mutation_rate", 1.0),
+)
+PLAN = Plan("p", 10.0, TENANTS, quotas=QUOTAS)
+SECOND = 1_000_000
+Row = dict[str, Any]
+Verdicts = Mapping[tuple[str, str], str]
+
+
+def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
+    sent_us = changes.pop("sent_us", event_id * 1000)
+    return {
+        "worker": 0,
+        "event_id": event_id,
+        "tenant": tenant,
+        "user": "ANONYMOUS",
+        "client": 0,
+        "api": "Produce",
+        "version": 9,
+        "intended_us": sent_us,
+        "handed_us": sent_us,
+        "sent_us": sent_us,
+        "answered_us": sent_us + 500,
+        "producer_id": 7,
+        "epoch": 0,
+        "sequence": event_id,
+        "topic": "t",
+        "partition": 0,
+        "records": 1,
+        "bytes": 100,
+        "error_code": 0,
+        "throttle_time_ms": 0,
+        "attempt": 1,
+        "status": "answered",
+        "kind": "new",
+        "base_offset": event_id,
+        "mutations": 0,
+        "early_us": 0,
+        "node": 1,
+        "worker_cpu_us": 5,
+        "worker_wall_us": 10,
+        **changes,
+    }
+
+
+def stored(*rows: Row) -> list[Row]:
+    return [{name: each[name] for name in STORED_SCHEMA.names} for each in rows]
+
+
+@pytest.fixture
+def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def run(rows: list[Row], in_topic: list[Row] | None = None) -> dict[str, Any]:
+        in_topic = stored(*rows) if in_topic is None else in_topic
+        results, read_back = tmp_path / "results.parquet", tmp_path / "read.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), results)
+        pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
+        found = Found(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
+        return summarise(spark, RunData(PLAN, found, str(results), str(read_back)))
+
+    return run
+
+
+def verdicts(summary: dict[str, Any]) -> Verdicts:
+    return {
+        (each["promise"].split(":")[0].split(",")[0], each["about"]): each["verdict"]
+        for each in summary["verdicts"]
+    }
+
+
+ONCE, IDS, MUTATIONS = "acknowledged batches are there", "new producer ids", "topic mutations"
+
+
+def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+    made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
+    lost = {"status": "lost", "answered_us": None, "error_code": None}
+    rows = [
+        *(row(number) for number in range(4)),
+        row(10, "deaf", throttle_time_ms=50),
+        row(11, "deaf", early_us=30_000, answered_us=11_000 + 30_000),
+        row(20, "again", **lost),
+        row(20, "again", attempt=2, kind="latest", error_code=46),
+        row(30, "late", status="expired", answered_us=30_000 + SECOND + 50_000, error_code=None),
+        row(40, "maker", mutations=11, **made),
+    ]
+    in_topic = stored(*rows[:6], rows[7])
+    summary = judge(rows, in_topic)
+    assert verdicts(summary) == {
+        (IDS, "user ANONYMOUS at broker 1"): "kept",
+        (MUTATIONS, "tenants maker"): "kept",
+        ("throttled", "tenant deaf"): "kept",
+        ("batches sent again are recognised", "latest"): "kept",
+        ("told within delivery.timeout.ms=1000", "tenant late"): "kept",
+        (ONCE, "tenant writer"): "kept",
+        (ONCE, "tenant deaf"): "kept",
+        (ONCE, "tenant again"): "kept",
+        (ONCE, "tenant late"): "not judged",
+        ("the load generator itself", "this run"): "kept",
+    }
+    assert summary["totals"] == {
+        "requests": 10,
+        "answered": 8,
+        "unanswered": 0,
+        "lost": 1,
+        "not_sent": 0,
+        "expired": 1,
+        "errors": 0,
+        "throttled": 1,
+        "end_us": 30_000 + SECOND + 50_000,
+    }
+    [writer] = [each for each in summary["tenants"] if each["tenant"] == "writer"]
+    assert (writer["events"], writer["settled"], writer["response_us"][0]) == (4, 4, 500.0)
+    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
+
+
+def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+    made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
+    rows = [
+        *(row(number, producer_id=number, handed_us=9 * SECOND) for number in range(4)),
+        row(10, "deaf", throttle_time_ms=50),
+        row(11, "deaf", early_us=30_000),
+        row(20, "again", attempt=2, kind="old", error_code=45),
+        row(30, "late", status="expired", answered_us=30_000 + 2 * SECOND, error_code=None),
+        row(40, "maker", mutations=16, **made),
+    ]
+    twice = {**rows[4], "base_offset": 99}
+    broken = verdicts(judge(rows, stored(*rows[1:6], twice)))
+    assert {key: verdict for key, verdict in broken.items() if verdict != "broken"} == {
+        (ONCE, "tenant again"): "not judged",
+        (ONCE, "tenant late"): "not judged",
+    }
+    assert len(broken) == 10
+
+
+def test_what_was_never_settled_counts_to_the_end(judge: Callable[..., dict[str, Any]]) -> None:
+    rows = [
+        row(0),
+        row(1, status="unanswered", answered_us=None, error_code=None),
+        row(2, status="not_sent", sent_us=2000, answered_us=None, error_code=None),
+        row(3, sent_us=-500),  # warm-up
+    ]
+    [writer] = judge(rows)["tenants"]
+    assert (writer["events"], writer["settled"]) == (3, 1)
+    assert writer["response_max_us"] == 10 * SECOND - 1000

@@ -1,0 +1,32 @@
+"""`mock-kafka load` finds the load generator, or says what is missing."""
+
+import sys
+
+import pytest
+
+from mock_kafka import cli, load
+
+
+def test_it_tells_its_options_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["load", "--help"])
+    assert ended.value.code == 0
+    told = capsys.readouterr().out
+    for word in ("--bootstrap-server", "--rate-scale", "--master", "producer-churn", "topic-storm"):
+        assert word in told
+
+
+def test_without_pyspark_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    assert load.main(["steady", "--out", "x"]) == 2
+    assert "pip install 'mock-kafka[spark]'" in capsys.readouterr().err
+
+
+def test_a_plan_that_is_not_there_is_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: object
+) -> None:
+    assert cli.main(["load", "stead", "--out", f"{tmp_path}/out"]) == 2
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("mock-kafka load: 'stead' is no file and no built-in plan")
