@@ -72,11 +72,6 @@ class SimulatedServer(Server):
         self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
 
     @property
-    def protocols(self) -> tuple[ClientProtocol, ...]:
-        """The connections there are."""
-        return tuple(self._protocols)
-
-    @property
     def protocol_count(self) -> int:
         """How many connections there are."""
         return len(self._protocols)
