@@ -15,8 +15,6 @@ from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from broker.connection import Connection
     from broker.context import RequestContext
     from broker.effects import LateAnswer
@@ -42,6 +40,7 @@ class Entry:
         "close_reason",
         "context",
         "duration_us",
+        "errors",
         "frame",
         "number",
         "outcome",
@@ -61,6 +60,8 @@ class Entry:
         self.close_reason: str | None = None
         self.duration_us: int | None = None
         self.subjects: Subjects | None = None
+        self.errors: frozenset[str] | None = None
+        """None until somebody has asked for them."""
 
     @property
     def byte_count(self) -> int:
@@ -99,15 +100,14 @@ class Disconnect:
 
 
 class Subjects:
-    """What a request is about and what was wrong: found by decoding, kept because it is small."""
+    """What a request is about, found by decoding and kept because it is small."""
 
-    __slots__ = ("errors", "groups", "topics")
+    __slots__ = ("groups", "topics")
 
-    def __init__(self) -> None:
-        self.topics: frozenset[str | UUID] = frozenset()
-        self.groups: frozenset[str] = frozenset()
-        self.errors: frozenset[str] | None = None
-        """None while there is no answer."""
+    def __init__(self, request: Any) -> None:
+        is_message = not isinstance(request, str | None)
+        self.topics = frozenset(readable.topics_of(request) if is_message else ())
+        self.groups = frozenset(readable.groups_of(request) if is_message else ())
 
 
 Line = Entry | Disconnect
@@ -226,19 +226,22 @@ class Journal:
 
 
 def subjects_of(entry: Entry) -> Subjects:
-    """Topics, groups and errors of a request; undecodable ones have none."""
-    subjects = entry.subjects
-    if subjects is None:
-        subjects = entry.subjects = Subjects()
-        request = request_of(entry)
-        if not isinstance(request, str | None):
-            subjects.topics = frozenset(readable.topics_of(request))
-            subjects.groups = frozenset(readable.groups_of(request))
-    if subjects.errors is None and entry.outcome is not Outcome.WAITING:
+    """Topics and groups of a request; what can't be decoded has none."""
+    if entry.subjects is None:
+        entry.subjects = Subjects(request_of(entry))
+    return entry.subjects
+
+
+def errors_of(entry: Entry) -> frozenset[str]:
+    """Names of the errors in the answer; none while there is no answer."""
+    if entry.errors is None:
         answer = answer_of(entry)
         is_message = not isinstance(answer, str | None)
-        subjects.errors = frozenset(readable.errors_of(answer) if is_message else ())
-    return subjects
+        errors = frozenset(readable.errors_of(answer) if is_message else ())
+        if entry.outcome is Outcome.WAITING:
+            return errors
+        entry.errors = errors
+    return entry.errors
 
 
 def request_of(entry: Entry) -> Any:

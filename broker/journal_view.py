@@ -7,7 +7,7 @@ from uuid import UUID
 
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.journal import Disconnect, Entry, Line, Outcome, answer_of, request_of, subjects_of
+from broker.journal import Disconnect, Entry, Line, answer_of, errors_of, request_of, subjects_of
 from protocol import readable
 
 TopicNames = Callable[[UUID], str | None]
@@ -71,16 +71,11 @@ class JournalFilter:
         )
 
     def _fits_subjects(self, entry: Entry, topic_name: TopicNames) -> bool:
-        if self.topic is None and self.group is None and self.error is None:
-            return True
-        if self.error is not None and entry.outcome is Outcome.WAITING:
-            return False
-        subjects = subjects_of(entry)
         error = self.error
         return (
-            (self.topic is None or self.topic in _named(subjects.topics, topic_name))
-            and (self.group is None or self.group in subjects.groups)
-            and (error is None or any(_same(error, each) for each in subjects.errors or ()))
+            (self.topic is None or self.topic in _named(subjects_of(entry).topics, topic_name))
+            and (self.group is None or self.group in subjects_of(entry).groups)
+            and (error is None or any(_same(error, each) for each in errors_of(entry)))
         )
 
 
@@ -121,7 +116,7 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "answer_bytes": len(line.answer or b""),
         "topics": sorted(_named(subjects.topics, topic_name)),
         "groups": sorted(subjects.groups),
-        "errors": sorted(subjects.errors or ()),
+        "errors": sorted(errors_of(line)),
     }
     if has_bodies:
         plain["request"] = _body(request_of(line))

@@ -45,7 +45,6 @@ class ClientProtocol(asyncio.Protocol):
 
     __slots__ = (
         "_entrance",
-        "_is_cut_off",
         "_is_paused",
         "_is_write_paused",
         "_mute",
@@ -55,6 +54,7 @@ class ClientProtocol(asyncio.Protocol):
         "broker_id",
         "close_reason",
         "connection",
+        "is_cut_off",
         "last_active_ms",
         "peer",
     )
@@ -66,7 +66,7 @@ class ClientProtocol(asyncio.Protocol):
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
-        self._is_cut_off = False
+        self.is_cut_off = False
         self._withheld: list[Effects] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
@@ -131,13 +131,13 @@ class ClientProtocol(asyncio.Protocol):
         reach = self._server.cluster.brokers[self.broker_id].reach
         if reach is Reach.REFUSES:
             self.cut("broker stopped")
-        elif self._is_cut_off != (reach is Reach.SILENT):
-            self._is_cut_off = reach is Reach.SILENT
+        elif self.is_cut_off != (reach is Reach.SILENT):
+            self.is_cut_off = reach is Reach.SILENT
             withheld, self._withheld = self._withheld, []
             for effects in withheld:
                 self._perform(effects)
             self._pause_or_resume_reading()
-            if not self._is_cut_off:
+            if not self.is_cut_off:
                 self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
@@ -147,18 +147,18 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._is_write_paused or self._is_cut_off:
+        if self._is_write_paused or self.is_cut_off:
             connection.hold(data)
         else:
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
         """Go on with what waits: a parked answer has come, or it is this client's turn again."""
-        if self.connection is not None and not self._is_write_paused and not self._is_cut_off:
+        if self.connection is not None and not self._is_write_paused and not self.is_cut_off:
             self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: Effects) -> None:
-        if self._is_cut_off:
+        if self.is_cut_off:
             # Of the request that cut its own broker off: the answer goes nowhere for now.
             self._withheld.append(effects)
             return
@@ -183,7 +183,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         wanted = (
             self._is_write_paused
-            or self._is_cut_off
+            or self.is_cut_off
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if wanted != self._is_paused:
@@ -215,11 +215,6 @@ class ClientProtocol(asyncio.Protocol):
     def finish(self) -> None:
         """Close once everything that was answered has been sent."""
         self._transport.close()
-
-    @property
-    def is_cut_off(self) -> bool:
-        """Whether its broker is cut off, so that nothing it sends can come through."""
-        return self._is_cut_off
 
     def cut(self, reason: str) -> None:
         """End the connection at once; what wasn't sent yet is lost."""
@@ -258,7 +253,8 @@ class Server:
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
         self.connection_ids = count(1)
-        self._protocols: set[ClientProtocol] = set()
+        # In the order they came: an outage cuts them in the same order in every run.
+        self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._listeners: list[Listener] = []
@@ -292,12 +288,10 @@ class Server:
 
     def reset(self) -> None:
         """Put the cluster back to its start; connections are cut, ports stay."""
-        for protocol in self.protocols():
+        for protocol in self.protocols:
             protocol.dismiss()
-        now_ms = self.clock.now_ms()
-        self.cluster.reset(now_ms)
-        self._schedule_idle_check(now_ms)
-        self.reset_alarm()
+        self.cluster.reset(self.clock.now_ms())
+        self._schedule_idle_check(self.clock.now_ms())
 
     async def stop(self) -> None:
         """Stop accepting, let what was answered reach the clients, and close."""
@@ -320,9 +314,10 @@ class Server:
 
     # Connections ---------------------------------------------------------------------------
 
-    def protocols(self) -> list[ClientProtocol]:
+    @property
+    def protocols(self) -> tuple[ClientProtocol, ...]:
         """Every connection there is now."""
-        return list(self._protocols)
+        return tuple(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
@@ -332,14 +327,14 @@ class Server:
             return f"max.connections ({config['max.connections']}) reached"
         if from_host >= config["max.connections.per.ip"]:
             return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
-        self._protocols.add(protocol)
+        self._protocols[protocol] = None
         self._connections_by_host[host] = from_host + 1
         self._host_of[protocol] = host
         return None
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Give up the place of a connection that is gone."""
-        self._protocols.discard(protocol)
+        self._protocols.pop(protocol, None)
         host = self._host_of.pop(protocol, None)
         if host is not None:
             self._connections_by_host[host] -= 1
@@ -361,7 +356,7 @@ class Server:
                     listener.refuse()
                 else:
                     listener.accept_again()
-        for protocol in list(self._protocols):
+        for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
                 protocol.follow_reach()
 

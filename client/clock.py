@@ -1,4 +1,4 @@
-"""The client side's only clock: what shells hand to `Admin`."""
+"""The client side's only clock: what shells hand to `Admin` and the producer's core."""
 
 import time
 
@@ -11,3 +11,8 @@ def now_ms() -> int:
 def sleep_ms(duration_ms: int) -> None:
     """Wait; nothing at all for 0."""
     time.sleep(duration_ms / 1000)
+
+
+def wall_ms() -> int:
+    """Milliseconds since the epoch, which records are stamped with."""
+    return time.time_ns() // 1_000_000

@@ -1,18 +1,15 @@
 """The client side's sockets: one connection a broker, opened at the first question."""
 
-import secrets
 import socket
 import ssl
 from types import TracebackType
 from typing import Any
 
-from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
+from client.errors import ConnectionLostError, SecurityError, UnreachableError
+from client.handshake import handshake
 from client.resources import Address
-from client.sasl import exchange
 from client.security import SaslSettings, Security, TlsSettings
 from client.wire import Wire
-from protocol import messages
-from protocol.errors import ErrorCode
 
 REQUEST_TIMEOUT_MS = 30_000
 _READ_BYTES = 64 * 1024
@@ -77,9 +74,7 @@ class SocketTransport:
         try:
             if self._tls is not None:
                 connection.start_tls(self._tls, address.host)
-            connection.negotiate()
-            if self._security.sasl is not None:
-                connection.authenticate(self._security.sasl)
+            connection.open(self._security.sasl)
         except BaseException:
             connection.close()
             raise
@@ -99,28 +94,15 @@ class _Connection:
         except OSError as error:  # an ssl.SSLError is one, and so is a peer that hangs up
             raise SecurityError(f"no TLS with {host}: {error}") from error
 
-    def negotiate(self) -> None:
-        hello: bytes | None = self.wire.hello()
-        while hello is not None:
-            hello = self.wire.learn(self.exchange(hello))
-
-    def authenticate(self, settings: SaslSettings) -> None:
-        shake = messages.SaslHandshakeRequest(mechanism=settings.mechanism)
-        shaken = self.exchange(self.wire.request(shake))
-        if shaken.error_code != ErrorCode.NONE:
-            raise SecurityError(
-                f"the broker does not take {settings.mechanism}, only {shaken.mechanisms}"
-            )
-        speaker = exchange(
-            settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
-        )
-        token: bytes | None = speaker.first()
-        while token is not None:
-            request = messages.SaslAuthenticateRequest(auth_bytes=token)
-            answer = self.exchange(self.wire.request(request))
-            if answer.error_code != ErrorCode.NONE:
-                raise SecurityError(answer.error_message or error_name(answer.error_code))
-            token = speaker.respond(bytes(answer.auth_bytes))
+    def open(self, settings: SaslSettings | None) -> None:
+        """Say what a broker wants to hear first; see `handshake`."""
+        steps = handshake(self.wire, settings)
+        try:
+            frame = next(steps)
+            while True:
+                frame = steps.send(self.exchange(frame))
+        except StopIteration:
+            return
 
     def exchange(self, frame: bytes) -> Any:
         """Send a frame and wait for the answer."""
@@ -140,7 +122,7 @@ class _Connection:
 
 
 def tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """What a client's side of TLS needs.
+    """The settings as the ssl module wants them.
 
     Raises:
         SecurityError: a PEM file can't be read.

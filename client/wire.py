@@ -4,6 +4,7 @@ Each request goes out in the highest version that both sides know (KIP-35); unti
 told its own, only ApiVersions can be asked.
 """
 
+from collections import deque
 from struct import Struct
 from typing import Any
 
@@ -16,6 +17,7 @@ from protocol.framing import FrameError, FrameReader
 
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 SOFTWARE_NAME = "mock-kafka"
+_CORRELATION_ID_MAX = 2**31 - 1
 
 _FRAME_HEADER = Struct(">ihhih")
 _CORRELATION_ID = Struct(">i")
@@ -23,14 +25,14 @@ _ERROR_CODE = Struct(">h")
 
 
 class Wire:
-    """Makes frames of requests and messages of answers; one request is in flight at a time."""
+    """Makes frames of requests and messages of answers, which come in the order of the requests."""
 
     def __init__(self, client_id: str) -> None:
         """`client_id` goes into every header; quotas go by it."""
         self._client_id = client_id.encode()
         self._reader = FrameReader(RESPONSE_BYTES_MAX)
         self._correlation_id = 0
-        self._asked: tuple[ApiKey, int] | None = None
+        self._asked: deque[tuple[int, ApiKey, int]] = deque()
         self._broker_versions: dict[int, tuple[int, int]] = {}
 
     def hello(self, version_max: int | None = None) -> bytes:
@@ -73,21 +75,28 @@ class Wire:
             )
         return version
 
-    def request(self, request: Any) -> bytes:
-        """The frame of a request.
+    def request(
+        self, request: Any, *, version_max: int | None = None, is_answered: bool = True
+    ) -> bytes:
+        """The frame of a request, in a version up to `version_max`.
+
+        `is_answered` is False for Produce with acks=0, the one request without an answer.
 
         Raises:
             UnsupportedVersionError: the broker does not speak this API.
         """
         api_key = ApiKey(request.API_KEY)
-        return self._frame(api_key, self.version_of(api_key), request)
+        version = self.version_of(api_key)
+        if version_max is not None:
+            version = min(version, version_max)
+        return self._frame(api_key, version, request, is_answered=is_answered)
 
     def feed(self, data: bytes) -> None:
         """Bytes from the broker, in the order they came."""
         self._reader.feed(data)
 
     def next_response(self) -> Any | None:
-        """The answer to the request in flight, or None while bytes are missing.
+        """The answer to the oldest request in flight, or None while bytes are missing.
 
         Raises:
             ConnectionLostError: what came is no answer to it; the connection is of no more use.
@@ -100,9 +109,12 @@ class Wire:
         except (DecodeError, FrameError) as error:
             raise ConnectionLostError(f"the broker's answer makes no sense: {error}") from error
 
-    def _frame(self, api_key: ApiKey, version: int, request: Any) -> bytes:
-        self._correlation_id += 1
-        self._asked = api_key, version
+    def _frame(
+        self, api_key: ApiKey, version: int, request: Any, *, is_answered: bool = True
+    ) -> bytes:
+        self._correlation_id = self._correlation_id % _CORRELATION_ID_MAX + 1
+        if is_answered:
+            self._asked.append((self._correlation_id, api_key, version))
         body = bytes(request.encode(version=version))
         tags = b"\x00" if messages.is_flexible(api_key, version) else b""
         header = _FRAME_HEADER.pack(
@@ -115,21 +127,20 @@ class Wire:
         return b"".join((header, self._client_id, tags, body))
 
     def _decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
-        if self._asked is None:
+        if not self._asked:
             raise DecodeError("nothing was asked")
         if end - start < _CORRELATION_ID.size + _ERROR_CODE.size:
             raise DecodeError(f"{end - start} bytes are too few")
         (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
-        if correlation_id != self._correlation_id:
-            raise DecodeError(f"correlation id {correlation_id}, not {self._correlation_id}")
-        api_key, version = self._asked
+        asked_id, api_key, version = self._asked.popleft()
+        if correlation_id != asked_id:
+            raise DecodeError(f"correlation id {correlation_id}, not {asked_id}")
         position = start + _CORRELATION_ID.size
         if api_key == ApiKey.API_VERSIONS:
             if _ERROR_CODE.unpack_from(buffer, position)[0] == ErrorCode.UNSUPPORTED_VERSION:
                 version = 0
         elif messages.is_flexible(api_key, version):
             position = skip_tagged_fields(buffer, position, end)
-        self._asked = None
         try:
             return messages.response_class(api_key).decode(
                 memoryview(buffer)[position:end], version=version

@@ -13,6 +13,7 @@ from typing import IO
 
 FIRST_LINE_PREFIX = "bootstrap.servers="
 FURTHER_LINE_PREFIX = "bootstrap.servers."
+ADMIN_LINE_PREFIX = "admin.url="
 LOG_LINES_MAX = 10_000
 """Log lines kept; older ones go, so that a talkative broker has a bound."""
 
@@ -51,7 +52,7 @@ class BrokerProcess:
         self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
         first_lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._first_lines = first_lines
-        self._servers_by_listener: dict[str, str] = {}
+        self._told_lines: dict[str, str] = {}
         self._readers = [
             _start_reader(_pass_first_lines, self._process.stdout, first_lines),
             _start_reader(_keep_lines, self._process.stderr, self._log_lines),
@@ -71,14 +72,26 @@ class BrokerProcess:
         Raises:
             KeyError: there is no such listener besides the first one.
         """
-        while listener not in self._servers_by_listener:
+        return self._told(FURTHER_LINE_PREFIX + listener, listener)
+
+    @property
+    def admin_url(self) -> str:
+        """Where the admin port listens, which the broker says after its first line.
+
+        Raises:
+            KeyError: it was started without one.
+        """
+        return self._told(ADMIN_LINE_PREFIX.removesuffix("="), "--admin-port")
+
+    def _told(self, key: str, wanted: str) -> str:
+        while key not in self._told_lines:
             try:
                 line = self._first_lines.get(timeout=_FURTHER_LINES_TIMEOUT_S)
             except queue.Empty:
-                raise KeyError(listener) from None
-            name, _, servers = line.strip().removeprefix(FURTHER_LINE_PREFIX).partition("=")
-            self._servers_by_listener[name] = servers
-        return self._servers_by_listener[listener]
+                raise KeyError(wanted) from None
+            told, _, value = line.strip().partition("=")
+            self._told_lines[told] = value
+        return self._told_lines[key]
 
     def poll(self) -> int | None:
         """The exit status, or None while the broker runs."""
@@ -142,10 +155,10 @@ def _start_reader(target: object, *arguments: object) -> threading.Thread:
 
 
 def _pass_first_lines(stream: IO[str], first_lines: "queue.SimpleQueue[str]") -> None:
-    """Hand over the first line ("" when there is none) and those of further listeners."""
+    """Hand over the first line ("" when there is none), and where else it listens."""
     first_lines.put(stream.readline())
     for line in stream:
-        if line.startswith(FURTHER_LINE_PREFIX):
+        if line.startswith((FURTHER_LINE_PREFIX, ADMIN_LINE_PREFIX)):
             first_lines.put(line)
 
 

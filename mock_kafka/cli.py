@@ -13,6 +13,7 @@ COMMANDS = {
     "certs": ("broker.__main__", "make a throw-away CA and certificates for TLS"),
     "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
     "configs": ("client.tools.configs", "configurations and client quotas"),
+    "scenario": ("mock_kafka.scenarios.cli", "experiments: what clients do when it gets difficult"),
     "load": ("mock_kafka.load", "drive a cluster by a load plan, with PySpark; a report"),
 }
 
@@ -40,6 +41,8 @@ examples:
   mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
       --add-config controller_mutation_rate=10 --entity-type users --entity-name user1
       like kafka-configs.sh
+  mock-kafka scenario delivery-timeout --out pictures
+      how long clients let a record wait in each kind of trouble
   mock-kafka load producer-churn --out churn
       a built-in plan against a cluster of its own; churn/report.html
 """

@@ -5,6 +5,7 @@ still recognises as duplicates. One that doesn't passes over it, as over any unk
 """
 
 from struct import Struct
+from typing import Any
 
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -15,6 +16,7 @@ WINDOW_TAG = 10_000
 _NO_TAGGED_FIELDS = b"\x00"
 # One field; its tag, 10 000, as an unsigned varint; its size; the value.
 _WINDOW_SECTION = Struct(">B2sBi")
+_WINDOW = Struct(">i")
 _WINDOW_TAG_VARINT = bytes((WINDOW_TAG & 0x7F | 0x80, WINDOW_TAG >> 7))
 
 
@@ -31,3 +33,13 @@ def encode_response(
         return body
     assert body.endswith(_NO_TAGGED_FIELDS)
     return body[:-1] + _WINDOW_SECTION.pack(1, _WINDOW_TAG_VARINT, 4, window)
+
+
+def window_of(response: Any) -> int | None:
+    """The window in a decoded response, or None when the broker told none that makes sense."""
+    tags = response.unknown_tags or {}
+    told = tags.get(f"_{WINDOW_TAG}")
+    if told is None or len(told) != _WINDOW.size:
+        return None
+    window: int = _WINDOW.unpack(told)[0]
+    return window if window > 0 else None

@@ -7,6 +7,7 @@ configuration of which it isn't known that it may be shown.
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator
+from functools import cache
 from struct import Struct
 from typing import Any
 from uuid import UUID
@@ -110,10 +111,16 @@ def _is_config(message: Any) -> bool:
 
 
 def _fields(message: Any) -> Iterator[tuple[str, Any]]:
-    version = message.version
-    for field in message._struct._fields:
-        if version is None or field.for_version_q(version):
-            yield field.name, getattr(message, field.name)
+    message_class: Any = type(message)
+    for name in _field_names(message_class, message.version):
+        yield name, getattr(message, name)
+
+
+@cache
+def _field_names(message_class: Any, version: int | None) -> tuple[str, ...]:
+    """What a message of this version has; kafka-python looks it up field by field."""
+    fields = message_class._struct._fields
+    return tuple(each.name for each in fields if version is None or each.for_version_q(version))
 
 
 def _plain(name: str, value: Any, may_show: MayShow) -> Any:

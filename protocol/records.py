@@ -30,8 +30,8 @@ _LEADER_EPOCH = Struct(">i")
 _CRC = Struct(">I")
 _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
-_CRC_POSITION = 17
-_CRC_START = 21
+CRC_POSITION = 17
+CRC_START = 21
 _MAX_TIMESTAMP_POSITION = 35
 
 
@@ -70,7 +70,7 @@ def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
 
 def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:
     """Whether the CRC-32C over everything behind the CRC field is `crc`."""
-    return bool(crc32c(memoryview(buffer)[start + _CRC_START : end]) == crc)
+    return bool(crc32c(memoryview(buffer)[start + CRC_START : end]) == crc)
 
 
 def stamp(
@@ -91,10 +91,10 @@ def stamp(
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
     """A copy of a stored batch with the broker's time as its only timestamp, and a new CRC."""
     stamped = bytearray(batch)
-    (attributes,) = _ATTRIBUTES.unpack_from(stamped, _CRC_START)
-    _ATTRIBUTES.pack_into(stamped, _CRC_START, attributes | LOG_APPEND_TIME_FLAG)
+    (attributes,) = _ATTRIBUTES.unpack_from(stamped, CRC_START)
+    _ATTRIBUTES.pack_into(stamped, CRC_START, attributes | LOG_APPEND_TIME_FLAG)
     _MAX_TIMESTAMP.pack_into(stamped, _MAX_TIMESTAMP_POSITION, now_ms)
-    _CRC.pack_into(stamped, _CRC_POSITION, crc32c(memoryview(stamped)[_CRC_START:]))
+    _CRC.pack_into(stamped, CRC_POSITION, crc32c(memoryview(stamped)[CRC_START:]))
     return bytes(stamped)
 
 
@@ -125,4 +125,4 @@ def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
 
 def is_zstd(batch: bytes) -> bool:
     """Whether a stored batch is compressed with zstd."""
-    return batch[_CRC_START + 1] & COMPRESSION_MASK == ZSTD
+    return batch[CRC_START + 1] & COMPRESSION_MASK == ZSTD

@@ -26,6 +26,8 @@ DECLARATIONS = {
     "broker/effects.py",
     "broker/groups/requests.py",
     "broker/groups/results.py",
+    "client/producer/calls.py",
+    "client/producer/state.py",
     "client/resources.py",
     "protocol/api_keys.py",
 }
@@ -41,7 +43,9 @@ SHELLS = {
     "broker/serve.py",
     "broker/server.py",
     "broker/tls.py",
+    "client/broker_connection.py",
     "client/clock.py",
+    "client/producer/producer.py",
     "client/transport.py",
     "loadgen/cli.py",
     "loadgen/clock.py",

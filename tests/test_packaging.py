@@ -35,6 +35,7 @@ def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_p
     [dist_info] = [name for name in top_level if name.endswith(".dist-info")]
     assert top_level - {dist_info} == PACKAGES
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
+    assert "broker/admin/page.html" in names
     entry_points = zipfile.ZipFile(wheel).read(f"{dist_info}/entry_points.txt").decode()
     assert "mock-kafka = mock_kafka.cli:main" in entry_points
     in_tree = {

@@ -15,6 +15,10 @@ from broker.journal import Line
 EVENTS_AHEAD_MAX = 1000
 """Lines that a slow follower may lie behind, before it is told how many it has lost."""
 
+EVENTS_PER_TURN = 100
+TURN_S = 0.05
+"""How often so many are told: following a quick cluster must not slow it."""
+
 HEARTBEAT_S = 15.0
 EXPORT_LINES_PER_TURN = 50
 """Decoding so many takes a few ms; then it is the cluster's turn."""
@@ -97,10 +101,13 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
             if lost_count:
                 yield b'event: lost\ndata: {"count": %d}\n\n' % lost_count
                 lost_count = 0
-            while ahead:
+            for _ in range(min(len(ahead), EVENTS_PER_TURN)):
                 line = ahead.popleft()
                 if wish.fits(line, admin.topic_name):
                     yield _event(view(admin, line, query))
+            if ahead:
+                news.set()
+                await asyncio.sleep(TURN_S)
     finally:
         end()
 

@@ -10,7 +10,6 @@ import msgspec
 from broker.admin.openapi import openapi_document
 from broker.admin.operation import OPERATIONS, operation
 from broker.admin.state import Admin
-from broker.metrics import prometheus_text
 
 
 class HealthView(msgspec.Struct):
@@ -30,6 +29,8 @@ def get_health(admin: Admin) -> HealthView:
 @operation("GET", "/metrics", tag="service", media_type="text/plain")
 def get_metrics(admin: Admin) -> str:
     """What quotas measure, as Prometheus reads it."""
+    from broker.metrics import prometheus_text  # noqa: PLC0415 - takes a while, and few ask
+
     return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from client import clock
+from client.addresses import addresses_of
 from client.admin import API_TIMEOUT_MS, Admin
 from client.errors import ClientError, ThrottlingQuotaExceededError
 from client.resources import Address
@@ -14,7 +15,6 @@ from client.security import security_of
 from client.transport import REQUEST_TIMEOUT_MS, SocketTransport
 from protocol.properties import PropertiesError, parse_properties
 
-DEFAULT_PORT = 9092
 CLIENT_ID = "mock-kafka"
 
 CONNECTION_HELP = """\
@@ -104,13 +104,7 @@ def _milliseconds(properties: dict[str, str], key: str, default: int) -> int:
 
 
 def _addresses(text: str) -> list[Address]:
-    return [_address(each.strip()) for each in text.split(",")]
-
-
-def _address(text: str) -> Address:
-    host, separator, port = text.rpartition(":")
-    if not separator or text.endswith("]"):
-        host, port = text, str(DEFAULT_PORT)
-    if not host or not port.isdecimal() or int(port) > 65535:
-        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
-    return Address(host.strip("[]"), int(port))
+    try:
+        return addresses_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error

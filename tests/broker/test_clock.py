@@ -102,3 +102,16 @@ def test_time_never_goes_back(mode: ClockMode, factor: float, steps: list[tuple[
         now_ms = clock.now_ms()
         assert now_ms >= latest_ms
         latest_ms = now_ms
+
+
+@pytest.mark.parametrize("mode", [ClockMode.REAL, ClockMode.STANDING])
+def test_a_restarted_clock_is_as_at_the_start_even_if_that_is_earlier(mode: ClockMode) -> None:
+    machine = Machine()
+    clock = clock_on(machine, mode)
+    clock.set_mode(ClockMode.SCALED, 5.0)
+    clock.move_to(START_MS + 1_000_000)
+    machine.time_ms += 10
+    clock.restart()
+    assert (clock.mode, clock.now_ms()) == (mode, START_MS + 10)
+    machine.time_ms += 10
+    assert clock.now_ms() == START_MS + (20 if mode is ClockMode.REAL else 10)

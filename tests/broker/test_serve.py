@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -101,6 +102,34 @@ def test_several_brokers_take_the_following_ports() -> None:
 def test_several_brokers_on_free_ports_have_different_ones() -> None:
     with serving("--port", "0", "--brokers", "3") as (_, line):
         assert len({port for _, port in parse_first_line(line)}) == 3
+
+
+def test_the_admin_port_is_named_behind_the_listeners_and_ends_with_the_rest() -> None:
+    with serving("--port", "0", "--admin-port", "0") as (process, line):
+        parse_first_line(line)
+        assert process.stdout is not None
+        key, _, url = process.stdout.readline().strip().partition("=")
+        assert key == "admin.url"
+        with urlopen(f"{url}/healthz", timeout=TIMEOUT_S) as response:
+            assert json.loads(response.read())["brokers"] == 1
+        process.terminate()
+        assert process.wait(TIMEOUT_S) == 0
+
+
+def test_an_admin_port_in_use_is_one_clear_line_and_status_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = subprocess.run(
+            [sys.executable, "-m", "broker", "serve", "--port", "0", "--admin-port", port],
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"mock-kafka: cannot listen on 127.0.0.1:{port}: ")
+    assert "in use" in line
 
 
 def test_a_port_in_use_is_one_clear_line_and_status_1() -> None:
@@ -197,3 +226,17 @@ def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
 
 def test_the_system_clock_is_in_milliseconds_since_1970() -> None:
     assert SystemClock().now_ms() > 1_700_000_000_000
+
+
+def test_rules_count_from_the_start_and_must_name_brokers_that_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text('[{"refuse_connection": true}]')
+    with serving("--port", "0", "--faults", str(path)) as (_, line):
+        [address] = parse_first_line(line)
+        with socket.create_connection(address, timeout=5) as client:
+            assert client.recv(1) == b""
+    path.write_text('[{"broker": 2, "delay_ms": 1}]')
+    with serving("--port", "0", "--faults", str(path)) as (process, line):
+        _, log = process.communicate(timeout=TIMEOUT_S)
+        assert (line, process.returncode) == ("", 1)
+        assert "--faults: broker: there is no broker 2, only 1" in log

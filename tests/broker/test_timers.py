@@ -73,3 +73,16 @@ def test_exactly_the_due_and_uncancelled_fire_earliest_first(
     assert fired == sorted(expected)
     left = [due for due, is_cancelled in plan if due > now_ms and not is_cancelled]
     assert timers.next_due_ms() == min(left, default=None)
+
+
+def test_cleared_timers_never_fire_and_new_ones_do() -> None:
+    timers, fired = Timers(), list[int]()
+    old = timers.schedule(1, fired.append)
+    timers.cancel(timers.schedule(2, fired.append))
+    timers.clear()
+    assert (len(timers), timers.next_due_ms()) == (0, None)
+    timers.cancel(old)
+    timers.schedule(3, fired.append)
+    assert len(timers) == 1
+    timers.run_due(5)
+    assert fired == [5]

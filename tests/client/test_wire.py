@@ -140,3 +140,39 @@ def test_an_answer_to_nothing_loses_the_connection() -> None:
     wire.feed(frame_response(1, bytes(8), has_tagged_header=False))
     with pytest.raises(ConnectionLostError, match="nothing was asked"):
         wire.next_response()
+
+
+def test_several_requests_may_be_out_and_answers_come_in_their_order() -> None:
+    wire = open_wire(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
+    metadata = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    created = taken_apart(wire.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
+    assert created[2] == metadata[2] + 1
+    wire.feed(
+        frame_response(
+            metadata[2],
+            bytes(messages.MetadataResponse().encode(version=1)),
+            has_tagged_header=False,
+        )
+        + frame_response(
+            created[2],
+            bytes(messages.CreateTopicsResponse().encode(version=2)),
+            has_tagged_header=False,
+        )
+    )
+    assert isinstance(wire.next_response(), messages.MetadataResponse)
+    assert isinstance(wire.next_response(), messages.CreateTopicsResponse)
+    assert wire.next_response() is None
+
+
+def test_a_request_that_nobody_answers_leaves_no_trace() -> None:
+    wire = open_wire(METADATA=(0, 1), PRODUCE=(0, 8))
+    taken_apart(wire.request(messages.ProduceRequest(acks=0, timeout_ms=1), is_answered=False))
+    asked = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    body = bytes(messages.MetadataResponse().encode(version=1))
+    wire.feed(frame_response(asked[2], body, has_tagged_header=False))
+    assert isinstance(wire.next_response(), messages.MetadataResponse)
+
+
+def test_a_request_may_be_kept_to_an_older_version() -> None:
+    wire = open_wire(METADATA=(0, 9))
+    assert taken_apart(wire.request(messages.MetadataRequest(topics=[]), version_max=4))[1] == 4

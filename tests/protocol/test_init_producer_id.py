@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol import messages
-from protocol.init_producer_id import encode_response
+from protocol.init_producer_id import encode_response, window_of
 
 INT16 = st.integers(-(2**15), 2**15 - 1)
 INT32 = st.integers(-(2**31), 2**31 - 1)
@@ -59,3 +59,18 @@ def test_the_bytes_of_the_tag_are_these() -> None:
     plain = "00000000000000000000000000010002"
     section = "01904e0400989680"
     assert encode_response(response, 2, 10_000_000).hex() == plain + section
+
+
+@given(response=responses(), window=st.one_of(st.none(), st.integers(1, 2**30)))
+def test_a_client_that_knows_the_tag_learns_the_window(response: Any, window: int | None) -> None:
+    body = encode_response(response, response.version, window)
+    decoded = messages.InitProducerIdResponse.decode(body, version=response.version)
+    assert window_of(decoded) == (window if response.version in FLEXIBLE_VERSIONS else None)
+
+
+def test_a_window_that_makes_no_sense_is_none() -> None:
+    response = messages.InitProducerIdResponse(
+        version=4, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=0
+    )
+    for told in (encode_response(response, 4, 0), encode_response(response, 4, -5)):
+        assert window_of(messages.InitProducerIdResponse.decode(told, version=4)) is None

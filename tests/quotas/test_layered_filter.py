@@ -280,3 +280,18 @@ def test_what_is_cleared_is_forgotten() -> None:
     layered.clear()
     assert layered.is_empty
     assert not layered.sight(1, 1)
+
+
+def test_layers_are_told_newest_first_while_they_live() -> None:
+    layered = LayeredFilter(100, HOUR_MS, 4, 0.001)
+    for producer_id in range(150):
+        sight_or_add(layered, producer_id, 0)
+    sight_or_add(layered, 1000, HOUR_MS // 2)
+
+    newest, oldest = layered.layers(HOUR_MS // 2)
+    assert (newest.begun_ms, newest.expires_ms, newest.ids) == (HOUR_MS // 2, HOUR_MS * 3 // 2, 1)
+    assert (oldest.begun_ms, oldest.expires_ms, oldest.ids) == (0, HOUR_MS, 150)
+    assert oldest.capacity >= 150
+    assert newest.bytes_held + oldest.bytes_held == layered.bytes_held
+    assert [layer.ids for layer in layered.layers(HOUR_MS)] == [1]
+    assert layered.layers(2 * HOUR_MS) == []

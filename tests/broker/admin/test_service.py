@@ -1,6 +1,7 @@
 """Health, metrics, and everything back to the start."""
 
 import asyncio
+import re
 from contextlib import suppress
 
 from prometheus_client.parser import text_string_to_metric_families
@@ -39,6 +40,14 @@ def test_the_document_and_the_page_are_there() -> None:
     assert get_page(admin).startswith("<!doctype html>")
 
 
+def test_the_page_makes_no_html_of_what_it_is_told_and_asks_nobody_else() -> None:
+    page = get_page(make_admin())
+    assert "innerHTML" not in page
+    assert "insertAdjacentHTML" not in page
+    assert set(re.findall(r"https?://[^'\"]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
+
+
 def test_a_reset_leaves_nothing_of_what_was() -> None:
     async def scenario(site: Site) -> None:
         admin, cluster = site.admin, site.admin.cluster
@@ -52,7 +61,7 @@ def test_a_reset_leaves_nothing_of_what_was() -> None:
         reader, writer = await connect(site.kafka_ports[2])
         cluster.create_topic("empty", [(3,)], {})
         writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
-        while not any(each.connection.is_waiting for each in admin.server.protocols()):  # type: ignore[union-attr]  # noqa: ASYNC110
+        while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         cluster.stop_broker(1, NOW_MS)
         cluster.cut_off_broker(2, NOW_MS, elect=True)
@@ -96,7 +105,7 @@ def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
     async def scenario(site: Site) -> None:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
-        while site.admin.server.protocols():  # noqa: ASYNC110 - the server tells nobody
+        while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0)
         assert list(site.admin.cluster.journal) == []
         await leave(writer)

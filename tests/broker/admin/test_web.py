@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+from base64 import b64encode
+from hashlib import sha256
 
 import pytest
 from structlog.testing import capture_logs
@@ -102,6 +104,14 @@ def test_the_page_of_the_port_itself_may_ask() -> None:
             assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
     run_site(scenario)
+
+
+def test_the_policy_names_the_script_and_style_by_what_is_in_them() -> None:
+    page = "<style>a</style><script>\nb\n</script>"
+    script = b64encode(sha256(b"\nb\n").digest()).decode()
+    policy = web.content_policy(page)
+    assert f"script-src 'sha256-{script}';" in policy
+    assert policy != web.content_policy(page.replace("b", "c"))
 
 
 def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:

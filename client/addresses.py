@@ -1,0 +1,28 @@
+"""Addresses of brokers as people write them."""
+
+from collections.abc import Iterable
+
+from client.resources import Address
+
+DEFAULT_PORT = 9092
+
+
+def addresses_of(bootstrap_servers: str | Iterable[str]) -> list[Address]:
+    """`HOST:PORT` and `HOST`, comma-separated or one by one.
+
+    Raises:
+        ValueError: something else.
+    """
+    if isinstance(bootstrap_servers, str):
+        bootstrap_servers = bootstrap_servers.split(",")
+    return [address_of(each.strip()) for each in bootstrap_servers]
+
+
+def address_of(text: str) -> Address:
+    """One address; an IPv6 one is in brackets."""
+    host, separator, port = text.rpartition(":")
+    if not separator or text.endswith("]"):
+        host, port = text, str(DEFAULT_PORT)
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise ValueError(f"{text!r} is not HOST:PORT")
+    return Address(host.strip("[]"), int(port))

@@ -1,0 +1,103 @@
+"""One connection of an asyncio client: many requests in flight, answers in their order."""
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from typing import Any
+
+from client.errors import ClientError, ConnectionLostError, SecurityError
+from client.handshake import handshake
+from client.resources import Address
+from client.security import SaslSettings
+from client.wire import Wire
+
+
+class BrokerConnection(asyncio.Protocol):
+    """Says hello by itself, then tells `on_open`, each `on_response`, and once `on_lost`.
+
+    None of them is called any more after `abort`.
+    """
+
+    def __init__(
+        self,
+        client_id: str,
+        sasl: SaslSettings | None,
+        *,
+        on_open: Callable[[], None],
+        on_response: Callable[[Any], None],
+        on_lost: Callable[[ClientError], None],
+    ) -> None:
+        self.wire = Wire(client_id)
+        self._handshake = handshake(self.wire, sasl)
+        self._is_open = False
+        self._is_over = False
+        self._on_open = on_open
+        self._on_response = on_response
+        self._on_lost = on_lost
+        self._transport: asyncio.Transport | None = None
+
+    async def connect(self, address: Address, tls: ssl.SSLContext | None) -> None:
+        """Open the connection; whatever goes wrong is told to `on_lost`."""
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_connection(
+                lambda: self,
+                address.host,
+                address.port,
+                ssl=tls,
+                server_hostname=address.host if tls is not None else None,
+            )
+        except (ssl.SSLError, ssl.CertificateError) as error:
+            self._fail(SecurityError(f"no TLS with {address.host}: {error}"))
+        except OSError as error:
+            place = f"{address.host}:{address.port}"
+            self._fail(ConnectionLostError(f"cannot connect to {place}: {error.strerror or error}"))
+
+    def write(self, frame: bytes) -> None:
+        """Send; the system's buffers and asyncio's take what the broker doesn't."""
+        assert self._transport is not None
+        self._transport.write(frame)
+
+    def abort(self) -> None:
+        """Close without a word."""
+        self._is_over = True
+        if self._transport is not None:
+            self._transport.abort()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See `asyncio.Protocol`."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        if self._is_over:
+            transport.abort()
+        else:
+            self.write(next(self._handshake))
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        self.wire.feed(data)
+        try:
+            while not self._is_over and (response := self.wire.next_response()) is not None:
+                if self._is_open:
+                    self._on_response(response)
+                else:
+                    self._proceed(response)
+        except ClientError as error:
+            self._fail(error)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        reason = error or "the broker closed the connection"
+        self._fail(ConnectionLostError(f"lost the connection: {reason}"))
+
+    def _proceed(self, response: Any) -> None:
+        try:
+            self.write(self._handshake.send(response))
+        except StopIteration:
+            self._is_open = True
+            self._on_open()
+
+    def _fail(self, error: ClientError) -> None:
+        if not self._is_over:
+            self.abort()
+            self._on_lost(error)

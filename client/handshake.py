@@ -1,0 +1,43 @@
+"""What a connection says before its first request: versions (KIP-35), then SASL (KIP-152)."""
+
+import secrets
+from collections.abc import Generator
+from typing import Any
+
+from client.errors import SecurityError, error_name
+from client.sasl import exchange
+from client.security import SaslSettings
+from client.wire import Wire
+from protocol import messages
+from protocol.errors import ErrorCode
+
+
+def handshake(wire: Wire, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
+    """Gives the frames to send, takes the decoded answer to each, and ends when we are in.
+
+    Raises:
+        SecurityError: the broker doesn't take the mechanism or the credentials, or isn't ours.
+        UnsupportedVersionError: there is no way to talk to it.
+    """
+    hello: bytes | None = wire.hello()
+    while hello is not None:
+        hello = wire.learn((yield hello))
+    if settings is not None:
+        yield from _authenticate(wire, settings)
+
+
+def _authenticate(wire: Wire, settings: SaslSettings) -> Generator[bytes, Any, None]:
+    shaken = yield wire.request(messages.SaslHandshakeRequest(mechanism=settings.mechanism))
+    if shaken.error_code != ErrorCode.NONE:
+        raise SecurityError(
+            f"the broker does not take {settings.mechanism}, only {shaken.mechanisms}"
+        )
+    speaker = exchange(
+        settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
+    )
+    token: bytes | None = speaker.first()
+    while token is not None:
+        answer = yield wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        if answer.error_code != ErrorCode.NONE:
+            raise SecurityError(answer.error_message or error_name(answer.error_code))
+        token = speaker.respond(bytes(answer.auth_bytes))

@@ -1,0 +1,127 @@
+"""What becomes of a record: stored at an offset, refused, or out of time in some phase."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+from client.errors import ApiError, ClientError, error_name
+
+OFFSET_UNKNOWN = -1
+
+
+class Phase(StrEnum):
+    """Where a record was when its time ran out."""
+
+    METADATA = "waiting for metadata"
+    NO_LEADER = "no leader"
+    CONNECTING = "no connection to the leader"
+    PRODUCER_ID = "waiting for a producer id"
+    QUEUED = "queued behind a full window"
+    IN_FLIGHT = "in flight"
+    BACKOFF = "backoff"
+    THROTTLED = "throttled"
+
+
+class Delivered(NamedTuple):
+    """The broker has the record.
+
+    `offset` is OFFSET_UNKNOWN (-1) without acks, and for a duplicate of which the broker remembers
+    only that it has it (KIP-758). `timestamp_ms` is the broker's if it stamps, else the record's.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+
+    @property
+    def has_offset(self) -> bool:
+        """Whether the offset is known."""
+        return self.offset != OFFSET_UNKNOWN
+
+
+class DeliveryTimeoutError(ClientError):
+    """`delivery_timeout_ms` passed (KIP-91); `phase` tells where the record was then.
+
+    `is_possibly_stored` is False only when the broker can't have it: it was never sent, or every
+    request was answered with a refusal. `last_error` is what the latest attempt came to.
+    """
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int | None,
+        phase: Phase,
+        elapsed_ms: int,
+        *,
+        attempts: int = 0,
+        is_possibly_stored: bool = False,
+        last_error: str | None = None,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.phase = phase
+        self.elapsed_ms = elapsed_ms
+        self.attempts = attempts
+        self.is_possibly_stored = is_possibly_stored
+        self.last_error = last_error
+        place = topic if partition is None else f"{topic}-{partition}"
+        reason = f", last error {last_error}" if last_error else ""
+        super().__init__(
+            f"{place}: not delivered after {elapsed_ms} ms, phase: {phase}"
+            f" ({attempts} attempts{reason})"
+        )
+
+
+class DeliveryRefusedError(ApiError):
+    """An error that no retry would change, or that came once more than `retries`."""
+
+    def __init__(
+        self,
+        topic: str,
+        partition: int | None,
+        error_code: int,
+        message: str | None = None,
+        *,
+        attempts: int = 0,
+        is_possibly_stored: bool = False,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.attempts = attempts
+        self.is_possibly_stored = is_possibly_stored
+        place = topic if partition is None else f"{topic}-{partition}"
+        super().__init__(error_code, f"{place}: {message or error_name(error_code)}")
+
+
+class RecordTooLargeError(ClientError):
+    """One record is larger than `max_request_size` or `buffer_memory`."""
+
+
+class BufferFullError(ClientError):
+    """`buffer_memory` has no room for the record now."""
+
+
+class ProducerClosedError(ClientError):
+    """The producer was closed before the record was delivered, or before it was sent."""
+
+
+Outcome = Delivered | ClientError
+
+
+class Delivery:
+    """One record's fate; it is decided once."""
+
+    __slots__ = ("_callback", "outcome")
+
+    def __init__(self, callback: Callable[[Outcome], None] | None = None) -> None:
+        """`callback` is called with the outcome, from within the core."""
+        self._callback = callback
+        self.outcome: Outcome | None = None
+
+    def resolve(self, outcome: Outcome) -> None:
+        """Decide it."""
+        assert self.outcome is None, "a record is resolved once"
+        self.outcome = outcome
+        if self._callback is not None:
+            self._callback(outcome)

@@ -1,0 +1,50 @@
+"""Which partition a record goes to: by its key's hash, or sticking to one for a batch (KIP-480)."""
+
+from collections.abc import Callable, Sequence
+from struct import iter_unpack
+
+_SEED = 0x9747B28C
+_MULTIPLIER = 0x5BD1E995
+_MASK = 0xFFFFFFFF
+
+
+def murmur2(data: bytes) -> int:
+    """The unsigned 32-bit hash of Kafka's `Utils.murmur2`."""
+    size = len(data)
+    whole = size & ~3
+    value = _SEED ^ size
+    for (word,) in iter_unpack("<I", data[:whole]):
+        mixed = word * _MULTIPLIER & _MASK
+        mixed = (mixed ^ mixed >> 24) * _MULTIPLIER & _MASK
+        value = value * _MULTIPLIER & _MASK ^ mixed
+    if size > whole:
+        value = (value ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    value = (value ^ value >> 13) * _MULTIPLIER & _MASK
+    return value ^ value >> 15
+
+
+def partition_for_key(key: bytes, partition_count: int) -> int:
+    """The partition of every Kafka client that partitions by key as the Java client does."""
+    return (murmur2(key) & 0x7FFFFFFF) % partition_count
+
+
+class StickyPartitioner:
+    """Keeps keyless records of a topic together until their batch is closed, then moves on."""
+
+    def __init__(self, random: Callable[[], float]) -> None:
+        """`random` gives floats in [0, 1)."""
+        self._random = random
+        self._partitions: dict[str, int] = {}
+
+    def partition(self, topic: str, candidates: Sequence[int]) -> int:
+        """The topic's partition for now: one of `candidates`, unless it stays with an older one."""
+        current = self._partitions.get(topic)
+        if current is None:
+            current = candidates[int(self._random() * len(candidates))]
+            self._partitions[topic] = current
+        return current
+
+    def batch_closed(self, topic: str, partition: int) -> None:
+        """The next keyless record of the topic is free to go elsewhere."""
+        if self._partitions.get(topic) == partition:
+            del self._partitions[topic]

@@ -1,0 +1,311 @@
+"""The producer as an asyncio object: the core's sockets, clock and futures.
+
+async with Producer("127.0.0.1:9092") as producer:
+    delivery = await producer.send("orders", b"one coffee")
+    print((await delivery).offset)
+"""
+
+import asyncio
+import contextlib
+import random
+from collections import deque
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Any
+
+from client import clock
+from client.addresses import addresses_of
+from client.broker_connection import BrokerConnection
+from client.errors import ClientError, SecurityError, UnsupportedVersionError
+from client.producer.batch import Record
+from client.producer.calls import Action, Call, CallFailed, Connect, Disconnect, Send
+from client.producer.core import ProducerCore
+from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
+from client.producer.requests import answer_of, is_answered, message_of
+from client.producer.settings import ProducerSettings
+from client.resources import Address
+from client.security import Security
+from client.transport import tls_context
+
+CLIENT_ID = "mock-kafka"
+_SENDS_A_TURN = 256
+"""After so many sends the loop gets its turn, even when there is room for more."""
+
+
+class Producer:
+    """Sends records; every one comes to a `Delivered` or an error within `delivery_timeout_ms`.
+
+    An async context manager; to be used in one event loop.
+    """
+
+    def __init__(
+        self,
+        bootstrap_servers: str | Iterable[str],
+        settings: ProducerSettings | None = None,
+        *,
+        client_id: str = CLIENT_ID,
+        security: Security | None = None,
+        seed: int | None = None,
+    ) -> None:
+        """Nothing is opened yet.
+
+        Args:
+            bootstrap_servers: `HOST:PORT`, comma-separated or one by one.
+            settings: Kafka's, with Kafka's defaults.
+            client_id: quotas go by it.
+            security: TLS and SASL, as `security_of` reads it from properties.
+            seed: of backoff's jitter and keyless records' partitions; None: a different one
+                each time.
+
+        Raises:
+            SecurityError: a PEM file can't be read.
+            ValueError: the addresses make no sense.
+        """
+        self.settings = settings or ProducerSettings()
+        self._client_id = client_id
+        self._security = security or Security()
+        self._tls = tls_context(self._security.tls) if self._security.tls else None
+        self._core = ProducerCore(
+            self.settings,
+            bootstrap=addresses_of(bootstrap_servers),
+            random=random.Random(seed).random,  # noqa: S311 - jitter, no secret
+        )
+        self._links: dict[int, _Link] = {}
+        self._connecting: set[asyncio.Task[None]] = set()
+        self._outstanding: set[asyncio.Future[Delivered]] = set()
+        self._has_room = asyncio.Event()
+        self._sends = 0
+        self._is_poll_due = False
+        self._alarm: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    @property
+    def window(self) -> int | None:
+        """KIP-758's window as the broker told it; None before it did, and if it has none."""
+        return self._core.window
+
+    async def send(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None = None,
+        partition: int | None = None,
+        headers: Sequence[tuple[str, bytes | None]] = (),
+        timestamp_ms: int | None = None,
+    ) -> "asyncio.Future[Delivered]":
+        """Take a record; waits only for memory, up to `max_block_ms`.
+
+        The future raises `DeliveryTimeoutError` with the phase in which time ran out, or another
+        `ClientError` when the record is refused.
+
+        Raises:
+            BufferFullError: other records kept the memory for `max_block_ms`.
+            RecordTooLargeError: it can't be sent in these settings.
+            ProducerClosedError: the producer is closed.
+        """
+        future: asyncio.Future[Delivered] = asyncio.get_running_loop().create_future()
+        record = Record(
+            topic,
+            value,
+            key,
+            partition,
+            headers,
+            clock.wall_ms() if timestamp_ms is None else timestamp_ms,
+        )
+        give_up_ms = clock.now_ms() + self.settings.max_block_ms
+        while not self._try_send(record, future):
+            await self._wait_for_room(give_up_ms)
+        self._sends += 1
+        if self._sends % _SENDS_A_TURN == 0:
+            await asyncio.sleep(0)
+        return future
+
+    async def flush(self) -> None:
+        """Wait until every record sent so far has come to its end; none lingers."""
+        self._core.flush(clock.now_ms())
+        self._poll_soon()
+        if self._outstanding:
+            await asyncio.wait(self._outstanding)
+
+    async def close(self, *, is_flushing: bool = True) -> None:
+        """Flush, or fail what is left with `ProducerClosedError`; then close the connections."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if is_flushing:
+            await self.flush()
+        self._core.fail_all(ProducerClosedError("the producer was closed"))
+        self._has_room.set()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for link in self._links.values():
+            link.abort()
+        await asyncio.gather(*self._connecting, return_exceptions=True)
+        await asyncio.sleep(0)  # the transports' turn to close their sockets
+
+    async def __aenter__(self) -> "Producer":
+        return self
+
+    async def __aexit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close(is_flushing=exception is None)
+
+    def _try_send(self, record: Record, future: "asyncio.Future[Delivered]") -> bool:
+        if self._is_closed:
+            raise ProducerClosedError("the producer is closed")
+
+        def settle(outcome: Outcome) -> None:
+            self._outstanding.discard(future)
+            if future.done():  # cancelled
+                return
+            if isinstance(outcome, Delivered):
+                future.set_result(outcome)
+            else:
+                future.set_exception(outcome)
+
+        try:
+            self._core.send(record, clock.now_ms(), settle)
+        except BufferFullError:
+            return False
+        finally:
+            self._poll_soon()
+        self._outstanding.add(future)
+        return True
+
+    async def _wait_for_room(self, give_up_ms: int) -> None:
+        wait_ms = give_up_ms - clock.now_ms()
+        if wait_ms <= 0:
+            raise BufferFullError(
+                f"buffer_memory={self.settings.buffer_memory} was in use for max_block_ms="
+                f"{self.settings.max_block_ms}"
+            )
+        self._has_room.clear()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._has_room.wait(), wait_ms / 1000)
+
+    def _poll_soon(self) -> None:
+        """One poll for all that happens in this turn of the loop."""
+        if not self._is_poll_due and not self._is_closed_for_good:
+            self._is_poll_due = True
+            asyncio.get_running_loop().call_soon(self._poll)
+
+    @property
+    def _is_closed_for_good(self) -> bool:
+        return self._is_closed and not self._outstanding
+
+    def _poll(self) -> None:
+        self._is_poll_due = False
+        if self._is_closed_for_good:
+            return
+        now_ms = clock.now_ms()
+        before = self._core.bytes_reserved
+        poll = self._core.poll(now_ms)
+        for action in poll.actions:
+            self._perform(action)
+        if self._core.bytes_reserved < before:
+            self._has_room.set()
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if poll.next_ms is not None:
+            self._alarm = asyncio.get_running_loop().call_later(
+                (poll.next_ms - now_ms) / 1000, self._poll_soon
+            )
+
+    def _perform(self, action: Action) -> None:
+        match action:
+            case Connect(node_id, address):
+                self._connect(node_id, address)
+            case Disconnect(node_id):
+                self._links.pop(node_id).abort()
+            case Send(node_id, call):
+                self._links[node_id].send(call)
+
+    def _connect(self, node_id: int, address: Address) -> None:
+        link = _Link(self, node_id, self._client_id, self._security)
+        self._links[node_id] = link
+        link.connecting = asyncio.create_task(link.connection.connect(address, self._tls))
+        self._connecting.add(link.connecting)
+        link.connecting.add_done_callback(self._connecting.discard)
+
+    def opened(self, node_id: int) -> None:
+        """A link is ready."""
+        self._core.on_connected(node_id)
+        self._poll_soon()
+
+    def answered(self, node_id: int, call: Call, response: Any) -> None:
+        """The oldest request of a link was answered."""
+        before = self._core.bytes_reserved
+        self._core.on_response(node_id, answer_of(call, response), clock.now_ms())
+        if self._core.bytes_reserved < before:
+            self._has_room.set()
+        self._poll_soon()
+
+    def unsendable(self, node_id: int, failed: CallFailed) -> None:
+        """The oldest request of a link could not be sent to this broker."""
+        self._core.on_response(node_id, failed, clock.now_ms())
+        self._poll_soon()
+
+    def lost(self, node_id: int, error: ClientError) -> None:
+        """A link broke, or did not come about."""
+        del self._links[node_id]
+        self._core.on_disconnect(node_id, clock.now_ms(), str(error))
+        if isinstance(error, SecurityError | UnsupportedVersionError):
+            self._core.fail_all(error)
+        self._has_room.set()
+        self._poll_soon()
+
+
+class _Link:
+    """A connection with the calls that wait on it, oldest first."""
+
+    def __init__(
+        self, producer: Producer, node_id: int, client_id: str, security: Security
+    ) -> None:
+        self._producer = producer
+        self._node_id = node_id
+        self._calls: deque[Call | CallFailed] = deque()
+        self.connecting: asyncio.Task[None] | None = None
+        self.connection = BrokerConnection(
+            client_id,
+            security.sasl,
+            on_open=lambda: producer.opened(node_id),
+            on_response=self._answered,
+            on_lost=lambda error: producer.lost(node_id, error),
+        )
+
+    def abort(self) -> None:
+        self.connection.abort()
+        if self.connecting is not None:
+            self.connecting.cancel()
+
+    def send(self, call: Call) -> None:
+        message, version_max = message_of(call)
+        has_answer = is_answered(call)
+        try:
+            frame = self.connection.wire.request(
+                message, version_max=version_max, is_answered=has_answer
+            )
+        except UnsupportedVersionError as error:
+            self._calls.append(CallFailed(error))
+            asyncio.get_running_loop().call_soon(self._tell_failures)
+            return
+        if has_answer:
+            self._calls.append(call)
+        self.connection.write(frame)
+
+    def _answered(self, response: Any) -> None:
+        call = self._calls.popleft()
+        assert not isinstance(call, CallFailed), "it was told when its turn had come"
+        self._producer.answered(self._node_id, call, response)
+        self._tell_failures()
+
+    def _tell_failures(self) -> None:
+        while self._calls and isinstance(self._calls[0], CallFailed):
+            failed = self._calls.popleft()
+            assert isinstance(failed, CallFailed)
+            self._producer.unsendable(self._node_id, failed)

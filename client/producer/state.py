@@ -1,0 +1,71 @@
+"""The core's state in one place, for the modules that decide on it."""
+
+from collections.abc import Callable, Sequence
+
+from client.errors import ClientError
+from client.producer.accumulator import RecordAccumulator
+from client.producer.backoff import backoff_ms
+from client.producer.batch import Batch, TopicPartition
+from client.producer.nodes import Nodes
+from client.producer.sequences import Idempotence
+from client.producer.settings import ProducerSettings
+from client.producer.topic_metadata import TopicMetadata
+from client.resources import Address
+
+
+class ProducerState:
+    """What `expiry`, `sending` and `answers` work on."""
+
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        bootstrap: Sequence[Address],
+        random: Callable[[], float],
+    ) -> None:
+        self.settings = settings
+        self.random = random
+        self.accumulator = RecordAccumulator(settings, random)
+        self.metadata = TopicMetadata(settings.metadata_max_age_ms)
+        self.nodes = Nodes(settings, random)
+        self.idempotence = Idempotence()
+        self.bootstrap = {-1 - index: address for index, address in enumerate(bootstrap)}
+        self.on_wire: dict[TopicPartition, list[Batch]] = {}
+        """Batches in requests without an answer, oldest first."""
+        self.is_producer_id_asked = False
+        self.producer_id_failures = 0
+        self.producer_id_retry_ms = 0
+
+    @property
+    def needs_producer_id(self) -> bool:
+        """Whether batches wait for an id."""
+        return self.settings.enable_idempotence and not self.idempotence.is_ready
+
+    @property
+    def in_flight_max(self) -> int:
+        """How many Produce requests one connection may have unanswered."""
+        return self.settings.in_flight_max(self.idempotence.window)
+
+    def backoff_ms(self, failures: int) -> int:
+        """The wait before the next try of anything but a connection."""
+        return backoff_ms(
+            self.settings.retry_backoff_ms,
+            self.settings.retry_backoff_max_ms,
+            max(1, failures),
+            self.random,
+        )
+
+    def off_wire(self, batch: Batch) -> None:
+        """The batch's request was answered, or never will be."""
+        batch.is_on_wire = False
+        batches = self.on_wire[batch.partition]
+        batches.remove(batch)
+        if not batches:
+            del self.on_wire[batch.partition]
+        if batch.is_done:
+            self.accumulator.release(batch.bytes_reserved)
+
+    def fail(self, batch: Batch, error: ClientError) -> None:
+        """Settle a batch that is not queued; its memory stays as long as its request does."""
+        batch.fail(error)
+        if not batch.is_on_wire:
+            self.accumulator.release(batch.bytes_reserved)

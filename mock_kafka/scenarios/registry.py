@@ -1,0 +1,31 @@
+"""Every scenario by its name; a scenario is loaded when it is run."""
+
+import importlib
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Scenario(NamedTuple):
+    """A line for people, and the module whose `run(out: Path | None) -> int` does it."""
+
+    help: str
+    module: str
+
+
+SCENARIOS = {
+    "delivery-timeout": Scenario(
+        "how long a record may stay without an outcome, in every phase (KIP-91)",
+        "mock_kafka.scenarios.delivery_timeout",
+    ),
+}
+
+
+def run(name: str, out: Path | None) -> int:
+    """Run a scenario, with pictures into the folder `out`; returns the exit status.
+
+    Raises:
+        KeyError: there is no such scenario.
+        MissingLibraryError: it draws, and matplotlib isn't there.
+    """
+    status: int = importlib.import_module(SCENARIOS[name].module).run(out)
+    return status

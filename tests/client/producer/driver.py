@@ -1,0 +1,148 @@
+"""A producer's core with a clock and brokers that a test plays by hand, in plain values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from client.producer.batch import Record
+from client.producer.calls import (
+    Answer,
+    Call,
+    Connect,
+    Disconnect,
+    InitProducerIdCall,
+    MetadataAnswer,
+    MetadataCall,
+    PartitionOutcome,
+    PartitionView,
+    ProduceAnswer,
+    ProduceCall,
+    ProducerIdAnswer,
+    Send,
+    TopicView,
+)
+from client.producer.core import ProducerCore
+from client.producer.delivery import Delivery
+from client.producer.settings import ProducerSettings
+from client.resources import Address
+
+BOOTSTRAP = Address("bootstrap", 9092)
+BROKERS = {1: Address("one", 9092), 2: Address("two", 9092)}
+TOPIC = "orders"
+
+
+def settings(**changes: Any) -> ProducerSettings:
+    """Short times: a request has 100 ms, a delivery 1 s."""
+    values: dict[str, Any] = {
+        "delivery_timeout_ms": 1_000,
+        "request_timeout_ms": 100,
+        "retry_backoff_ms": 10,
+        "retry_backoff_max_ms": 40,
+        "reconnect_backoff_ms": 5,
+        "reconnect_backoff_max_ms": 20,
+        "connection_setup_timeout_ms": 50,
+    }
+    return ProducerSettings(**(values | changes))
+
+
+def record(value: bytes = b"x", *, partition: int | None = 0, topic: str = TOPIC) -> Record:
+    return Record(topic, value, None, partition, (), 5)
+
+
+def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str, TopicView]:
+    """The one topic, its partitions led by these."""
+    views = {index: PartitionView(each, leader_epoch) for index, each in enumerate(leaders)}
+    return {TOPIC: TopicView(0, views)}
+
+
+def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> ProduceAnswer:
+    """An answer for partitions from 0 on."""
+    return ProduceAnswer(
+        {
+            (TOPIC, index): PartitionOutcome(error_code, offset)
+            for index, offset in enumerate(offsets)
+        },
+        throttle_time_ms,
+    )
+
+
+class Driver:
+    """The core, `now`, and what it asked for that nobody has answered yet."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.core = ProducerCore(settings(**changes), bootstrap=[BOOTSTRAP], random=lambda: 0.5)
+        self.now = 1_000
+        self.next_ms: int | None = None
+        self.connects: list[int] = []
+        self.disconnects: list[int] = []
+        self.calls: list[tuple[int, Call]] = []
+        """Requests out, with their node, oldest first."""
+
+    def send(self, *values: bytes, partition: int | None = 0, topic: str = TOPIC) -> list[Delivery]:
+        return [
+            self.core.send(record(value, partition=partition, topic=topic), self.now)
+            for value in values or (b"x",)
+        ]
+
+    def poll(self) -> list[Call]:
+        """Poll once; returns what goes out."""
+        poll = self.core.poll(self.now)
+        self.next_ms = poll.next_ms
+        sent: list[Call] = []
+        for action in poll.actions:
+            match action:
+                case Connect(node_id):
+                    self.connects.append(node_id)
+                case Disconnect(node_id):
+                    self.disconnects.append(node_id)
+                    self.calls = [each for each in self.calls if each[0] != node_id]
+                case Send(node_id, call):
+                    self.calls.append((node_id, call))
+                    sent.append(call)
+        return sent
+
+    def at(self, now_ms: int) -> list[Call]:
+        """Let time pass until `now_ms`, polling when the core wants it."""
+        sent = self.poll()
+        while self.next_ms is not None and self.next_ms <= now_ms:
+            self.now = max(self.now, self.next_ms)
+            sent += self.poll()
+        self.now = now_ms
+        return sent + self.poll()
+
+    def connect(self) -> None:
+        """Every connection that is being opened is open now."""
+        opened, self.connects = self.connects, []
+        for node_id in opened:
+            self.core.on_connected(node_id)
+
+    def disconnect(self, node_id: int) -> None:
+        self.calls = [each for each in self.calls if each[0] != node_id]
+        self.core.on_disconnect(node_id, self.now)
+
+    def answer(self, answer: Answer, kind: type[Call] = ProduceCall) -> None:
+        """Answer the oldest request, which must be of this kind."""
+        node_id, call = self.calls.pop(0)
+        assert isinstance(call, kind), call
+        self.core.on_response(node_id, answer, self.now)
+
+    def tell_metadata(self, views: dict[str, TopicView] | None = None) -> None:
+        self.answer(MetadataAnswer(BROKERS, topics() if views is None else views), MetadataCall)
+
+    def grant_id(self, window: int | None = None) -> None:
+        self.answer(ProducerIdAnswer(0, 7, 0, window), InitProducerIdCall)
+
+    def start(self, *, window: int | None = None, leaders: Sequence[int] = (1,)) -> None:
+        """Ask for a topic, learn it, get an id, and connect to the leaders."""
+        self.send(b"first")
+        self.poll()
+        self.connect()
+        self.poll()
+        self.tell_metadata(topics(leaders))
+        if self.calls:
+            self.grant_id(window)
+        self.poll()
+        self.connect()
+
+    @property
+    def produce_calls(self) -> list[ProduceCall]:
+        return [call for _, call in self.calls if isinstance(call, ProduceCall)]

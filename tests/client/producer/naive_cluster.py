@@ -1,0 +1,92 @@
+"""Brokers that remember everything, behind connections that a test delays, cuts and revives.
+
+A request that was on a connection when it was cut is a zombie: it may still be handled, at any
+later time, or never. Only its answer is lost for certain.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from client.producer.batch import TopicPartition
+from client.producer.calls import Call, PartitionOutcome, ProduceAnswer, ProduceCall
+from protocol.errors import ErrorCode
+from protocol.records import read_header, read_records
+
+if TYPE_CHECKING:
+    from collections import deque
+
+MODULUS = 2**31
+
+
+@dataclass
+class NaivePartition:
+    """A log of values, and for every (producer id, epoch) each sequence number with its offset."""
+
+    values: list[bytes] = field(default_factory=list)
+    stored: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
+    epochs: dict[int, int] = field(default_factory=dict)
+
+    def append(self, batch: bytes, *, is_five: bool) -> PartitionOutcome:
+        """Check the batch's numbers against all that were ever stored."""
+        header = read_header(batch, 0)
+        values = [each.value or b"" for each in read_records(batch)]
+        producer_id, epoch = header.producer_id, header.producer_epoch
+        if producer_id < 0:
+            return PartitionOutcome(0, self._add(values))
+        if epoch < self.epochs.get(producer_id, epoch):
+            return PartitionOutcome(ErrorCode.INVALID_PRODUCER_EPOCH)
+        numbers = self.stored.setdefault((producer_id, epoch), {})
+        first = header.base_sequence
+        if first in numbers:
+            offset = numbers[first]
+            assert self.values[offset : offset + len(values)] == values, "a number is used twice"
+            if is_five:
+                return PartitionOutcome(0, offset)
+            is_latest = numbers[first] + len(values) == max(numbers.values()) + 1
+            return PartitionOutcome(
+                ErrorCode.DUPLICATE_SEQUENCE_NUMBER, offset if is_latest else -1
+            )
+        if first != len(numbers):
+            return PartitionOutcome(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        self.epochs[producer_id] = epoch
+        base_offset = self._add(values)
+        for index in range(len(values)):
+            numbers[(first + index) % MODULUS] = base_offset + index
+        return PartitionOutcome(0, base_offset)
+
+    def _add(self, values: list[bytes]) -> int:
+        self.values += values
+        return len(self.values) - len(values)
+
+
+class NaiveCluster:
+    """Partitions, their leaders, and one queue of requests for each connection."""
+
+    def __init__(self, partition_count: int, *, is_five: bool) -> None:
+        self.partitions = [NaivePartition() for _ in range(partition_count)]
+        self.leaders = [1 + index % 2 for index in range(partition_count)]
+        self.leader_epoch = 0
+        self.is_five = is_five
+        self.requests: dict[int, deque[Call]] = {}
+        self.zombies: list[tuple[int, ProduceCall]] = []
+        self.next_producer_id = 100
+
+    def cut(self, node_id: int) -> None:
+        """Break a connection; the requests on it live on as zombies."""
+        for call in self.requests.pop(node_id, ()):
+            if isinstance(call, ProduceCall):
+                self.zombies.append((node_id, call))
+
+    def produce(self, node_id: int, call: ProduceCall, throttle_time_ms: int = 0) -> ProduceAnswer:
+        """Handle a request as the broker `node_id`."""
+        return ProduceAnswer(
+            {
+                TopicPartition(each.topic, each.partition): self.partitions[each.partition].append(
+                    each.records, is_five=self.is_five
+                )
+                if self.leaders[each.partition] == node_id
+                else PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+                for each in call.data
+            },
+            throttle_time_ms,
+        )

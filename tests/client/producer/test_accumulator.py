@@ -1,0 +1,144 @@
+from itertools import cycle
+
+import pytest
+
+from client.producer.accumulator import RecordAccumulator
+from client.producer.batch import Record, TopicPartition
+from client.producer.calls import MetadataAnswer
+from client.producer.delivery import BufferFullError, Delivery, RecordTooLargeError
+from client.producer.topic_metadata import TopicMetadata
+from tests.client.producer.driver import BROKERS, TOPIC, record, settings, topics
+
+
+def metadata(leaders: tuple[int, ...] = (1, 1)) -> TopicMetadata:
+    made = TopicMetadata(1_000)
+    made.want(TOPIC)
+    made.on_answer(MetadataAnswer(BROKERS, topics(leaders)), 0, 10)
+    return made
+
+
+def accumulator(**changes: object) -> RecordAccumulator:
+    return RecordAccumulator(settings(**changes), lambda: 0.0)
+
+
+def add(one: RecordAccumulator, each: Record, now_ms: int, known: TopicMetadata) -> Delivery:
+    delivery = Delivery()
+    one.add(each, delivery, now_ms, one.reserve(each), known)
+    return delivery
+
+
+def test_records_wait_for_their_topic_in_the_order_of_sends() -> None:
+    one = accumulator()
+    unknown = TopicMetadata(1_000)
+    for now_ms in (5, 6):
+        add(one, record(b"%d" % now_ms), now_ms, unknown)
+    assert unknown.wanted == (TOPIC,)
+    assert not one.queues
+    one.place_waiting(metadata())
+    (batch,) = one.queues[TopicPartition(TOPIC, 0)]
+    assert (batch.record_count, batch.created_ms) == (2, 5)
+    assert not one.waiting
+
+
+def test_a_partition_that_is_not_there_keeps_nobody_else_waiting() -> None:
+    one = accumulator()
+    known = metadata()
+    add(one, record(partition=9), 5, known)
+    add(one, record(partition=1), 5, known)
+    assert list(one.queues) == [TopicPartition(TOPIC, 1)]
+    assert known.due_ms() is not None, "the topic may have grown"
+    one.place_waiting(metadata((1,) * 10))
+    assert TopicPartition(TOPIC, 9) in one.queues
+
+
+def test_waiting_records_expire_from_the_oldest_on() -> None:
+    one = accumulator()
+    unknown = TopicMetadata(1_000)
+    deliveries = [add(one, record(), now_ms, unknown) for now_ms in (5, 6, 7)]
+    assert [entry[1] for entry in one.take_expired_waiting(6)] == deliveries[:2]
+    assert [entry[1] for entry in one.take_waiting(TOPIC)] == deliveries[2:]
+    assert one.take_waiting(TOPIC) == []
+
+
+def test_memory_has_a_bound() -> None:
+    one = accumulator(buffer_memory=300)
+    first = one.reserve(record())
+    one.reserve(record())
+    one.reserve(record())
+    with pytest.raises(BufferFullError):
+        one.reserve(record())
+    assert one.bytes_reserved <= 300
+    one.release(first)
+    one.reserve(record())
+
+
+@pytest.mark.parametrize("setting", ["max_request_size", "buffer_memory"])
+def test_a_record_that_never_fits_is_refused(setting: str) -> None:
+    one = accumulator(**{setting: 500})
+    with pytest.raises(RecordTooLargeError):
+        one.reserve(record(b"x" * 500))
+
+
+def test_a_batch_lingers_until_it_is_full_old_or_wanted() -> None:
+    one = accumulator(linger_ms=10, batch_size=100, buffer_memory=400)
+    known = metadata()
+    add(one, record(), 5, known)
+    (batch,) = one.queues[TopicPartition(TOPIC, 0)]
+    assert one.is_lingering(batch, 14)
+    assert not one.is_lingering(batch, 15)
+    one.hurry(4)
+    assert one.is_lingering(batch, 14)
+    one.hurry(5)
+    assert not one.is_lingering(batch, 14)
+
+
+def test_nothing_lingers_while_memory_is_waited_for() -> None:
+    one = accumulator(linger_ms=10, buffer_memory=200)
+    add(one, record(), 5, metadata())
+    (batch,) = one.queues[TopicPartition(TOPIC, 0)]
+    with pytest.raises(BufferFullError):
+        one.reserve(record(b"x" * 90))
+    assert not one.is_lingering(batch, 6)
+    one.release(10)
+    assert one.is_lingering(batch, 6)
+
+
+def test_a_full_batch_is_closed_and_keyless_records_move_on() -> None:
+    draws = cycle([0.0, 0.9])
+    one = RecordAccumulator(settings(batch_size=80), lambda: next(draws))
+    known = metadata()
+    for now_ms in range(9):
+        add(one, record(b"x", partition=None), now_ms, known)
+    counts = {
+        place.partition: [each.record_count for each in queue]
+        for place, queue in one.queues.items()
+    }
+    assert sum(sum(each) for each in counts.values()) == 9
+    assert set(counts) == {0, 1}
+
+
+def test_a_partition_that_was_served_stands_behind_the_others() -> None:
+    one = accumulator(batch_size=1)
+    known = metadata()
+    for _ in range(2):
+        for partition in (0, 1):
+            add(one, record(partition=partition), 5, known)
+    one.pop(one.queues[TopicPartition(TOPIC, 0)][0])
+    assert [place.partition for place in one.queues] == [1, 0]
+
+
+def test_a_queued_batch_is_split_in_place() -> None:
+    one = accumulator()
+    known = metadata()
+    for _ in range(3):
+        add(one, record(), 5, known)
+    (batch,) = one.queues[TopicPartition(TOPIC, 0)]
+    first = one.split_queued(batch)
+    assert [each.record_count for each in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
+    assert one.queues[TopicPartition(TOPIC, 0)][0] is first
+    one.pop(first)
+    one.put_back([first])
+    assert one.queues[TopicPartition(TOPIC, 0)][0] is first
+    one.remove(first)
+    assert one.expired(5) == one.queues[TopicPartition(TOPIC, 0)]
+    assert one.expired(4) == []

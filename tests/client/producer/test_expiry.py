@@ -1,0 +1,167 @@
+"""One test for each phase in which a record's time can run out."""
+
+import pytest
+
+from client.producer.calls import MetadataCall, ProducerIdAnswer, TopicView
+from client.producer.delivery import Delivered, Delivery, DeliveryTimeoutError, Phase
+from protocol.errors import ErrorCode
+from tests.client.producer.driver import TOPIC, Driver, stored, topics
+
+
+def timeout(delivery: Delivery) -> DeliveryTimeoutError:
+    assert isinstance(delivery.outcome, DeliveryTimeoutError)
+    return delivery.outcome
+
+
+def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object) -> Driver:
+    """A producer whose first record is delivered."""
+    driver = Driver(linger_ms=linger_ms, **changes)
+    driver.start()
+    driver.at(driver.now + linger_ms)
+    driver.answer(stored(0, throttle_time_ms=throttle_time_ms))
+    return driver
+
+
+def expired_phase(driver: Driver, delivery: Delivery, sent_ms: int) -> Phase:
+    """Let the last millisecond pass; the record must hear of it then and not before."""
+    driver.at(sent_ms + 999)
+    assert delivery.outcome is None
+    driver.at(sent_ms + 1_000)
+    assert timeout(delivery).elapsed_ms == 1_000
+    return timeout(delivery).phase
+
+
+def test_waiting_for_metadata() -> None:
+    driver = Driver()
+    (delivery,) = driver.send()
+    assert expired_phase(driver, delivery, 1_000) is Phase.METADATA
+    assert not timeout(delivery).is_possibly_stored
+    assert driver.core.bytes_reserved == 0
+
+
+def test_without_a_leader() -> None:
+    driver = Driver()
+    (delivery,) = driver.send()
+    driver.poll()
+    driver.connect()
+    driver.poll()
+    driver.tell_metadata(topics([-1]))
+    driver.calls.clear()
+    assert expired_phase(driver, delivery, 1_000) is Phase.NO_LEADER
+
+
+def test_without_a_connection() -> None:
+    driver = started()
+    driver.disconnect(1)
+    sent_ms = driver.now
+    (delivery,) = driver.send()
+    assert expired_phase(driver, delivery, sent_ms) is Phase.CONNECTING
+
+
+def test_without_a_producer_id() -> None:
+    driver = Driver(request_timeout_ms=1_000)
+    (delivery,) = driver.send()
+    driver.poll()
+    driver.connect()
+    driver.poll()
+    driver.tell_metadata()
+    driver.poll()
+    driver.connect()
+    assert expired_phase(driver, delivery, 1_000) is Phase.PRODUCER_ID
+
+
+def test_queued_behind_a_full_window() -> None:
+    driver = started(request_timeout_ms=1_000, max_in_flight_requests_per_connection=1)
+    sent_ms = driver.now
+    (first,) = driver.send()
+    driver.poll()
+    (second,) = driver.send()
+    assert expired_phase(driver, second, sent_ms) is Phase.QUEUED
+    assert timeout(first).phase is Phase.IN_FLIGHT
+    assert timeout(first).is_possibly_stored
+    assert not timeout(second).is_possibly_stored
+
+
+def test_in_flight_while_the_request_lives_on() -> None:
+    driver = started(request_timeout_ms=1_000)
+    driver.now += 1
+    sent_ms = driver.now
+    (delivery,) = driver.send()
+    driver.at(sent_ms + 500)
+    assert expired_phase(driver, delivery, sent_ms) is Phase.IN_FLIGHT
+
+
+def test_in_backoff() -> None:
+    driver = started(retry_backoff_ms=500, retry_backoff_max_ms=2_000)
+    sent_ms = driver.now
+    (delivery,) = driver.send()
+    for wait_ms in (500, 1_000):
+        driver.poll()
+        driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+        driver.at(min(sent_ms + 999, driver.now + wait_ms))
+    assert expired_phase(driver, delivery, sent_ms) is Phase.BACKOFF
+    error = timeout(delivery)
+    assert (error.attempts, error.last_error) == (2, "NOT_ENOUGH_REPLICAS")
+    assert not error.is_possibly_stored
+
+
+def test_throttled() -> None:
+    driver = started()
+    driver.send()
+    driver.poll()
+    driver.answer(stored(1, throttle_time_ms=5_000))
+    sent_ms = driver.now
+    (delivery,) = driver.send()
+    assert expired_phase(driver, delivery, sent_ms) is Phase.THROTTLED
+
+
+def test_a_record_counts_from_the_creation_of_its_batch() -> None:
+    driver = started(linger_ms=500)
+    sent_ms = driver.now
+    driver.send()
+    driver.disconnect(1)
+    driver.at(sent_ms + 400)
+    (joined,) = driver.send()
+    driver.at(sent_ms + 1_000)
+    assert timeout(joined).elapsed_ms == 1_000
+
+
+def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers() -> None:
+    driver = started(request_timeout_ms=900, throttle_time_ms=300)
+    (delivery,) = driver.send()
+    driver.at(driver.now + 300)
+    (following,) = driver.send()
+    assert driver.poll(), "five may be in flight"
+    driver.at(driver.now + 700)
+    assert timeout(delivery).phase is Phase.IN_FLIGHT
+    driver.send()
+    assert not driver.poll(), "nothing new while a number is unresolved"
+    driver.answer(stored(1))
+    driver.answer(stored(2))
+    assert following.outcome == Delivered(TOPIC, 0, 2, 5)
+    (call,) = driver.poll()
+    assert driver.produce_calls == [call]
+    assert call.batches[0].producer_epoch == 0, "no gap, no new epoch"  # type: ignore[union-attr]
+
+
+def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
+    driver = Driver()
+    (delivery,) = driver.send()
+    driver.poll()
+    driver.connect()
+    driver.poll()
+    driver.tell_metadata({TOPIC: TopicView(29, {})})
+    assert str(delivery.outcome) == "orders-0: TOPIC_AUTHORIZATION_FAILED"
+
+
+@pytest.mark.parametrize("error_code", [31, 53])
+def test_without_the_right_to_an_id_nothing_waits(error_code: int) -> None:
+    driver = Driver()
+    (delivery,) = driver.send()
+    driver.poll()
+    driver.connect()
+    driver.poll()
+    assert isinstance(driver.calls[0][1], MetadataCall)
+    driver.tell_metadata()
+    driver.answer(ProducerIdAnswer(error_code), type(driver.calls[0][1]))
+    assert "InitProducerId" in str(delivery.outcome)

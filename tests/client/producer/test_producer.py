@@ -1,0 +1,158 @@
+"""The asyncio object against our broker in the same loop."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from broker.config.broker_config import BrokerConfig
+from broker.serve import ServeOptions, bootstrap_lines, start_server
+from client import Producer, ProducerSettings
+from client.errors import UnsupportedVersionError
+from client.producer.delivery import (
+    BufferFullError,
+    Delivered,
+    DeliveryTimeoutError,
+    Phase,
+    ProducerClosedError,
+    RecordTooLargeError,
+)
+
+NOBODY = "127.0.0.1:1"
+SHORT: dict[str, Any] = {"delivery_timeout_ms": 80, "request_timeout_ms": 50}
+
+
+class Served:
+    """A running cluster."""
+
+    def __init__(self, server: Any) -> None:
+        self.server = server
+        self.servers = bootstrap_lines(server.cluster)[0].partition("=")[2]
+
+
+@asynccontextmanager
+async def serving(broker_count: int = 1, **config: str) -> AsyncIterator[Served]:
+    properties = {key.replace("_", "."): value for key, value in config.items()}
+    options = ServeOptions("127.0.0.1", 0, broker_count, BrokerConfig(properties))
+    server = await start_server(options)
+    try:
+        yield Served(server)
+    finally:
+        await server.stop()
+
+
+def run(test: Callable[[Served], Awaitable[None]], **arguments: Any) -> None:
+    async def main() -> None:
+        async with serving(**arguments) as served, asyncio.timeout(20):
+            await test(served)
+
+    asyncio.run(main())
+
+
+def test_a_record_comes_to_an_offset_and_a_time() -> None:
+    async def test(served: Served) -> None:
+        async with Producer(served.servers) as producer:
+            first = await producer.send("orders", b"a", timestamp_ms=5)
+            second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
+            assert await first == Delivered("orders", 0, 0, 5)
+            assert (await second).offset == 1
+            assert (await second).timestamp_ms > 5
+
+    run(test)
+
+
+def test_leaving_the_block_waits_for_every_record() -> None:
+    async def test(served: Served) -> None:
+        async with Producer(served.servers, ProducerSettings(linger_ms=20_000)) as producer:
+            futures = [await producer.send("orders", b"%d" % number) for number in range(1_000)]
+        assert [(await each).offset for each in futures] == list(range(1_000))
+
+    run(test, num_partitions="1")
+
+
+def test_an_error_leaves_the_block_without_waiting() -> None:
+    async def main() -> None:
+        producer = Producer(NOBODY)
+        await producer.__aenter__()
+        future = await producer.send("orders", b"a")
+        await producer.__aexit__(KeyError, KeyError(), None)
+        with pytest.raises(ProducerClosedError):
+            await future
+        with pytest.raises(ProducerClosedError):
+            await producer.send("orders", b"a")
+
+    asyncio.run(main())
+
+
+def test_time_runs_out_in_a_phase_with_a_name() -> None:
+    async def main() -> None:
+        async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
+            future = await producer.send("orders", b"a")
+            with pytest.raises(DeliveryTimeoutError) as caught:
+                await future
+            assert caught.value.phase is Phase.METADATA
+            assert caught.value.elapsed_ms >= 80
+
+    asyncio.run(main())
+
+
+def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
+    async def main() -> None:
+        settings = ProducerSettings(**SHORT, buffer_memory=300, max_block_ms=20)
+        async with Producer(NOBODY, settings) as producer:
+            futures = [await producer.send("orders", b"x") for _ in range(3)]
+            with pytest.raises(BufferFullError, match="max_block_ms=20"):
+                await producer.send("orders", b"x")
+            with pytest.raises(RecordTooLargeError):
+                await producer.send("orders", b"x" * 300)
+            await asyncio.wait(futures)
+            last = await producer.send("orders", b"x")
+        for future in (*futures, last):
+            assert isinstance(future.exception(), DeliveryTimeoutError)
+
+    asyncio.run(main())
+
+
+def test_send_goes_on_when_memory_is_free_again() -> None:
+    async def test(served: Served) -> None:
+        async with Producer(served.servers, ProducerSettings(buffer_memory=400)) as producer:
+            futures = [await producer.send("orders", b"x" * 100) for _ in range(50)]
+        assert [(await each).offset for each in futures] == list(range(50))
+
+    run(test)
+
+
+def test_a_cancelled_future_disturbs_nobody() -> None:
+    async def test(served: Served) -> None:
+        async with Producer(served.servers) as producer:
+            (await producer.send("orders", b"a")).cancel()
+            assert (await (await producer.send("orders", b"b"))).offset == 1
+
+    run(test)
+
+
+def test_without_acks_the_offset_is_unknown() -> None:
+    async def test(served: Served) -> None:
+        settings = ProducerSettings(acks=0, enable_idempotence=False)
+        async with Producer(served.servers, settings) as producer:
+            assert not (await (await producer.send("orders", b"a"))).has_offset
+
+    run(test)
+
+
+def test_a_broker_that_cannot_produce_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test(served: Served) -> None:
+        async with Producer(served.servers) as producer:
+            future = await producer.send("orders", b"a")
+            with pytest.raises(UnsupportedVersionError):
+                await future
+
+    from client.wire import Wire  # noqa: PLC0415
+
+    def refuse(self: Wire, api_key: int) -> int:
+        raise UnsupportedVersionError("no such API")
+
+    monkeypatch.setattr(Wire, "version_of", refuse)
+    run(test)

@@ -1,0 +1,94 @@
+import warnings
+from typing import Any
+
+import pytest
+
+from client.producer.settings import ConfigurationError, ProducerSettings, delivery_timeout_in_force
+
+INT_MAX = 2**31 - 1
+
+
+@pytest.mark.parametrize(
+    ("linger_ms", "request_timeout_ms", "delivery_timeout_ms", "in_force"),
+    [
+        (0, 30_000, 30_000, 30_000),
+        (0, 30_000, 29_999, None),
+        (100, 30_000, 30_099, None),
+        (100, 30_000, 30_100, 30_100),
+        (0, 30_000, None, 120_000),
+        (INT_MAX, 30_000, INT_MAX, INT_MAX),
+        (INT_MAX, 30_000, INT_MAX - 1, None),
+    ],
+)
+def test_a_delivery_has_room_for_lingering_and_one_request(
+    linger_ms: int, request_timeout_ms: int, delivery_timeout_ms: int | None, in_force: int | None
+) -> None:
+    arguments = delivery_timeout_ms, linger_ms, request_timeout_ms
+    if in_force is None:
+        with pytest.raises(ConfigurationError, match="linger_ms"):
+            delivery_timeout_in_force(*arguments)
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert delivery_timeout_in_force(*arguments) == in_force
+
+
+@pytest.mark.parametrize(
+    ("linger_ms", "request_timeout_ms", "in_force"),
+    [(100_000, 30_000, 130_000), (INT_MAX, 30_000, INT_MAX), (0, 200_000, 200_000)],
+)
+def test_an_unset_delivery_timeout_is_raised_with_a_warning(
+    linger_ms: int, request_timeout_ms: int, in_force: int
+) -> None:
+    with pytest.warns(UserWarning, match=f"to {in_force}"):
+        made = ProducerSettings(linger_ms=linger_ms, request_timeout_ms=request_timeout_ms)
+    assert made.delivery_deadline_ms == in_force
+
+
+def test_defaults_are_kafkas() -> None:
+    made = ProducerSettings()
+    assert (made.delivery_deadline_ms, made.linger_ms, made.request_timeout_ms) == (
+        120_000,
+        0,
+        30_000,
+    )
+    assert made.retries == INT_MAX
+    assert made.enable_idempotence
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"acks": 2},
+        {"acks": 1},  # idempotent
+        {"compression_type": "rar"},
+        {"max_in_flight_requests_per_connection": 0},
+        {"linger_ms": -1},
+        {"retries": INT_MAX + 1},
+    ],
+)
+def test_senseless_settings_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError):
+        ProducerSettings(**changes)
+
+
+@pytest.mark.parametrize(
+    ("is_idempotent", "wanted", "window", "limit"),
+    [
+        (True, None, None, 5),
+        (True, None, 10_000_000, INT_MAX),
+        (True, 1, 10_000_000, 1),
+        (True, 3, None, 3),
+        (True, 20, None, 5),
+        (True, 20, 10_000_000, 20),
+        (False, None, None, 5),
+        (False, 20, None, 20),
+    ],
+)
+def test_the_window_stands_in_place_of_five_requests(
+    is_idempotent: bool, wanted: int | None, window: int | None, limit: int
+) -> None:
+    made = ProducerSettings(
+        enable_idempotence=is_idempotent, max_in_flight_requests_per_connection=wanted
+    )
+    assert made.in_flight_max(window) == limit

@@ -1,0 +1,121 @@
+"""A connection with a transport that only remembers."""
+
+import asyncio
+from typing import Any
+
+from client.broker_connection import BrokerConnection
+from client.errors import ClientError, ConnectionLostError, SecurityError
+from client.resources import Address
+from client.security import SaslSettings
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import frame_response
+
+
+class Transport(asyncio.Transport):
+    """What was written, and whether it was aborted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written: list[Any] = []
+        self.is_aborted = False
+
+    def write(self, data: Any) -> None:
+        self.written.append(data)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+class Heard:
+    """A connection, and everything it told."""
+
+    def __init__(self, sasl: SaslSettings | None = None) -> None:
+        self.told: list[Any] = []
+        self.connection = BrokerConnection(
+            "me",
+            sasl,
+            on_open=lambda: self.told.append("open"),
+            on_response=self.told.append,
+            on_lost=self.told.append,
+        )
+        self.transport = Transport()
+
+    def begin(self) -> None:
+        self.connection.connection_made(self.transport)
+
+    def answer(self, correlation_id: int, response: Any, version: int) -> None:
+        body = bytes(response.encode(version=version))
+        self.connection.data_received(frame_response(correlation_id, body, has_tagged_header=False))
+
+    def open(self) -> None:
+        self.begin()
+        response = messages.ApiVersionsResponse
+        keys = [response.ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=1)]
+        self.answer(1, response(error_code=0, api_keys=keys), 4)
+
+
+def test_it_says_hello_and_then_is_open() -> None:
+    heard = Heard()
+    heard.begin()
+    assert len(heard.transport.written) == 1
+    assert heard.told == []
+    heard = Heard()
+    heard.open()
+    assert heard.told == ["open"]
+
+
+def test_answers_come_one_by_one() -> None:
+    heard = Heard()
+    heard.open()
+    for _ in range(2):
+        heard.connection.write(heard.connection.wire.request(messages.MetadataRequest(topics=[])))
+    for correlation_id in (2, 3):
+        heard.answer(correlation_id, messages.MetadataResponse(), 1)
+    assert [type(each) for each in heard.told[1:]] == [messages.MetadataResponse] * 2
+
+
+def test_a_broker_that_hangs_up_is_lost_once() -> None:
+    heard = Heard()
+    heard.open()
+    heard.connection.connection_lost(None)
+    heard.connection.connection_lost(ConnectionResetError())
+    assert [type(each) for each in heard.told[1:]] == [ConnectionLostError]
+
+
+def test_an_answer_that_makes_no_sense_costs_the_connection() -> None:
+    heard = Heard()
+    heard.open()
+    heard.connection.data_received(b"\xff\xff\xff\xff")
+    assert isinstance(heard.told[-1], ConnectionLostError)
+    assert heard.transport.is_aborted
+
+
+def test_after_abort_nothing_is_told() -> None:
+    heard = Heard()
+    heard.open()
+    heard.connection.abort()
+    heard.answer(2, messages.MetadataResponse(), 1)
+    heard.connection.connection_lost(None)
+    assert heard.told == ["open"]
+    heard = Heard()
+    heard.connection.abort()
+    heard.begin()
+    assert heard.transport.is_aborted
+    assert heard.transport.written == []
+
+
+def test_a_broker_without_sasl_is_refused() -> None:
+    heard = Heard(SaslSettings("PLAIN", "alice", "secret"))
+    heard.open()
+    assert isinstance(heard.told[-1], ClientError)
+    assert heard.transport.is_aborted
+
+
+def test_nobody_there_is_told_as_lost() -> None:
+    heard = Heard()
+    asyncio.run(heard.connection.connect(Address("127.0.0.1", 1), None))
+    (error,) = heard.told
+    assert isinstance(error, ConnectionLostError)
+    assert not isinstance(error, SecurityError)
+    assert "127.0.0.1:1" in str(error)

@@ -1,0 +1,61 @@
+"""The steps alone; over a connection they are in test_transport and test_broker_connection."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from client.errors import SecurityError
+from client.handshake import handshake
+from client.security import SaslSettings
+from client.wire import Wire
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+PLAIN = SaslSettings("PLAIN", "alice", "secret")
+
+
+def versions() -> Any:
+    response = messages.ApiVersionsResponse
+    keys = (ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE)
+    return response(
+        version=3,
+        error_code=0,
+        api_keys=[response.ApiVersion(api_key=key, min_version=0, max_version=1) for key in keys],
+    )
+
+
+def outcome(steps: Generator[bytes, Any, None], *answers: Any) -> int:
+    """How many frames were sent when the last answer ended it."""
+    next(steps)
+    for count, answer in enumerate(answers, start=1):
+        try:
+            steps.send(answer)
+        except StopIteration:
+            return count
+    raise AssertionError("it goes on")
+
+
+def test_without_sasl_versions_are_all() -> None:
+    assert outcome(handshake(Wire("me"), None), versions()) == 1
+
+
+def test_sasl_follows_the_versions() -> None:
+    shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
+    done = messages.SaslAuthenticateResponse(error_code=0, auth_bytes=b"")
+    assert outcome(handshake(Wire("me"), PLAIN), versions(), shaken, done) == 3
+
+
+def test_a_mechanism_that_is_not_taken_names_those_that_are() -> None:
+    shaken = messages.SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256"])
+    with pytest.raises(SecurityError, match="SCRAM-SHA-256"):
+        outcome(handshake(Wire("me"), PLAIN), versions(), shaken)
+
+
+def test_refused_credentials_say_so() -> None:
+    shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
+    refused = messages.SaslAuthenticateResponse(
+        error_code=58, error_message="not you", auth_bytes=b""
+    )
+    with pytest.raises(SecurityError, match="not you"):
+        outcome(handshake(Wire("me"), PLAIN), versions(), shaken, refused)

@@ -1,0 +1,240 @@
+"""The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
+
+Screenshots stay in `artifacts/screenshots`. Without Chromium the tests are skipped: Debian has it
+as the package `chromium`; the environment variable CHROMIUM names another.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
+
+import pytest
+from kafka import KafkaProducer
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
+
+SCREENSHOTS = Path(__file__).parent.parent.parent / "artifacts" / "screenshots"
+EVIL = "<img src=x onerror=\"document.title='owned'\"><b>x</b>"
+CHROMIUM = os.environ.get("CHROMIUM") or next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+TOKEN = "sesame"
+
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or set CHROMIUM"
+)
+
+
+@dataclass
+class Cluster:
+    """A process that serves, and its two addresses."""
+
+    bootstrap_servers: str
+    url: str
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        request = Request(self.url + path, data, headers, method=method)
+        with urlopen(request, timeout=20) as response:
+            return json.loads(response.read() or b"null")
+
+    def produce(self, client_id: str, topic: str, *values: bytes) -> None:
+        producer = KafkaProducer(bootstrap_servers=self.bootstrap_servers, client_id=client_id)
+        for value in values:
+            producer.send(topic, value, key=b"customer").get(20)
+        producer.close()
+
+
+def serve(*arguments: str) -> Iterator[Cluster]:
+    command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
+    with subprocess.Popen(
+        [*command, "--admin-port", "0", "--log-level", "error", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        first, second = process.stdout.readline(), process.stdout.readline()
+        yield Cluster(first.partition("=")[2].strip(), second.partition("=")[2].strip())
+        process.terminate()
+
+
+@pytest.fixture(scope="module")
+def shared_cluster() -> Iterator[Cluster]:
+    yield from serve("-o", "num.partitions=4", "-o", "default.replication.factor=2")
+
+
+@pytest.fixture
+def cluster(shared_cluster: Cluster) -> Cluster:
+    shared_cluster.ask("POST", "/v1/reset")
+    return shared_cluster
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        # Chromium's own sandbox needs rights that a container rarely gives.
+        launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+def is_wrong(line: ConsoleMessage) -> bool:
+    """Whether it is an error; that a request was refused, the browser says by itself."""
+    return line.type == "error" and "the server responded with a status" not in line.text
+
+
+@pytest.fixture
+def page(browser: Browser, cluster: Cluster) -> Iterator[Page]:
+    """The page, up; nothing may go wrong in it, and nothing be asked of other hosts."""
+    opened = browser.new_page(viewport={"width": 1440, "height": 1000})
+    wrongs: list[str] = []
+    opened.on("pageerror", lambda error: wrongs.append(str(error)))
+    opened.on("console", lambda line: wrongs.append(line.text) if is_wrong(line) else None)
+    asked: list[str] = []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.goto(cluster.url)
+    expect(opened.locator("#pulse")).to_have_class("up")
+    yield opened
+    assert wrongs == []
+    assert [url for url in asked if not url.startswith((cluster.url, "data:"))] == []
+    opened.close()
+
+
+def keep(page: Page, name: str) -> None:
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    page.mouse.move(2, 2)
+    page.evaluate("scrollTo(0, 0)")
+    page.screenshot(path=str(SCREENSHOTS / f"{name}.png"), full_page=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, scheme: Any) -> None:
+    page.emulate_media(color_scheme=scheme)
+    cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
+    quota = {"controller_mutation_rate": 2, "producer_byte_rate": 5000}
+    cluster.ask("PUT", "/v1/quotas", {"entity": {"user": "ANONYMOUS"}, "values": quota})
+    cluster.ask("POST", "/v1/faults", {"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "nth": 2})
+    cluster.produce("checkout", "orders", *(b"one coffee",) * 20)
+    cluster.ask("POST", "/v1/brokers/3/stop", {})
+
+    expect(page.locator("#topics .title")).to_have_text(["orders"])
+    expect(page.locator("#topics .tile")).to_have_count(4)
+    expect(page.locator("#brokers .broker").nth(2)).to_contain_text("stopped")
+    expect(page.locator("#faults")).to_contain_text("1 of")
+    expect(page.locator("#quotas")).to_contain_text("bytes produced")
+    expect(page.locator("#quotas")).to_contain_text("topic changes")
+    expect(page.locator("#filters")).to_contain_text("1 id ·")
+    row = page.locator("#lines tr", has_text="NOT_ENOUGH_REPLICAS").first
+    expect(row).to_contain_text("checkout")
+    row.click()
+    expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
+    page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
+    expect(page.locator(".opened")).to_contain_text("Leader")
+    keep(page, f"page-{scheme}")
+
+
+def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
+    cluster.produce("checkout", "orders", b"one coffee")
+    page.set_viewport_size({"width": 400, "height": 850})
+    expect(page.locator("#lines tr").first).to_be_visible()
+    keep(page, "page-narrow")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
+    cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1, "replication_factor": 1})
+    page.get_by_role("button", name="Lose the next Produce answer").click()
+    expect(page.locator("#faults tbody tr")).to_have_count(1)
+    (fault,) = cluster.ask("GET", "/v1/faults")
+    assert fault["rule"] == {"api": "Produce", "drop": "before_answer", "times": 1}
+
+    page.get_by_role("button", name="Standing").click()
+    expect(page.locator("[data-mode=standing]")).to_have_class("on")
+    before_ms = cluster.ask("GET", "/v1/clock")["now_ms"]
+    page.get_by_role("button", name="+1 h").click()
+    expect(page.locator("#says")).to_be_hidden()
+    page.wait_for_function(f"clock.now_ms >= {before_ms + 3_600_000}")
+    assert cluster.ask("GET", "/v1/clock") == {
+        "mode": "standing",
+        "factor": 0,
+        "now_ms": before_ms + 3_600_000,
+    }
+
+    card = page.locator("#brokers .broker").nth(1)
+    card.get_by_role("button", name="Stop").click()
+    expect(card).to_contain_text("stopped")
+    card.get_by_role("button", name="Start").click()
+    expect(card).not_to_contain_text("stopped")
+
+    page.locator(".tile").click()
+    page.get_by_label("Leader").select_option("broker 3")
+    expect(page.locator(".tile")).to_have_attribute("title", re.compile("led by broker 3"))
+    page.get_by_label("Leader").select_option("nobody")
+    expect(page.locator(".tile")).to_have_class(re.compile("none"))
+    assert cluster.ask("GET", "/v1/topics/orders")["partitions"][0]["leader"] is None
+
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Reset").click()
+    expect(page.locator("#topics")).to_contain_text("No topic yet.")
+    assert cluster.ask("GET", "/v1/faults") == []
+
+
+def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
+    page.get_by_text("A rule of your own").click()
+    page.locator("#rule").fill('{"api": "Prodcue", "delay_ms": 5}')
+    with page.expect_response(lambda response: response.status == 400):
+        page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("#says")).to_contain_text("Produce")
+
+
+def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
+    values = {"producer_byte_rate": 5000}
+    cluster.ask("PUT", "/v1/quotas", {"entity": {"user": EVIL}, "values": values})
+    cluster.ask("POST", "/v1/faults", {"client_id": EVIL, "name": EVIL, "delay_ms": 1})
+    cluster.produce(EVIL, "orders", EVIL.encode())
+    end = [part["log_end_offset"] for part in cluster.ask("GET", "/v1/topics/orders")["partitions"]]
+    page.locator(".tile").nth(end.index(1)).click()
+
+    expect(page.locator(".opened")).to_contain_text(EVIL)
+    expect(page.locator("#lines")).to_contain_text(EVIL)
+    expect(page.locator("#faults")).to_contain_text(EVIL)
+    expect(page.locator("#quotas")).to_contain_text("onerror")
+    page.locator("#lines tr", has_text="Produce").first.click()
+    expect(page.locator("#detail")).to_contain_text("onerror")
+    assert page.locator("main img, main b b, td b").count() == 0
+    assert page.title() == "mock-kafka"
+    keep(page, "page-evil-names")
+
+
+def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None:
+    cluster.produce("checkout", "orders", b"1")
+    expect(page.locator("#lines tr", has_text="Produce")).to_have_count(1)
+    page.locator("#search").fill("produce orders")
+    expect(page.locator("#lines tr")).to_have_count(1)
+    page.get_by_role("button", name="Pause").click()
+    cluster.produce("checkout", "orders", b"2")
+    expect(page.locator("#lines tr")).to_have_count(1)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#lines tr")).to_have_count(2)
+
+
+def test_it_asks_for_the_token_where_one_is_needed(browser: Browser) -> None:
+    for cluster in serve("-o", f"broker.admin.token={TOKEN}"):
+        page = browser.new_page()
+        page.goto(cluster.url)
+        expect(page.locator("#door")).to_be_visible()
+        assert page.locator("#brokers .broker").count() == 0
+        keep(page, "page-token")
+        page.locator("#token").fill(TOKEN)
+        page.get_by_role("button", name="Enter").click()
+        expect(page.locator("#brokers .broker")).to_have_count(3)
+        expect(page.locator("#door")).to_be_hidden()
+        page.close()

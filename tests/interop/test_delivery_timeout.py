@@ -1,0 +1,22 @@
+"""The laboratory of timeouts with every client, and its pictures."""
+
+from pathlib import Path
+
+import pytest
+
+from mock_kafka import cli
+from mock_kafka.scenarios.delivery_timeout.phases import PHASES
+from mock_kafka.scenarios.delivery_timeout.subjects import SUBJECTS
+
+
+def test_every_client_is_measured_in_every_phase(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["scenario", "delivery-timeout", "--out", str(tmp_path)]) == 0
+    table = capsys.readouterr().out
+    for phase in PHASES:
+        for subject in SUBJECTS:
+            assert f"{phase.name:9}  {subject.name} " in table
+    assert "not installed" not in table
+    assert "our producer kept its promise in every phase" in table
+    assert len(list(tmp_path.glob("*.svg"))) == len(PHASES)

@@ -1,0 +1,337 @@
+"""What real clients make of each fault: the phases in which a record can be lost or late."""
+
+import asyncio
+import gc
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import aiokafka
+import aiokafka.errors
+import confluent_kafka
+import kafka
+import kafka.errors
+import pytest
+
+from tests.interop.broker_thread import BrokerThread
+from tests.interop.clients import (
+    DEADLINE_S,
+    Client,
+    Deadline,
+    Record,
+    create_topic,
+)
+
+GIVES_UP_MS = 1500
+STORED, FAILED = "stored", "failed"
+ONE = [Record(b"1")]
+
+
+@pytest.fixture
+def broker() -> Iterator[BrokerThread]:
+    with BrokerThread(3) as kafka_in_thread:
+        yield kafka_in_thread
+    # A client that was refused leaves sockets to the collector: let it do so while that is ignored.
+    gc.collect()
+
+
+def send_with_kafka_python(servers: str, topic: str) -> str:
+    producer = kafka.KafkaProducer(
+        bootstrap_servers=servers,
+        delivery_timeout_ms=GIVES_UP_MS,
+        request_timeout_ms=GIVES_UP_MS - 100,
+        max_block_ms=GIVES_UP_MS,
+        retry_backoff_ms=20,
+    )
+    try:
+        producer.send(topic, b"1").get(DEADLINE_S)
+    except kafka.errors.KafkaError:
+        return FAILED
+    finally:
+        producer.close(timeout=0)
+    return STORED
+
+
+def send_with_aiokafka(servers: str, topic: str) -> str:
+    async def run() -> str:
+        producer = aiokafka.AIOKafkaProducer(
+            bootstrap_servers=servers, request_timeout_ms=GIVES_UP_MS, retry_backoff_ms=20
+        )
+        await producer.start()
+        try:
+            future = await producer.send(topic, b"1")
+            await asyncio.wait_for(future, 2 * GIVES_UP_MS / 1000)
+        except (aiokafka.errors.KafkaError, TimeoutError):
+            return FAILED
+        finally:
+            # It would wait for ever for a record that the broker never answers for.
+            producer._sender._sender_task.cancel()
+            await producer.client.close()
+            producer._closed = True
+        return STORED
+
+    return asyncio.run(run())
+
+
+def send_with_confluent(servers: str, topic: str) -> str:
+    producer = confluent_kafka.Producer(
+        {
+            "bootstrap.servers": servers,
+            "delivery.timeout.ms": GIVES_UP_MS,
+            "topic.metadata.propagation.max.ms": GIVES_UP_MS,
+            "retry.backoff.ms": 20,
+        }
+    )
+    outcomes: list[str] = []
+
+    def told(error: Any, _message: Any) -> None:
+        outcomes.append(FAILED if error else STORED)
+
+    producer.produce(topic, b"1", on_delivery=told)
+    assert producer.flush(DEADLINE_S) == 0
+    return outcomes[0]
+
+
+SENDERS: dict[str, Callable[[str, str], str]] = {
+    "kafka-python": send_with_kafka_python,
+    "aiokafka": send_with_aiokafka,
+    "confluent-kafka": send_with_confluent,
+}
+
+
+@pytest.fixture(params=list(SENDERS))
+def send(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
+    return SENDERS[request.param]
+
+
+# Phases in which time runs out ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "stored"),
+    [
+        ({"api": "Metadata", "error": "UNKNOWN_TOPIC_OR_PARTITION"}, 0),
+        ({"leader": "none", "at_once": True}, 0),
+        ({"api": "Produce", "hang": "before_handling"}, 0),
+        ({"api": "Produce", "hang": "before_answer"}, 1),
+        ({"api": "Produce", "error": "NOT_ENOUGH_REPLICAS"}, 0),
+        ({"api": "Produce", "delay_request_ms": 60_000}, 0),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
+)
+def test_a_client_gives_up_in_every_phase_and_the_log_is_as_the_rule_says(
+    broker: BrokerThread,
+    send: Callable[[str, str], str],
+    topic: str,
+    rule: dict[str, Any],
+    stored: int,
+) -> None:
+    create_topic(broker.servers, topic)
+    broker.fault(topic=topic, **rule)
+    assert send(broker.servers, topic) == FAILED
+    # Who is not idempotent may have sent, and stored, it several times.
+    assert min(broker.stored(topic), 1) == stored
+    broker.clear_faults()
+    broker.move_leader(topic, 1)
+    assert send(broker.servers, topic) == STORED
+
+
+# Faults that a client gets over ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "fire_count"),
+    [
+        ({"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "times": 3}, 3),
+        ({"api": "Produce", "error": "REQUEST_TIMED_OUT", "at": "before_answer", "times": 2}, 2),
+        ({"api": "Produce", "drop": "before_handling", "times": 2}, 2),
+        ({"api": "Produce", "drop": "before_answer", "times": 2}, 2),
+        ({"api": "Produce", "drop": "within_answer", "times": 2}, 2),
+        ({"api": "Produce", "leader": "next", "nth": 1}, 1),
+        ({"api": "Produce", "leader": "next", "nth": 1, "at": "before_answer"}, 1),
+        ({"api": "Produce", "stop_broker": "self", "nth": 1}, 1),
+        ({"api": "Produce", "stop_broker": "self", "nth": 1, "at": "before_answer"}, 1),
+        ({"api": "Produce", "stop_broker": "self", "elect": False, "restart_after_ms": 300}, 1),
+        ({"api": "Metadata", "error": "LEADER_NOT_AVAILABLE", "times": 2}, 2),
+        ({"api": "Produce", "delay_ms": 200, "jitter_ms": 50, "times": 1}, 1),
+        ({"api": "Produce", "bytes_per_second": 2000, "times": 1}, 1),
+    ],
+    ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
+)
+def test_an_idempotent_client_gets_over_it_and_the_record_is_there_once(
+    broker: BrokerThread, client: Client, topic: str, rule: dict[str, Any], fire_count: int
+) -> None:
+    create_topic(broker.servers, topic, replication_factor=3)
+    rule_id = broker.fault(topic=topic, **({"times": 1} | rule if "nth" not in rule else rule))
+    (sent,) = client.produce(broker.servers, topic, ONE, is_idempotent=True)
+
+    assert sent.offset in {0, -1}
+    assert broker.stored(topic) == 1
+    assert broker.rule(rule_id).fire_count == fire_count
+    broker.clear_faults()
+    values = [record.value for record in client.read(broker.servers, topic, 1, 1)]
+    assert values == [b"1"]
+
+
+@pytest.mark.parametrize("api", ["Produce", "Metadata"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"truncate_bytes": 7},
+        {"announce_bytes": -1},
+        {"announce_bytes": 2**31 - 1},
+        {"corrupt_bytes": 20},
+        {"oversize_bytes": 100_000},
+    ],
+)
+def test_whatever_a_client_makes_of_wrong_bytes_the_broker_serves_the_others(
+    broker: BrokerThread, topic: str, api: str, wrong: dict[str, int]
+) -> None:
+    create_topic(broker.servers, topic)
+    rule_id = broker.fault(api=api, topic=topic, client_id="rdkafka", times=3, **wrong)
+    send_with_confluent(broker.servers, topic)
+    assert broker.rule(rule_id).fire_count >= 1
+    broker.clear_faults()
+    assert send_with_confluent(broker.servers, topic) == STORED
+
+
+@pytest.mark.parametrize("rule", [{"refuse_connection": True}, {"delay_connection_ms": 100}])
+def test_connections_that_are_refused_or_late_are_tried_again(
+    broker: BrokerThread, client: Client, topic: str, rule: dict[str, Any]
+) -> None:
+    create_topic(broker.servers, topic)
+    leader_id = broker.partition(topic).leader_id
+    rule_id = broker.fault(broker=leader_id, times=2, **rule)
+    client.produce(broker.servers, topic, ONE, is_idempotent=True)
+    assert broker.rule(rule_id).fire_count >= 1
+    assert broker.stored(topic) == 1
+
+
+def test_stale_metadata_sends_clients_to_the_old_leader_until_they_hear_the_news(
+    broker: BrokerThread, client: Client, topic: str
+) -> None:
+    create_topic(broker.servers, topic, assignment=[[1, 2, 3]])
+    rule_id = broker.fault(api="Metadata", stale_metadata=True, times=3)
+    wrong = broker.fault(api="Produce", broker=1, delay_ms=0)
+    broker.move_leader(topic, 2)
+    client.produce(broker.servers, topic, ONE, is_idempotent=True)
+    assert broker.stored(topic) == 1
+    assert broker.rule(rule_id).fire_count >= 1
+    assert broker.rule(wrong).fire_count >= 1
+
+
+@pytest.mark.parametrize("name", ["aiokafka", "confluent-kafka"])
+def test_a_throttled_client_is_answered_when_the_moved_clock_says_so(
+    broker: BrokerThread, topic: str, name: str
+) -> None:
+    create_topic(broker.servers, topic)
+    broker.let_time_stand()
+    rule_id = broker.fault(api="Produce", throttle_time_ms=3_600_000, times=1)
+    with ThreadPoolExecutor() as pool:
+        sending: Future[int] = pool.submit(TWO_IN_TURN[name], broker.servers, topic)
+        deadline = Deadline()
+        while broker.rule(rule_id).fire_count == 0 and deadline.holds("the first record"):
+            threading.Event().wait(0.01)
+        threading.Event().wait(0.3)
+        assert broker.stored(topic) == 1
+        broker.advance(3_600_000)
+        assert sending.result(DEADLINE_S) == 2
+    assert broker.stored(topic) == 2
+
+
+def two_with_aiokafka(servers: str, topic: str) -> int:
+    async def run() -> int:
+        async with aiokafka.AIOKafkaProducer(bootstrap_servers=servers) as producer:
+            for _ in range(2):
+                await producer.send_and_wait(topic, b"x", partition=0)
+        return 2
+
+    return asyncio.run(run())
+
+
+def two_with_confluent(servers: str, topic: str) -> int:
+    producer = confluent_kafka.Producer({"bootstrap.servers": servers})
+    errors: list[Any] = []
+
+    def told(error: Any, _message: Any) -> None:
+        errors.append(error)
+
+    for _ in range(2):
+        producer.produce(
+            topic, b"x", partition=0, on_delivery=lambda error, _message: errors.append(error)
+        )
+        assert producer.flush(DEADLINE_S) == 0
+    return errors.count(None)
+
+
+TWO_IN_TURN = {"aiokafka": two_with_aiokafka, "confluent-kafka": two_with_confluent}
+
+
+def test_an_answer_after_the_client_gave_up_disturbs_nobody(
+    broker: BrokerThread, topic: str
+) -> None:
+    create_topic(broker.servers, topic)
+    broker.let_time_stand()
+    broker.fault(api="Produce", delay_ms=10_000, times=1)
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": broker.servers, "delivery.timeout.ms": GIVES_UP_MS}
+    )
+    outcomes: list[bool] = []
+
+    def told(error: Any, _message: Any) -> None:
+        outcomes.append(error is None)
+
+    producer.produce(topic, b"1", partition=0, on_delivery=told)
+    assert producer.flush(DEADLINE_S) == 0
+    broker.advance(10_000)
+    producer.produce(topic, b"2", partition=0, on_delivery=told)
+    assert producer.flush(DEADLINE_S) == 0
+    assert outcomes == [False, True]
+    assert broker.stored(topic) == 2
+
+
+# Groups ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("by_stop", [False, True])
+def test_a_group_goes_on_at_its_new_coordinator(
+    broker: BrokerThread, topic: str, by_stop: bool
+) -> None:
+    create_topic(broker.servers, topic, replication_factor=3)
+    producer = confluent_kafka.Producer({"bootstrap.servers": broker.servers})
+    consumer = confluent_kafka.Consumer(
+        {
+            "bootstrap.servers": broker.servers,
+            "group.id": topic,
+            "auto.offset.reset": "earliest",
+            "enable.auto.commit": False,
+            # librdkafka asks for the new coordinator behind its long poll, and anew whenever its
+            # commit comes before the connection: with the default that may go on for a minute.
+            "fetch.wait.max.ms": 5,
+        }
+    )
+    consumer.subscribe([topic])
+    for number in (1, 2):
+        producer.produce(topic, b"%d" % number)
+        assert producer.flush(DEADLINE_S) == 0
+        assert next_value(consumer) == b"%d" % number
+        consumer.commit(asynchronous=False)
+        before = broker.on(lambda cluster, _now_ms: cluster.coordinator_id(topic))
+        if number == 1 and by_stop:
+            broker.fault(stop_broker=before, at_once=True)
+        elif number == 1:
+            broker.fault(coordinator="next", group=topic, at_once=True)
+    (committed,) = consumer.committed([confluent_kafka.TopicPartition(topic, 0)], DEADLINE_S)
+    consumer.close()
+    assert committed.offset == 2
+
+
+def next_value(consumer: confluent_kafka.Consumer) -> bytes:
+    deadline = Deadline()
+    while deadline.holds("a record"):
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            value: bytes = message.value()
+            return value
+    raise AssertionError

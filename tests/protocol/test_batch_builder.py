@@ -1,0 +1,66 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from protocol.batch_builder import BatchBuilder, record_bytes_max, stamp_producer
+from protocol.records import (
+    COMPRESSION_NAMES,
+    HEADER_BYTES,
+    has_valid_crc,
+    read_header,
+    read_records,
+)
+
+RECORDS = st.lists(
+    st.tuples(
+        st.integers(0, 2**40),
+        st.none() | st.binary(max_size=20),
+        st.none() | st.binary(max_size=200),
+        st.lists(st.tuples(st.text(max_size=5), st.none() | st.binary(max_size=5)), max_size=2),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(records=RECORDS, compression=st.sampled_from(COMPRESSION_NAMES))
+def test_what_goes_in_comes_out(
+    records: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
+    compression: str,
+) -> None:
+    builder = BatchBuilder(compression, 1_000_000)
+    for record in records:
+        before = builder.size_bytes
+        assert builder.append(*record)
+        assert builder.size_bytes - before <= record_bytes_max(*record[1:])
+    assert builder.record_count == len(records)
+    size_bytes = builder.size_bytes
+    built = builder.build()
+    assert HEADER_BYTES < len(built) <= size_bytes
+    assert [
+        (each.timestamp, each.key, each.value, list(each.headers)) for each in read_records(built)
+    ] == records
+
+
+def test_a_batch_takes_no_more_than_its_size_but_always_a_first_record() -> None:
+    builder = BatchBuilder("none", 80)
+    assert builder.append(0, None, b"x" * 100, ())
+    assert not builder.append(0, None, b"", ())
+    assert builder.record_count == 1
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip"])
+def test_a_stamped_batch_has_the_numbers_and_is_otherwise_the_same(compression: str) -> None:
+    builder = BatchBuilder(compression, 10_000)
+    builder.append(5, b"k", b"v" * 500, ())
+    plain = builder.build()
+    stamped = stamp_producer(plain, 2**40, 7, 2**31 - 1)
+    header = read_header(stamped, 0)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (
+        2**40,
+        7,
+        2**31 - 1,
+    )
+    assert has_valid_crc(stamped, 0, len(stamped), header.crc)
+    assert list(read_records(stamped)) == list(read_records(plain))
+    assert stamp_producer(stamped, -1, -1, -1) == plain
