@@ -58,7 +58,8 @@ def ids_activated(
         "new producer ids: at most Q + t·Q/T",
         f"user {user} at broker {node}",
         _word(is_kept=excess <= FLOAT_SLACK),
-        f"{len(times_us)} ids, at most {max(allowed, default=quota):.1f} (Q={quota:g}, T={window_s:g} s)",
+        f"{len(times_us)} ids, at most {max(allowed, default=quota):.1f}"
+        f" (Q={quota:g}, T={window_s:g} s)",
     )
 
 
