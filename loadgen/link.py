@@ -125,7 +125,7 @@ class Link(asyncio.Protocol):
             ConnectionLostError: the connection broke, or the time is over, which breaks it.
             UnsupportedVersionError: the broker does not speak this API.
         """
-        return await self._exchange(self.wire.request(request), timeout_s)
+        return await self.exchange(self.wire.request(request), timeout_s)
 
     def send(self, frame: bytes) -> None:
         """Send a Produce frame; its answer goes to `reader`.
@@ -157,7 +157,8 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _exchange(self, frame: bytes, timeout_s: float) -> Any:
+    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
+        """As `ask`, with the frame that `wire.request` made of the message."""
         if self.is_lost or self._transport is None:
             raise ConnectionLostError("the connection is closed")
         self._asked = asyncio.get_running_loop().create_future()
@@ -193,7 +194,7 @@ class Link(asyncio.Protocol):
         """
         hello: bytes | None = self.wire.hello()
         while hello is not None:
-            hello = self.wire.learn(await self._exchange(hello, timeout_s))
+            hello = self.wire.learn(await self.exchange(hello, timeout_s))
         if access.sasl is None:
             return
         settings = access.sasl
