@@ -253,7 +253,8 @@ class Server:
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
         self.connection_ids = count(1)
-        self._protocols: set[ClientProtocol] = set()
+        # In the order they came: an outage cuts them in the same order in every run.
+        self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._listeners: list[Listener] = []
@@ -325,14 +326,14 @@ class Server:
             return f"max.connections ({config['max.connections']}) reached"
         if from_host >= config["max.connections.per.ip"]:
             return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
-        self._protocols.add(protocol)
+        self._protocols[protocol] = None
         self._connections_by_host[host] = from_host + 1
         self._host_of[protocol] = host
         return None
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Give up the place of a connection that is gone."""
-        self._protocols.discard(protocol)
+        self._protocols.pop(protocol, None)
         host = self._host_of.pop(protocol, None)
         if host is not None:
             self._connections_by_host[host] -= 1
