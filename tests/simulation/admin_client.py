@@ -208,7 +208,8 @@ class AdminClient:
         link = self._link
 
         def take(response: Any, answered: Answered) -> None:
-            self._network.trace(f"{self.name} from its broker: {response}")
+            if self._network.is_told:
+                self._network.trace(f"{self.name} from its broker: {response}")
             if self._timeout is not None:
                 self._timeout.cancel()
             on_answer(response, answered)
@@ -220,7 +221,8 @@ class AdminClient:
             self._jobs.pop(0)
             self._go_on()
 
-        self._network.trace(f"{self.name} to its broker: {request}")
+        if self._network.is_told:
+            self._network.trace(f"{self.name} to its broker: {request}")
         link.ask(request, take, version_max=None)
         self._timeout = self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._drop(link))
 

@@ -31,7 +31,7 @@ from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
 
-CHAOS_MS = 4_000
+CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
 LOG_BYTES_SMALL = 6_000
@@ -69,7 +69,13 @@ class World:
         self._told = trace
         self.history = History()
         self.random = self._random("world")
-        self.network = Network(self.schedule, self._random("network"), self._weather(), self.trace)
+        self.network = Network(
+            self.schedule,
+            self._random("network"),
+            self._weather(),
+            self.trace,
+            is_told=trace is not silent,
+        )
         self.broker_count = self.random.choice((1, 2, 3, 3, 3, 5))
         self.has_small_log = self.random.random() < 0.1
         self.config = self._config()
@@ -386,7 +392,7 @@ class World:
             self.history.memory.append(f"log_bytes says {cluster.log_bytes}, logs have {actual}")
         if self.has_small_log and actual > LOG_BYTES_SMALL:
             self.history.memory.append(f"logs have {actual} bytes of {LOG_BYTES_SMALL}")
-        for protocol in self.server.protocols:
+        for protocol in self.server.protocols():
             connection = protocol.connection
             if connection is not None and connection.buffered_bytes > BUFFERED_BYTES_MAX:
                 self.history.memory.append(f"{protocol.peer}: {connection.buffered_bytes} bytes")
@@ -404,8 +410,8 @@ class World:
             admin.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)
-        if self.server.protocol_count:
-            self.history.memory.append(f"{self.server.protocol_count} connections are left over")
+        if left := self.server.protocols():
+            self.history.memory.append(f"{len(left)} connections are left over")
         for topic in self.server.cluster.topics.all():
             for partition in topic.partitions:
                 if partition.log.waiters:
