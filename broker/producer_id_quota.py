@@ -1,7 +1,7 @@
 """What bringing producer ids costs the user whose Produce requests carry them (KIP-936).
 
 An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends up to five requests ahead; the second, which waited behind the mute for just the time
+producer sends several requests ahead; the second, which waited behind the mute for just the time
 that a new id takes, would else be stored before the first, and that one be taken for a duplicate.
 """
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from quotas.producer_ids import ProducerIdQuotaManager
 
 SENT_AHEAD_MAX = 4
-"""Requests behind a refused one that its client sent before it heard: five may be in flight."""
+"""Requests behind a refused one that its client sent before it heard: five may be in flight.
+
+A producer that was told KIP-758's window may have as many in flight as the window has numbers.
+"""
 
 _MESSAGE = "The throttling quota has been exceeded."
 
@@ -28,11 +31,11 @@ class RefusedProducer:
 
     __slots__ = ("base_sequences", "producer_epoch", "producer_id", "requests_left")
 
-    def __init__(self, producer_id: int, producer_epoch: int) -> None:
+    def __init__(self, producer_id: int, producer_epoch: int, requests_left: int) -> None:
         self.producer_id = producer_id
         self.producer_epoch = producer_epoch
         self.base_sequences: dict[Partition, int] = {}
-        self.requests_left = SENT_AHEAD_MAX
+        self.requests_left = requests_left
 
     def is_of(self, header: "BatchHeader") -> bool:
         """Whether a batch is from the same producer in the same epoch."""
@@ -99,14 +102,17 @@ class ProducerIdQuota:
         return False
 
     def _remember(self, partition: "Partition", header: "BatchHeader") -> None:
-        session = self._context.session
+        session, config = self._context.session, self._cluster.config
         refused = session.refused_producer
+        requests_left = SENT_AHEAD_MAX
+        if config["producer.state.batches"] == 1:
+            requests_left = config["max.in.flight.sequence.number.per.connection"]
         if refused is None or not refused.is_of(header):
             session.refused_producer = refused = RefusedProducer(
-                header.producer_id, header.producer_epoch
+                header.producer_id, header.producer_epoch, requests_left
             )
         refused.base_sequences[partition] = header.base_sequence
-        refused.requests_left = SENT_AHEAD_MAX
+        refused.requests_left = requests_left
 
 
 def producer_id_quota(context: "RequestContext", cluster: "Cluster") -> ProducerIdQuota | None:

@@ -83,7 +83,6 @@ class AdminClient:
 
     def grow(self, name: str, count: int, on_done: Callable[[], None] | None = None) -> None:
         """Give a topic more partitions, so that it has `count`."""
-        before = self.topics.get(name, count - 1)
         request = messages.CreatePartitionsRequest(
             topics=[
                 messages.CreatePartitionsRequest.CreatePartitionsTopic(
@@ -96,6 +95,8 @@ class AdminClient:
 
         def done(response: Any, answered: Answered) -> None:
             error_code = response.results[0].error_code
+            # After a request that was lost nobody knows how many there were before.
+            before = count - 1 if self._lost_ms else self.topics.get(name, count - 1)
             self._note(error_code, count - before, response.throttle_time_ms, answered)
             if error_code == ErrorCode.NONE:
                 if name in self.topics:
@@ -117,13 +118,11 @@ class AdminClient:
             ],
             validate_only=False,
         )
-        sent_ms = self._network.schedule.time_ms
+        now_ms = self._network.schedule.time_ms
+        self._history.quota_changes.append(QuotaChange(user, key, value, now_ms))
 
         def done(response: Any, _answered: Answered) -> None:
             assert response.entries[0].error_code == ErrorCode.NONE, response
-            self._history.quota_changes.append(
-                QuotaChange(user, key, value, sent_ms, self._network.schedule.time_ms)
-            )
 
         self._do(request, done)
 

@@ -183,7 +183,7 @@ class World:
     def _set_quota(self, user: str, key: str, value: float) -> None:
         entity = make_entity([("user", user)])
         assert self.server.cluster.quotas.clients.alter(entity, [(key, value)]) is None
-        self.history.quota_changes.append(QuotaChange(user, key, value, START_MS, START_MS))
+        self.history.quota_changes.append(QuotaChange(user, key, value, START_MS))
 
     def _make_producer(self, name: str) -> ProducerClient:
         random = self.random
@@ -306,7 +306,7 @@ class World:
         known = self.server.cluster.topics.get(topic)
         count = len(known.partitions) if known is not None else 1
         for _ in range(random.randint(1, 2)):
-            producer.send((topic, random.randrange(count)), random.randint(1, 4))
+            producer.send((topic, random.randrange(count)), random.choice((1, 1, 2, 3, 4, 12)))
 
     def _disturb(self, member: GroupMember) -> None:
         if not member.is_running:
