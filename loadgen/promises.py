@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 Word = Literal["kept", "broken", "not judged"]
+THIS_RUN = "this run"
+"""What the generator's own punctuality is about; no broker answers for it."""
 TICK_MS = 100.0
 """How late a caller may hear of an expired batch."""
 MUTE_TOLERANCE_US = 2_000
@@ -163,10 +165,10 @@ def punctuality(lateness_p99_ms: float | None, limit_ms: float) -> Verdict:
     """The generator's own: a run that was late itself is no evidence."""
     promise = f"the load generator itself: p99 of its lateness at most {limit_ms:g} ms"
     if lateness_p99_ms is None:
-        return Verdict(promise, "this run", "not judged", "no event had a time of its own")
+        return Verdict(promise, THIS_RUN, "not judged", "no event had a time of its own")
     return Verdict(
         promise,
-        "this run",
+        THIS_RUN,
         _word(is_kept=lateness_p99_ms <= limit_ms),
         f"{lateness_p99_ms:.2f} ms",
     )

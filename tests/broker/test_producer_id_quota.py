@@ -3,13 +3,18 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker.cluster import Cluster
 from broker.metrics import prometheus_text
-from protocol import messages
+from broker.producer_id_quota import ProducerIdGate
+from protocol import messages, records
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from quotas.producer_ids import ProducerIdQuotaManager
 from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster
+from tests.broker.cluster_builder import make_cluster, make_context
 from tests.broker.test_connection import NOW_MS, Client, metadata_frame, request_frame
 
 HOUR_MS = 3_600_000
@@ -268,6 +273,48 @@ def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
     again = Producers(None, producers.cluster)
     assert again.codes((0, 2, 0)) == [ErrorCode.NONE]
     assert again.codes((0, 1, 1)) == [REFUSED]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3000)),
+        max_size=40,
+    )
+)
+def test_what_a_connection_knows_by_itself_changes_no_decision(
+    writes: list[tuple[int, int, int]],
+) -> None:
+    producers = Producers("2", overrides={"producer.id.quota.window.size.seconds": "8"})
+    limits = producers.cluster.quotas.clients.limits["producer_ids_rate"]
+    asked_always = ProducerIdQuotaManager(
+        limits, sample_count=11, window_seconds=8, layer_count=4, false_positive_rate=0.001
+    )
+    gates = [
+        ProducerIdGate(producers.cluster, producers.cluster.quotas.brokers[1].producer_ids)
+        for _ in range(3)
+    ]
+    now_ms = NOW_MS
+    for connection, producer_id, pause_ms in writes:
+        now_ms += pause_ms
+        header = records.read_header(
+            make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0), 0
+        )
+        context = make_context(ApiKey.PRODUCE, 8, now_ms=now_ms)
+        refusal = gates[connection].refuse(context, producers.partition(), header)
+        throttle_time_ms = asked_always.track("ANONYMOUS", producer_id, now_ms)
+        assert (refusal is not None) == (throttle_time_ms > 0)
+        assert context.throttle_time_ms == throttle_time_ms
+
+
+def test_a_change_of_the_quota_counts_for_open_connections() -> None:
+    producers = Producers("1")
+    assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
+    producers.set(None)
+    assert producers.codes((0, 1, 1)) == [ErrorCode.NONE]
+    producers.set(1)
+    others = Producers(None, producers.cluster)
+    assert others.codes((0, 2, 0)) == [ErrorCode.NONE]
+    assert producers.codes((0, 1, 2)) == [REFUSED]
 
 
 def test_without_a_quota_nothing_is_tracked_or_scheduled() -> None:

@@ -156,10 +156,20 @@ class ProducerMachine(RuleBasedStateMachine):
     def pass_time(self, duration_ms: int) -> None:
         until_ms = self.now + duration_ms
         while self.next_ms is not None and self.next_ms <= until_ms:
+            self.expect_silence(self.next_ms - 1)
             self.now = self.next_ms
             self.run()
+        self.expect_silence(until_ms)
         self.now = until_ms
         self.run()
+
+    def expect_silence(self, until_ms: int) -> None:
+        """Before the time that it asked for, the core has nothing to do."""
+        for now_ms in {(self.now + until_ms) // 2, until_ms}:
+            if now_ms > self.now:
+                poll = self.core.poll(now_ms)
+                assert poll.actions == []
+                assert poll.next_ms == self.next_ms
 
     @precondition(lambda self: self.opening)
     @rule(is_accepted=st.sampled_from([True, True, True, False]))
