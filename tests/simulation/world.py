@@ -392,7 +392,7 @@ class World:
             self.history.memory.append(f"log_bytes says {cluster.log_bytes}, logs have {actual}")
         if self.has_small_log and actual > LOG_BYTES_SMALL:
             self.history.memory.append(f"logs have {actual} bytes of {LOG_BYTES_SMALL}")
-        for protocol in self.server.protocols():
+        for protocol in self.server.protocols:
             connection = protocol.connection
             if connection is not None and connection.buffered_bytes > BUFFERED_BYTES_MAX:
                 self.history.memory.append(f"{protocol.peer}: {connection.buffered_bytes} bytes")
@@ -410,7 +410,7 @@ class World:
             admin.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)
-        if left := self.server.protocols():
+        if left := self.server.protocols:
             self.history.memory.append(f"{len(left)} connections are left over")
         for topic in self.server.cluster.topics.all():
             for partition in topic.partitions:
