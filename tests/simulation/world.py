@@ -230,7 +230,7 @@ class World:
             topics=DATA_TOPICS,
             instance_id=f"instance-of-{name}" if random.random() < 0.25 else None,
             session_timeout_ms=random.choice((1_000, 2_000)),
-            rebalance_timeout_ms=random.choice((500, 1_500)),
+            rebalance_timeout_ms=random.choice((1_000, 1_500)),
             says_hello=random.random() < 0.1,
             versions_max={
                 ApiKey.FETCH: random.choice((11, 12, 13, 18)),
