@@ -255,8 +255,20 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
     assert producers.partition().log.log_end_offset == batch_count
 
 
-def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+def test_all_that_the_window_lets_be_sent_ahead_waits_for_a_refused_batch() -> None:
+    """With KIP-758 more than five are in flight; the sixth once came through before the first."""
     producers = Producers("1")
+    producers.send((0, 1, 0))
+    producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
+    due_ms = NOW_MS + producers.answers()[0].throttle_time_ms
+    producers.client.settle(due_ms)
+    assert [codes(each) for each in producers.answers()] == [[REFUSED]] * 11
+    for sequence in range(12):
+        assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
+
+
+def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+    producers = Producers("1", overrides={"producer.state.batches": "5"})
     producers.send((0, 1, 0))
     producers.send((0, 2, 0))
     due_ms = NOW_MS + HOUR_MS

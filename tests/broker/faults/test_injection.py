@@ -277,6 +277,20 @@ def test_mute_begins_with_the_answer_however_late_it_is() -> None:
     assert clients.ids() == [1, 2]
 
 
+def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
+    quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
+    clients = Clients(FaultRule(delay_ms=20_000, times=1), **quota)
+    clients.send(produce_frame(1) + produce_frame(2))
+    clients.advance(20_000)
+    (answer,) = clients.answers()
+    told_ms = messages.ProduceResponse.decode(answer[4:], version=8).throttle_time_ms
+    assert 0 < told_ms < 20_000
+    clients.advance(told_ms - 1)
+    assert clients.ids() == [1]
+    clients.advance(1)
+    assert clients.ids() == [1, 2]
+
+
 # Loss and stop --------------------------------------------------------------------------------
 
 
