@@ -1,5 +1,6 @@
 """What a client sees of each fault, through the connection core, at any time the test likes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -27,8 +28,10 @@ CLOSED = "closed"
 class Clients:
     """Connections to one cluster, and what each was written; time is moved by hand."""
 
-    def __init__(self, *faults: FaultRule, count: int = 1, **config: str) -> None:
-        self.cluster = make_cluster(3, **config)
+    def __init__(
+        self, *faults: FaultRule, count: int = 1, overrides: Mapping[str, str] | None = None
+    ) -> None:
+        self.cluster = make_cluster(3, **(overrides or {}))
         self.topic = self.cluster.create_topic(TOPIC, [(1, 2), (1, 3)], {})
         self.now_ms = NOW_MS
         self.bugs: list[BaseException] = []
@@ -160,7 +163,7 @@ def test_behind_an_answer_that_never_comes_nothing_does() -> None:
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
 def test_a_delayed_answer_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
-    clients = Clients(FaultRule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
+    clients = Clients(FaultRule(api="Produce", overrides={at: 500}))  # type: ignore[arg-type]
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
     clients.advance(499)
@@ -279,7 +282,7 @@ def test_mute_begins_with_the_answer_however_late_it_is() -> None:
 
 def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
     quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
-    clients = Clients(FaultRule(delay_ms=20_000, times=1), **quota)
+    clients = Clients(FaultRule(delay_ms=20_000, times=1), overrides=quota)
     clients.send(produce_frame(1) + produce_frame(2))
     clients.advance(20_000)
     (answer,) = clients.answers()
