@@ -163,7 +163,7 @@ def test_behind_an_answer_that_never_comes_nothing_does() -> None:
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
 def test_a_delayed_answer_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
-    clients = Clients(FaultRule(api="Produce", overrides={at: 500}))  # type: ignore[arg-type]
+    clients = Clients(FaultRule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
     clients.advance(499)
