@@ -135,7 +135,8 @@ class ProducerClient:
 
     def _send(self, node_id: int, call: Call) -> None:
         message, version_max = message_of(call)
-        self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
+        if self._network.is_told:
+            self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
 
         if isinstance(call, ProduceCall):
             for each in call.data:
@@ -144,7 +145,8 @@ class ProducerClient:
 
         def on_answer(response: Any, answered: Answered) -> None:
             answer = answer_of(call, response)
-            self._network.trace(f"{self.name} from node {node_id}: {answer}")
+            if self._network.is_told:
+                self._network.trace(f"{self.name} from node {node_id}: {answer}")
             if isinstance(call, ProduceCall):
                 self._note(node_id, call, response, answered)
             self.core.on_response(node_id, answer, self._network.schedule.time_ms)

@@ -374,6 +374,23 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     assert cluster.partitions[0].values == [b"first", b"a", b"b"]
 
 
+def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -> None:
+    """A broker takes any number from a producer that it doesn't know, and then all before it."""
+    one = driver.Driver(batch_size=1)
+    cluster = NaiveCluster(1, is_five=False)
+    one.start(window=100)
+    one.poll()
+    (following,) = one.send(b"following")
+    one.poll()
+    one.answer(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    while following.outcome is None:
+        for call in one.produce_calls:
+            one.answer(cluster.produce(1, call))
+        one.at(one.now + 5)
+    assert following.outcome == Delivered(driver.TOPIC, 0, 1, 5)
+    assert cluster.partitions[0].values == [b"first", b"following"]
+
+
 def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline() -> None:
     """A shell that only looks at the clock every 10 ms, in every phase that lasts."""
     for reason in ("no metadata", "in flight", "refused"):
