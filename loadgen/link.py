@@ -5,7 +5,6 @@ Produce frames are handed to the transport as they are, and their answers to the
 """
 
 import asyncio
-import secrets
 import ssl
 from collections import deque
 from collections.abc import Callable
@@ -13,15 +12,13 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol, cast
 
-from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
+from client.errors import ConnectionLostError, UnreachableError
+from client.handshake import handshake
 from client.resources import Address
-from client.sasl import exchange
 from client.security import SaslSettings
 from client.wire import Wire
 from loadgen import clock
-from protocol import messages
 from protocol.codec import DecodeError
-from protocol.errors import ErrorCode
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -192,26 +189,14 @@ class Link(asyncio.Protocol):
             ConnectionLostError: it broke.
             SecurityError: the broker does not let us in.
         """
-        hello: bytes | None = self.wire.hello()
-        while hello is not None:
-            hello = self.wire.learn(await self.exchange(hello, timeout_s))
-        if access.sasl is None:
-            return
-        settings = access.sasl
-        shaken = await self.ask(
-            messages.SaslHandshakeRequest(mechanism=settings.mechanism), timeout_s
-        )
-        if shaken.error_code != ErrorCode.NONE:
-            raise SecurityError(f"the broker does not take {settings.mechanism}")
-        speaker = exchange(
-            settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
-        )
-        token: bytes | None = speaker.first()
-        while token is not None:
-            answer = await self.ask(messages.SaslAuthenticateRequest(auth_bytes=token), timeout_s)
-            if answer.error_code != ErrorCode.NONE:
-                raise SecurityError(answer.error_message or error_name(answer.error_code))
-            token = speaker.respond(bytes(answer.auth_bytes))
+        steps = handshake(self.wire, access.sasl)
+        answer: Any = None
+        while True:
+            try:
+                frame = steps.send(answer)
+            except StopIteration:
+                return
+            answer = await self.exchange(frame, timeout_s)
 
 
 async def open_link(address: Address, access: Access) -> Link:

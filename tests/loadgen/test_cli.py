@@ -50,7 +50,7 @@ def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path
             "3 workers need as many free slots at once, and there are 2",
         ),
         (("steady", "--workers", "99", "--master", "spark://x:1"), "99 workers for 24 clients"),
-        (("steady", "--bootstrap-server", "x"), "'x' is not HOST:PORT"),
+        (("steady", "--bootstrap-server", "x:y"), "'x:y' is not HOST:PORT"),
     ],
 )
 def test_what_can_not_be_done(

@@ -8,11 +8,11 @@ from typing import cast
 
 import pytest
 
+from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings
 from loadgen.link import Access, AnswerQueue, Link, open_link
-from loadgen.preparation import addresses_of
 from mock_kafka import MockKafka
 from protocol import messages
 
