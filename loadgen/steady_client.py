@@ -318,6 +318,8 @@ class SteadyClient(LoadClient):
                     link.abort()
                     node = self.leader(self.tenant.topic, self.partition)
                     link = await self.connect(node)
+            if self._must_reset:
+                self._reset()
             if self.tenant.idempotent and self._producer_id < 0:
                 await self._get_producer_id(link, node)
         except ClientError:
@@ -326,8 +328,6 @@ class SteadyClient(LoadClient):
         self._opening = None
         if link.is_lost:
             return
-        if self._must_reset:
-            self._reset()
         self._node = node
         self._frames = self.frames(link)
         link.reader = self
