@@ -278,8 +278,9 @@ def test_mute_begins_with_the_answer_however_late_it_is() -> None:
 
 
 def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
-    quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
-    clients = Clients(FaultRule(delay_ms=20_000, times=1), **quota)
+    quota = "user=<default>,producer_byte_rate=10"
+    rule = FaultRule(delay_ms=20_000, times=1)
+    clients = Clients(rule, count=1, **{"client.quotas": quota})
     clients.send(produce_frame(1) + produce_frame(2))
     clients.advance(20_000)
     (answer,) = clients.answers()
