@@ -28,7 +28,7 @@ STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
 
-LAST_ANSWER_S = 0.02
+LAST_ANSWER_S = 0.2
 """Time between a last answer and the end: a client that finds both at once may see the end alone.
 
 kafka-python does, and would never learn that its password was wrong.
