@@ -59,6 +59,8 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._asked: asyncio.Future[Any] | None = None
         self._rest = b""
+        self._held: list[bytes] | None = None
+        """Frames that wait for the end of the read that is being worked off."""
         self._gone = asyncio.get_running_loop().create_future()
         self._is_deaf = False
 
@@ -82,18 +84,23 @@ class Link(asyncio.Protocol):
         if self._rest:
             data = self._rest + data
         position, available = 0, len(data)
-        while available - position >= 4:
-            (size,) = _SIZE.unpack_from(data, position)
-            end = position + 4 + size
-            if end > available:
-                break
-            try:
+        held = self._held = []
+        try:
+            while available - position >= 4:
+                (size,) = _SIZE.unpack_from(data, position)
+                end = position + 4 + size
+                if end > available:
+                    break
                 reader.answered(data, position + 4, end, now_us)
-            except DecodeError:
-                self.abort()
-                return
-            position = end
+                position = end
+        except DecodeError:
+            self.abort()
+            return
+        finally:
+            self._held = None
         self._rest = data[position:]
+        if held and self._transport is not None:
+            self._transport.write(b"".join(held))
 
     def eof_received(self) -> bool:
         """See `asyncio.Protocol`; the broker has closed, and so do we."""
@@ -118,11 +125,16 @@ class Link(asyncio.Protocol):
             ConnectionLostError: the connection broke, or the time is over, which breaks it.
             UnsupportedVersionError: the broker does not speak this API.
         """
-        return await self._exchange(self.wire.request(request), timeout_s)
+        return await self.exchange(self.wire.request(request), timeout_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a Produce frame; its answer goes to `reader`."""
-        if self._transport is not None:
+        """Send a Produce frame; its answer goes to `reader`.
+
+        What the answers of one read cause is written at once, for one system call instead of many.
+        """
+        if self._held is not None:
+            self._held.append(frame)
+        elif self._transport is not None:
             self._transport.write(frame)
 
     async def lose_answers(self, timeout_s: float) -> None:
@@ -145,7 +157,8 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _exchange(self, frame: bytes, timeout_s: float) -> Any:
+    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
+        """As `ask`, with the frame that `wire.request` made of the message."""
         if self.is_lost or self._transport is None:
             raise ConnectionLostError("the connection is closed")
         self._asked = asyncio.get_running_loop().create_future()
@@ -181,7 +194,7 @@ class Link(asyncio.Protocol):
         """
         hello: bytes | None = self.wire.hello()
         while hello is not None:
-            hello = self.wire.learn(await self._exchange(hello, timeout_s))
+            hello = self.wire.learn(await self.exchange(hello, timeout_s))
         if access.sasl is None:
             return
         settings = access.sasl

@@ -340,6 +340,7 @@ class SteadyClient(LoadClient):
         )
         version = link.wire.version_of(ApiKey.INIT_PRODUCER_ID)
         while True:
+            frame = link.wire.request(request)
             rows, now_us = self.run.rows, clock.now_us()
             row = rows.begin(
                 NO_EVENT,
@@ -349,10 +350,11 @@ class SteadyClient(LoadClient):
                 self.number,
                 ApiKey.INIT_PRODUCER_ID,
                 version,
+                request_bytes=len(frame),
                 node=node,
             )
             try:
-                response = await link.ask(request, self.tenant.request_timeout_ms / 1000)
+                response = await link.exchange(frame, self.tenant.request_timeout_ms / 1000)
             except ClientError:
                 rows.lose(row)
                 raise

@@ -145,6 +145,7 @@ class Stepper(LoadClient):
             ClientError: there is no answer.
         """
         early_us = await self._keep_quiet()
+        frame = link.wire.request(request)
         rows, counts, sent_us = self.run.rows, self.run.counts, clock.now_us()
         row = rows.begin(
             event.event_id,
@@ -157,12 +158,13 @@ class Stepper(LoadClient):
             attempt,
             topic=rows.topic_number(topic),
             partition=partition,
+            request_bytes=len(frame),
             early_us=early_us,
             node=node,
         )
         counts.requests += 1
         try:
-            response = await link.ask(request, timeout_s or self._timeout_s)
+            response = await link.exchange(frame, timeout_s or self._timeout_s)
         except ConnectionLostError:
             rows.lose(row)
             raise
