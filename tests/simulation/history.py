@@ -109,7 +109,7 @@ class QuotaChange(NamedTuple):
 
 
 class ProduceSeen(NamedTuple):
-    """One partition of a Produce answer."""
+    """One partition of a Produce answer; `is_admitted` when it was stored by this request."""
 
     user: str
     node_id: int

@@ -20,8 +20,6 @@ from tests.simulation.network import Network
 if TYPE_CHECKING:
     from tests.simulation.virtual_time import Event
 
-ACCEPTED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-
 
 class ProducerClient:
     """Drives a core as its shell would: actions out, what happens in, a poll after each."""
@@ -163,14 +161,18 @@ class ProducerClient:
             each.error_code for topic in response.responses for each in topic.partition_responses
         ]
         topics = list(dict.fromkeys(each.topic for each in call.data))
-        in_order = sorted(call.data, key=lambda each: topics.index(each.topic))
-        for stamped, error_code in zip(in_order, outcomes, strict=False):
+        in_order = sorted(
+            zip(call.data, call.batches, strict=True), key=lambda each: topics.index(each[0].topic)
+        )
+        for (stamped, batch), error_code in zip(in_order, outcomes, strict=False):
+            # A batch that was sent before may be known already: then its id need not be admitted.
+            is_new = error_code == ErrorCode.NONE and batch.attempts == 1
             self._history.produced.append(
                 ProduceSeen(
                     self._user,
                     node_id,
                     read_header(stamped.records, 0).producer_id,
-                    error_code in ACCEPTED,
+                    is_new,
                     error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED,
                     answered.sent_ms,
                     answered.handled_ms,
