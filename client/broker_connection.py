@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from client.errors import ClientError, ConnectionLostError, SecurityError
 from client.handshake import handshake
@@ -66,10 +66,10 @@ class BrokerConnection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        # Not asserted: uvloop's transports are of no class of asyncio's.
+        self._transport = cast("asyncio.Transport", transport)
         if self._is_over:
-            transport.abort()
+            self._transport.abort()
         else:
             self.write(next(self._handshake))
 

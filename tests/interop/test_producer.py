@@ -66,6 +66,14 @@ def test_what_is_sent_is_read(kafka: MockKafka, topic: str, compression_type: st
     assert (record.partition, record.offset) == (delivered.partition, delivered.offset)
 
 
+def test_it_runs_on_uvloop_as_well(kafka: MockKafka, topic: str) -> None:
+    uvloop = pytest.importorskip("uvloop", reason="uvloop is not for this system")
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(produce(kafka.bootstrap_servers, topic, [b"v"]))
+    (record,) = read(kafka.bootstrap_servers, topic, 1)
+    assert record.value == b"v"
+
+
 def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, topic: str) -> None:
     keys = [b"key-%d" % number for number in range(100)]
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka_of_three.bootstrap_servers)
