@@ -12,7 +12,7 @@ from protocol.produce import PartitionResult
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.context import RequestContext
-    from broker.producer_id_quota import ProducerIdQuota
+    from broker.producer_id_quota import ProducerIdGate
     from broker.topics import Partition, Topic
 
 
@@ -24,7 +24,7 @@ def append_batch(
     frame: bytes | bytearray,
     start: int,
     end: int,
-    quota: "ProducerIdQuota | None" = None,
+    gate: "ProducerIdGate | None" = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
 
@@ -51,8 +51,10 @@ def append_batch(
         )
         if not isinstance(decision, Append):
             return _not_appended(partition, decision)
-        if quota is not None and (refusal := quota.refuse(partition, header)) is not None:
-            return refusal
+        if gate is not None:
+            refusal = gate.refuse(context, partition, header)
+            if refusal is not None:
+                return refusal
     batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
     log_append_time_ms = -1
     if topic.is_log_append_time:

@@ -220,7 +220,6 @@ class Cluster:
             ValueError: there is no such broker.
         """
         broker = self._broker(node_id)
-        broker.is_out_of_memory = False
         before = self._coordinators()
         bring_back(self, node_id, now_ms)
         self._unload_moved_groups(before, now_ms)
@@ -235,6 +234,7 @@ class Cluster:
         self._set_reach(broker, reach)
 
     def _set_reach(self, broker: Broker, reach: Reach) -> None:
+        broker.is_out_of_memory &= reach is not Reach.SERVES
         if broker.reach is not reach:
             broker.reach = reach
             if self.on_reach_change is not None:

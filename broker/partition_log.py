@@ -38,7 +38,8 @@ class PartitionLog:
         self.size_bytes = 0
         # (leader epoch, first offset written in it), ascending: what OffsetForLeaderEpoch asks.
         self.epoch_starts: list[tuple[int, int]] = []
-        self.waiters: set[Waiter] = set()
+        # In the order they came: two fetches are answered in the same order in every run.
+        self.waiters: dict[Waiter, None] = {}
 
     @property
     def batch_count(self) -> int:

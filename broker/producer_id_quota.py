@@ -1,7 +1,7 @@
-"""What bringing producer ids costs the user whose Produce requests carry them (KIP-936).
+"""Which producer ids of a connection's Produce requests may be new to their user (KIP-936).
 
 An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends up to five requests ahead; the second, which waited behind the mute for just the time
+producer sends several requests ahead; the second, which waited behind the mute for just the time
 that a new id takes, would else be stored before the first, and that one be taken for a duplicate.
 """
 
@@ -18,101 +18,127 @@ if TYPE_CHECKING:
     from quotas.producer_ids import ProducerIdQuotaManager
 
 SENT_AHEAD_MAX = 4
-"""Requests behind a refused one that its client sent before it heard: five may be in flight."""
+"""Requests behind a refused one that its client sent before it heard: five may be in flight.
+
+A producer that was told KIP-758's window may have as many in flight as the window has numbers.
+"""
 
 _MESSAGE = "The throttling quota has been exceeded."
 
 
-class RefusedProducer:
-    """The producer that was refused last on a connection, and what it has to send again first."""
+class _Refused:
+    """The producer that was refused last, and what it has to send again first."""
 
-    __slots__ = ("base_sequences", "producer_epoch", "producer_id", "requests_left")
+    __slots__ = ("base_sequences", "early_requests", "last_early", "producer_epoch", "producer_id")
 
-    def __init__(self, producer_id: int, producer_epoch: int) -> None:
-        self.producer_id = producer_id
-        self.producer_epoch = producer_epoch
+    def __init__(self, header: "BatchHeader") -> None:
+        self.producer_id = header.producer_id
+        self.producer_epoch = header.producer_epoch
         self.base_sequences: dict[Partition, int] = {}
-        self.requests_left = SENT_AHEAD_MAX
+        self.early_requests = 0
+        """How many requests since had batches that came too early; `last_early` is one of them."""
+        self.last_early: RequestContext | None = None
 
     def is_of(self, header: "BatchHeader") -> bool:
-        """Whether a batch is from the same producer in the same epoch."""
         return (
             header.producer_id == self.producer_id and header.producer_epoch == self.producer_epoch
         )
 
 
-class ProducerIdQuota:
-    """The quota of one request: one decision for each producer id in it."""
+class ProducerIdGate:
+    """What one connection brings to one broker."""
 
-    __slots__ = ("_cluster", "_context", "_is_admitted", "_manager")
+    __slots__ = ("_cluster", "_known_id", "_known_until_ms", "_manager", "_refused", "_version")
 
-    def __init__(
-        self,
-        context: "RequestContext",
-        cluster: "Cluster",
-        manager: "ProducerIdQuotaManager",
-    ) -> None:
-        self._context = context
+    def __init__(self, cluster: "Cluster", manager: "ProducerIdQuotaManager") -> None:
         self._cluster = cluster
         self._manager = manager
-        self._is_admitted: dict[int, bool] = {}
-        refused = context.session.refused_producer
-        if refused is not None:
-            refused.requests_left -= 1
-            if refused.requests_left < 0:
-                context.session.refused_producer = None
+        # The id that passed last, which the manager need not be asked for again in this time.
+        self._known_id = -1
+        self._known_until_ms = 0
+        self._version = -1
+        self._refused: _Refused | None = None
 
-    def refuse(self, partition: "Partition", header: "BatchHeader") -> PartitionResult | None:
+    def refuse(
+        self, context: "RequestContext", partition: "Partition", header: "BatchHeader"
+    ) -> PartitionResult | None:
         """What to answer for a batch that is otherwise fine to append; None when it may be."""
-        if not self._is_ahead(partition, header):
-            producer_id = header.producer_id
-            is_admitted = self._is_admitted.get(producer_id)
-            if is_admitted is None:
-                self._is_admitted[producer_id] = is_admitted = self._track(producer_id)
-            if is_admitted:
+        producer_id, now_ms = header.producer_id, context.now_ms
+        if (
+            producer_id == self._known_id
+            and now_ms < self._known_until_ms
+            and self._version == self._manager.version
+        ):
+            return None
+        if not self._is_early(context, partition, header):
+            if self._track(context, producer_id):
                 return None
             self._remember(partition, header)
-        config = self._cluster.config.for_broker(self._context.broker_id)
+        config = self._cluster.config.for_broker(context.broker_id)
         error_code = ErrorCode[config["producer.id.quota.error.code"]]
         return PartitionResult(partition.partition_index, error_code, error_message=_MESSAGE)
 
-    def _track(self, producer_id: int) -> bool:
-        context, manager = self._context, self._manager
-        now_ms = context.now_ms
+    def _track(self, context: "RequestContext", producer_id: int) -> bool:
+        manager, now_ms = self._manager, context.now_ms
         was_tracking = manager.is_tracking
         throttle_time_ms = manager.track(context.principal, producer_id, now_ms)
-        context.throttle(throttle_time_ms, manager, now_ms)
+        if throttle_time_ms > 0:
+            context.throttle(throttle_time_ms, manager, now_ms)
+            return False
         if manager.is_tracking and not was_tracking:
             _schedule_cleanup(self._cluster, manager, now_ms)
-        return throttle_time_ms == 0
+        if self._refused is None:
+            self._known_id = producer_id
+            self._known_until_ms = manager.known_until_ms(context.principal)
+            self._version = manager.version
+        return True
 
-    def _is_ahead(self, partition: "Partition", header: "BatchHeader") -> bool:
-        refused = self._context.session.refused_producer
+    def _is_early(
+        self, context: "RequestContext", partition: "Partition", header: "BatchHeader"
+    ) -> bool:
+        refused = self._refused
         if refused is None or not refused.is_of(header):
             return False
         expected = refused.base_sequences.get(partition)
         if expected is None:
             return False
         if header.base_sequence > expected:
-            return True
+            if context is not refused.last_early:
+                refused.last_early = context
+                refused.early_requests += 1
+            if refused.early_requests <= self._sent_ahead_max():
+                return True
         del refused.base_sequences[partition]
+        if not refused.base_sequences:
+            self._refused = None
         return False
 
+    def _sent_ahead_max(self) -> int:
+        config = self._cluster.config
+        if config["producer.state.batches"] == 1:
+            window: int = config["max.in.flight.sequence.number.per.connection"]
+            return window
+        return SENT_AHEAD_MAX
+
     def _remember(self, partition: "Partition", header: "BatchHeader") -> None:
-        session = self._context.session
-        refused = session.refused_producer
+        self._known_id = -1
+        refused = self._refused
         if refused is None or not refused.is_of(header):
-            session.refused_producer = refused = RefusedProducer(
-                header.producer_id, header.producer_epoch
-            )
+            self._refused = refused = _Refused(header)
         refused.base_sequences[partition] = header.base_sequence
-        refused.requests_left = SENT_AHEAD_MAX
+        refused.early_requests = 0
 
 
-def producer_id_quota(context: "RequestContext", cluster: "Cluster") -> ProducerIdQuota | None:
-    """The quota of a request; None as long as no user was given one."""
+def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerIdGate | None:
+    """That of a request's connection; None as long as no user was given a quota."""
     manager = cluster.quotas.brokers[context.broker_id].producer_ids
-    return ProducerIdQuota(context, cluster, manager) if manager.is_enabled else None
+    if not manager.is_enabled:
+        return None
+    session = context.session
+    gate = session.producer_ids
+    if gate is None:
+        session.producer_ids = gate = ProducerIdGate(cluster, manager)
+    return gate
 
 
 def _schedule_cleanup(cluster: "Cluster", manager: "ProducerIdQuotaManager", now_ms: int) -> None:

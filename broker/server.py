@@ -28,7 +28,7 @@ STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
 
-LAST_ANSWER_S = 0.02
+LAST_ANSWER_S = 0.2
 """Time between a last answer and the end: a client that finds both at once may see the end alone.
 
 kafka-python does, and would never learn that its password was wrong.
@@ -253,7 +253,8 @@ class Server:
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
         self.connection_ids = count(1)
-        self._protocols: set[ClientProtocol] = set()
+        # In the order they came: an outage cuts them in the same order in every run.
+        self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
         self._listeners: list[Listener] = []
@@ -287,7 +288,7 @@ class Server:
 
     def reset(self) -> None:
         """Put the cluster back to its start; connections are cut, ports stay."""
-        for protocol in self.protocols():
+        for protocol in self.protocols:
             protocol.dismiss()
         self.cluster.reset(self.clock.now_ms())
         self._schedule_idle_check(self.clock.now_ms())
@@ -313,9 +314,10 @@ class Server:
 
     # Connections ---------------------------------------------------------------------------
 
-    def protocols(self) -> list[ClientProtocol]:
+    @property
+    def protocols(self) -> tuple[ClientProtocol, ...]:
         """Every connection there is now."""
-        return list(self._protocols)
+        return tuple(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
@@ -325,14 +327,14 @@ class Server:
             return f"max.connections ({config['max.connections']}) reached"
         if from_host >= config["max.connections.per.ip"]:
             return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
-        self._protocols.add(protocol)
+        self._protocols[protocol] = None
         self._connections_by_host[host] = from_host + 1
         self._host_of[protocol] = host
         return None
 
     def forget(self, protocol: ClientProtocol) -> None:
         """Give up the place of a connection that is gone."""
-        self._protocols.discard(protocol)
+        self._protocols.pop(protocol, None)
         host = self._host_of.pop(protocol, None)
         if host is not None:
             self._connections_by_host[host] -= 1
@@ -354,7 +356,7 @@ class Server:
                     listener.refuse()
                 else:
                     listener.accept_again()
-        for protocol in list(self._protocols):
+        for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
                 protocol.follow_reach()
 

@@ -329,6 +329,10 @@ class Admin:
     def _ask_at(self, address: Address, request: Any) -> Any:
         """Ask, but not sooner than the broker wished with its last answer (KIP-219)."""
         wait_ms = self._quiet_until_ms.get(address, 0) - self._now_ms()
+        if wait_ms >= self._api_timeout_ms:
+            raise ThrottlingQuotaExceededError(
+                wait_ms, f"the broker wants no request for another {wait_ms} ms"
+            )
         if wait_ms > 0:
             self._sleep_ms(wait_ms)
         response = self._transport.ask(address, request)

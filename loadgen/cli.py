@@ -29,6 +29,7 @@ from loadgen.preparation import (
     slots_error,
 )
 from loadgen.progress import Listener, Standing
+from loadgen.promises import THIS_RUN
 from loadgen.run_spec import RunSpec
 from loadgen.schedule import event_counts
 from loadgen.session import (
@@ -113,13 +114,14 @@ def main(arguments: Sequence[str], own_broker: Broker) -> int:
 def main_of_job(arguments: Sequence[str]) -> int:
     """The same below `spark-submit`: master and settings are Spark's own, and so is the session."""
     options = parser_of("job.py").parse_args(arguments)
+    options.master = "spark-submit"  # which says who it is only once there is a session
 
     @contextmanager
     def session() -> Iterator["SparkSession"]:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to load
 
         spark = SparkSession.builder.getOrCreate()
-        options.master = spark.conf.get("spark.master", "?")
+        options.master = spark.conf.get("spark.master", None) or "Spark"
         yield spark
         spark.stop()
 
@@ -204,9 +206,11 @@ def run(
             "quotas_unknown_to_target": found.unknown_quotas,
         }
     _write(summary, plan, found, paths)
-    _print(summary, paths, Console())
+    console = Console()
+    # Logs have no width of their own.
+    _print(summary, paths, console if console.is_terminal else Console(width=140))
     is_good = summary["is_complete"] and not any(
-        each["verdict"] == "broken" for each in summary["verdicts"]
+        each["verdict"] == "broken" and each["about"] != THIS_RUN for each in summary["verdicts"]
     )
     return OK if is_good else BROKEN
 
@@ -240,7 +244,8 @@ def _drive(
     began_us = clock.now_us()
     pids = {"jvm_percent": _jvm_pid(spark), "broker_percent": broker.pid if broker else None}
     cpu_us = {name: machine.cpu_us_of(pid) for name, pid in pids.items()}
-    with _bar(plan, console) as show, Listener(show) as listener:
+    driver = spark.conf.get("spark.driver.host", None) or "127.0.0.1"
+    with _bar(plan, console) as show, Listener(show, driver) as listener:
         spec = RunSpec(paths.run_id, plan, found.topology, workers, listener.address)
         with _stopping_by_ctrl_c(listener, console):
             try:

@@ -8,6 +8,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from protocol.properties import parse_properties
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -20,27 +22,17 @@ HONEST = {
 """Another value of any of these makes Spark send a load twice, or refuse to start it together."""
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
-SETTINGS = {
-    **HONEST,
-    "spark.app.name": "mock-kafka load",
-    "spark.barrier.sync.timeout": "60",
-    "spark.driver.memory": "1g",
-    "spark.locality.wait": "0s",
-    "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
-    "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
-    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-    "spark.sql.catalogImplementation": "in-memory",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-}
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _END_TIMEOUT_S = 10
 
 
 class SessionError(Exception):
     """There can be no such session; one line."""
+
+
+def settings() -> dict[str, str]:
+    """What `spark.properties` says; the file is there for `spark-submit` as well."""
+    return parse_properties((files("loadgen") / "spark.properties").read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -54,7 +46,7 @@ def load_session(master: str, folder: Path) -> Iterator["SparkSession"]:
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    conf = SparkConf(loadDefaults=False).setAll(list(SETTINGS.items()))
+    conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
     conf.set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
     if _is_local(master):

@@ -68,5 +68,9 @@ class FrameReader:
         end = position + 4 + size
         if available < 4 + size:
             return None
-        self._position = end
+        if end == len(buffer):
+            # A connection that waits, or is mute, keeps nothing of what was taken.
+            self._buffer, self._position = b"", 0
+        else:
+            self._position = end
         return buffer, position + 4, end

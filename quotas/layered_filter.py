@@ -146,6 +146,14 @@ class LayeredFilter:
         return self._expires_ms
 
     @property
+    def ends_ms(self) -> int:
+        """When its newest layer takes no more ids; to see one of these till then changes nothing.
+
+        0 without any layer.
+        """
+        return self._ends_ms if self._segments else 0
+
+    @property
     def bytes_held(self) -> int:
         """Size of all its bits."""
         return sum(len(segment.bits) for segment in self._segments)

@@ -98,6 +98,11 @@ class ProducerIdQuotaManager:
         return self._limits.is_enabled
 
     @property
+    def version(self) -> int:
+        """Another one after every change of these quotas."""
+        return self._limits.version
+
+    @property
     def is_tracking(self) -> bool:
         """Whether any id is remembered, or was and has not yet expired."""
         return bool(self._expiries)
@@ -140,6 +145,14 @@ class ProducerIdQuotaManager:
         layered.add(producer_id, now_ms)
         counter.record(1, now_ms)
         return 0
+
+    def known_until_ms(self, user: str) -> int:
+        """Until when an id that has just passed does so again, without any effect; 0 is unknown.
+
+        Unless `version` changes.
+        """
+        layered = self._filters.get(user)
+        return 0 if layered is None else layered.ends_ms
 
     def expire(self, now_ms: int) -> None:
         """Drop the layers whose window is over, and the filters that have none left."""

@@ -1,11 +1,12 @@
 """The OpenAPI document of the admin port, made of the declarations of its operations."""
 
 from collections.abc import Iterable
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
 
-from broker.admin.operation import Operation, ProblemDocument
+from broker.admin.operation import Input, Operation, ProblemDocument
 
 _REFERENCE = "#/components/schemas/{name}"
 TITLE = "mock-kafka admin port"
@@ -62,8 +63,9 @@ def _describe(
         # An empty alternative: without a token set, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
-    if op.description:
-        described["description"] = op.description
+    told = [op.description, *_told_of_query(op)]
+    if any(told):
+        described["description"] = " ".join(filter(None, told))
     parameters = [
         *_parameters("path", op.path_type, components),
         *_parameters("query", op.query_type, components),
@@ -77,6 +79,13 @@ def _describe(
             "content": {"application/json": {"schema": schema_of[_key(op.body_type)]}},
         }
     return described
+
+
+def _told_of_query(op: Operation) -> list[str]:
+    """The docstrings of the query's type and of those it extends, as one text each."""
+    kinds = op.query_type.__mro__ if op.query_type is not None else ()
+    declared = [each for each in kinds if issubclass(each, Input) and each is not Input]
+    return [" ".join(cleandoc(each.__doc__ or "").split()) for each in reversed(declared)]
 
 
 def _answer(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:

@@ -144,8 +144,8 @@ class Injection:
         self._wait(delay_ms, now_ms, lambda now_ms: self._finish(wrong, now_ms))
 
     def _finish(self, answer: "LateAnswer", now_ms: int) -> None:
-        if isinstance(answer, Throttled) and answer.throttled_by is _THROTTLE:
-            # The connection is mute from the answer on, however late that is.
+        if isinstance(answer, Throttled):
+            # The connection is mute from the answer on, however late that is, and whoever asks it.
             muted_until_ms = now_ms + self._context.throttle_time_ms
             answer = replace(answer, muted_until_ms=muted_until_ms)
         self._parked.complete(answer)

@@ -29,10 +29,13 @@ def split(
 ) -> Split | None:
     """Take a request apart by a rule's topic, partition and group; None when it is for all of it.
 
+    One that is too large to be taken apart (a Produce beyond 16 MiB) is refused as a whole.
+
     Raises:
         DecodeError: `body` is not the message it claims to be.
     """
-    if rule.topic is None and rule.partition is None and rule.group is None:
+    is_for_all = rule.topic is None and rule.partition is None and rule.group is None
+    if is_for_all or len(body) > codec.SCHEMA_BODY_BYTES_MAX:
         return None
     api_key, version = ApiKey(context.api_key), context.api_version
 

@@ -45,6 +45,15 @@ _OTHER_ACTIONS = (
     "oversize_bytes",
     "announce_bytes",
 )
+APIS_OF_METADATA = frozenset(
+    {
+        ApiKey.METADATA,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+"""What can be answered from stale metadata: who leads, coordinates and is there."""
 ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *_CONNECTION_ACTIONS)
 
 
@@ -118,7 +127,7 @@ class FaultRule:
     announce_bytes: int | None = None
     """The size in front of the answer says this, whatever follows."""
     stale_metadata: bool | None = None
-    """Answer from what brokers knew when the rule was added."""
+    """Answer from what brokers knew when the rule was added; for APIs that tell of it alone."""
     leader: int | str | None = None
     """Move the leaders of the rule's topic: to a broker, to the `next` replica, or to `none`."""
     coordinator: int | str | None = None
@@ -171,6 +180,9 @@ class FaultRule:
             raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
         if self.at_once and SELF in {self.stop_broker, self.cut_off_broker}:
             raise ValueError("at_once: there is no broker that was asked, name one")
+        if self.stale_metadata and self.api_key not in {None, *APIS_OF_METADATA}:
+            known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
+            raise ValueError(f"stale_metadata: is for {known} alone")
         if self.is_of_connections:
             for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS):
                 if name not in _CONNECTION_ACTIONS and getattr(self, name) is not None:

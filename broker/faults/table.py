@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.faults.answer_bytes import fraction
 from broker.faults.cluster_actions import act, check_brokers
-from broker.faults.rule import CLUSTER_ACTIONS, FaultRule
+from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
 
@@ -47,6 +47,7 @@ class ListedRule:
             and (rule.user is None or rule.user == context.principal)
             and (rule.connection is None or rule.connection == context.connection_id)
             and not rule.is_of_connections
+            and (not rule.stale_metadata or context.api_key in APIS_OF_METADATA)
             and self._is_in_time(context.now_ms)
         )
         if not is_here:

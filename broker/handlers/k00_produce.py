@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from broker.append import append_batch
 from broker.context import RequestContext
 from broker.effects import Close
-from broker.producer_id_quota import ProducerIdQuota, producer_id_quota
+from broker.producer_id_quota import ProducerIdGate, producer_id_gate
 from broker.registry import handles
 from broker.throttling import charge_produce
 from broker.topics import INTERNAL_TOPICS, Partition, Topic
@@ -56,7 +56,7 @@ def handle_produce(
     request = produce.decode_request(version, frame, start, end)
     acks = request.acks
     is_limited = cluster.quotas.clients.is_enabled
-    quota = producer_id_quota(context, cluster) if is_limited else None
+    gate = producer_id_gate(context, cluster) if is_limited else None
     topic_results = []
     has_error = False
     for topic_data in request.topics:
@@ -65,7 +65,7 @@ def handle_produce(
         for part in topic_data.partitions:
             error_code = _request_error(request, topic_data, topic)
             if error_code is None and topic is not None:
-                result = _produce_partition(context, topic, part, frame, acks, cluster, quota)
+                result = _produce_partition(context, topic, part, frame, acks, cluster, gate)
             else:
                 result = PartitionResult(part.partition_index, error_code or ErrorCode.NONE)
             has_error = has_error or result.error_code != 0
@@ -108,7 +108,7 @@ def _produce_partition(
     frame: bytes | bytearray,
     acks: int,
     cluster: "Cluster",
-    quota: ProducerIdQuota | None,
+    gate: ProducerIdGate | None,
 ) -> PartitionResult:
     index = part.partition_index
     partition = topic.partition(index)
@@ -118,7 +118,7 @@ def _produce_partition(
         return _not_leader(partition)
     if acks == ACKS_ALL and len(partition.isr) < topic.min_insync_replicas:
         return PartitionResult(index, ErrorCode.NOT_ENOUGH_REPLICAS)
-    return append_batch(context, cluster, topic, partition, frame, part.start, part.end, quota)
+    return append_batch(context, cluster, topic, partition, frame, part.start, part.end, gate)
 
 
 def _not_leader(partition: Partition) -> PartitionResult:

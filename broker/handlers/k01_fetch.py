@@ -100,7 +100,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
     def forget() -> None:
         timers.cancel(deadline)
         for log in logs:
-            log.waiters.discard(look_again)
+            log.waiters.pop(look_again, None)
 
     def finish(now_ms: int) -> None:
         forget()
@@ -121,7 +121,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
     parked = Parked(on_abandon=forget, on_hurry=finish)
     deadline = timers.schedule(context.now_ms + request.max_wait_ms, finish)
     for log in logs:
-        log.waiters.add(look_again)
+        log.waiters[look_again] = None
     return parked
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker.producer_id_quota import RefusedProducer
+    from broker.producer_id_quota import ProducerIdGate
     from broker.security.sasl import Exchange
 
 ANONYMOUS = "ANONYMOUS"
@@ -16,7 +16,7 @@ class Session:
     `limited_from_ms` is the time from which only the APIs of authentication are answered: always
     (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
     of the session where a token or `connections.max.reauth.ms` bounds it.
-    `refused_producer` has to send something again before the rest is taken (KIP-936).
+    `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
     `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
     """
 
@@ -28,7 +28,7 @@ class Session:
         "listener",
         "mechanism",
         "principal",
-        "refused_producer",
+        "producer_ids",
         "takes_raw_tokens",
     )
 
@@ -42,7 +42,7 @@ class Session:
         self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
-        self.refused_producer: RefusedProducer | None = None
+        self.producer_ids: ProducerIdGate | None = None
         self.takes_raw_tokens = False
 
     def begin(self, mechanism: str, exchange: "Exchange", *, takes_raw_tokens: bool) -> None:
@@ -55,6 +55,7 @@ class Session:
     def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
         """The exchange has proved who it is; `ends_at_ms` is None for a session without end."""
         self.principal = principal
+        self.producer_ids = None
         self.is_authenticated = True
         self.exchange = None
         self.takes_raw_tokens = False

@@ -79,6 +79,11 @@ class Producer:
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closed = False
 
+    @property
+    def window(self) -> int | None:
+        """KIP-758's window as the broker told it; None before it did, and if it has none."""
+        return self._core.window
+
     async def send(
         self,
         topic: str,

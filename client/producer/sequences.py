@@ -19,6 +19,7 @@ class PartitionSequences:
     __slots__ = (
         "acked_end",
         "epoch",
+        "is_begun",
         "is_gap_certain",
         "is_unresolved",
         "next_sequence",
@@ -37,6 +38,7 @@ class PartitionSequences:
         self.epoch = epoch
         self.next_sequence = 0
         self.acked_end = 0
+        self.is_begun = False
         self.is_unresolved = False
         self.is_gap_certain = False
         undecided, self.undecided = self.undecided, []
@@ -59,6 +61,7 @@ class PartitionSequences:
 
     def ack(self, batch: Batch) -> None:
         """The broker has the batch."""
+        self.is_begun = True
         self.undecided.remove(batch)
         end = batch.end_sequence
         if (self.next_sequence - end) % SEQUENCE_MODULUS < (
@@ -121,6 +124,10 @@ class Idempotence:
         A retry waits until everything before it is decided. New numbers are given neither while
         older ones are unresolved, nor in a new epoch while there are undecided ones of the old, nor
         beyond the window, counted from the oldest undecided number (KIP-758).
+
+        The first batch of an epoch goes alone. A broker that doesn't know the producer takes any
+        number for the first (since KIP-360), so if this one were refused and the next one not, the
+        broker would take its retry for a duplicate of what it never had.
         """
         if not self.is_ready:
             return False
@@ -134,7 +141,7 @@ class Idempotence:
         if not sequences.undecided:
             return True
         is_current = (sequences.producer_id, sequences.epoch) == (self.producer_id, self.epoch)
-        return is_current and (
+        return (is_current and sequences.is_begun) and (
             self.window is None or sequences.in_flight_count + batch.record_count <= self.window
         )
 

@@ -77,7 +77,7 @@ def test_a_change_of_configuration_is_seen_by_topics_that_did_not_say_otherwise(
 def partition_and_wakings(cluster: Cluster) -> tuple[Partition, list[int]]:
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     woken_at: list[int] = []
-    partition.log.waiters.add(woken_at.append)
+    partition.log.waiters[woken_at.append] = None
     return partition, woken_at
 
 
@@ -111,7 +111,7 @@ def test_an_append_wakes_who_waits() -> None:
     cluster = make_cluster()
     topic = cluster.create_topic("a", [(1,)], {})
     woken_at: list[int] = []
-    topic.partitions[0].log.waiters.add(woken_at.append)
+    topic.partitions[0].log.waiters[woken_at.append] = None
 
     append(cluster, topic, 10)
 

@@ -165,10 +165,10 @@ def test_whoever_waits_is_woken_once_even_if_one_leaves_meanwhile(*, leaves: boo
     def first(now_ms: int) -> None:
         woken.append(("first", now_ms))
         if leaves:
-            log.waiters.discard(first)
+            log.waiters.pop(first, None)
 
-    log.waiters.add(first)
-    log.waiters.add(lambda now_ms: woken.append(("second", now_ms)))
+    log.waiters[first] = None
+    log.waiters[lambda now_ms: woken.append(("second", now_ms))] = None
 
     log.wake(5)
 

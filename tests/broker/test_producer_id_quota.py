@@ -1,15 +1,21 @@
 """The quota of new producer ids at a connection: who is refused, what is kept, who waits."""
 
+from bisect import insort
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from broker.cluster import Cluster
 from broker.metrics import prometheus_text
-from protocol import messages
+from broker.producer_id_quota import ProducerIdGate
+from protocol import messages, records
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from quotas.producer_ids import ProducerIdQuotaManager
 from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster
+from tests.broker.cluster_builder import make_cluster, make_context
 from tests.broker.test_connection import NOW_MS, Client, metadata_frame, request_frame
 
 HOUR_MS = 3_600_000
@@ -210,8 +216,59 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     assert producers.partition().log.log_end_offset == 4
 
 
-def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+@given(
+    batch_count=st.integers(1, 12),
+    in_flight_max=st.integers(1, 5),
+    rivals=st.lists(st.booleans(), max_size=20),
+)
+def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
+    batch_count: int, in_flight_max: int, rivals: list[bool]
+) -> None:
     producers = Producers("1")
+    rival_ids = iter(range(100, 200))
+    now_ms = NOW_MS
+    waiting, in_flight = list(range(batch_count)), list[int]()
+    stored = []
+    turns = iter([True, *rivals])
+    while waiting or in_flight:
+        if next(turns, False):
+            # Another producer of the user is there first when a new id may come.
+            Producers(None, producers.cluster).codes((1, next(rival_ids), 0), now_ms=now_ms)
+        while waiting and len(in_flight) < in_flight_max:
+            in_flight.append(waiting.pop(0))
+            producers.client.send(producers.frame((0, 1, in_flight[-1])), now_ms)
+        told = producers.answers()
+        for answer in told:
+            sequence = in_flight.pop(0)
+            (code,) = codes(answer)
+            assert code in {ErrorCode.NONE, REFUSED}
+            if code == ErrorCode.NONE:
+                stored.append(sequence)
+            else:
+                insort(waiting, sequence)
+        if not told:
+            due_ms = producers.cluster.timers.next_due_ms()
+            assert due_ms is not None
+            now_ms = due_ms
+            producers.client.settle(now_ms)
+    assert stored == list(range(batch_count))
+    assert producers.partition().log.log_end_offset == batch_count
+
+
+def test_all_that_the_window_lets_be_sent_ahead_waits_for_a_refused_batch() -> None:
+    """With KIP-758 more than five are in flight; the sixth once came through before the first."""
+    producers = Producers("1")
+    producers.send((0, 1, 0))
+    producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
+    due_ms = NOW_MS + producers.answers()[0].throttle_time_ms
+    producers.client.settle(due_ms)
+    assert [codes(each) for each in producers.answers()] == [[REFUSED]] * 11
+    for sequence in range(12):
+        assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
+
+
+def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+    producers = Producers("1", overrides={"producer.state.batches": "5"})
     producers.send((0, 1, 0))
     producers.send((0, 2, 0))
     due_ms = NOW_MS + HOUR_MS
@@ -256,6 +313,48 @@ def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
     again = Producers(None, producers.cluster)
     assert again.codes((0, 2, 0)) == [ErrorCode.NONE]
     assert again.codes((0, 1, 1)) == [REFUSED]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3000)),
+        max_size=40,
+    )
+)
+def test_what_a_connection_knows_by_itself_changes_no_decision(
+    writes: list[tuple[int, int, int]],
+) -> None:
+    producers = Producers("2", overrides={"producer.id.quota.window.size.seconds": "8"})
+    limits = producers.cluster.quotas.clients.limits["producer_ids_rate"]
+    asked_always = ProducerIdQuotaManager(
+        limits, sample_count=11, window_seconds=8, layer_count=4, false_positive_rate=0.001
+    )
+    gates = [
+        ProducerIdGate(producers.cluster, producers.cluster.quotas.brokers[1].producer_ids)
+        for _ in range(3)
+    ]
+    now_ms = NOW_MS
+    for connection, producer_id, pause_ms in writes:
+        now_ms += pause_ms
+        header = records.read_header(
+            make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0), 0
+        )
+        context = make_context(ApiKey.PRODUCE, 8, now_ms=now_ms)
+        refusal = gates[connection].refuse(context, producers.partition(), header)
+        throttle_time_ms = asked_always.track("ANONYMOUS", producer_id, now_ms)
+        assert (refusal is not None) == (throttle_time_ms > 0)
+        assert context.throttle_time_ms == throttle_time_ms
+
+
+def test_a_change_of_the_quota_counts_for_open_connections() -> None:
+    producers = Producers("1")
+    assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
+    producers.set(None)
+    assert producers.codes((0, 1, 1)) == [ErrorCode.NONE]
+    producers.set(1)
+    others = Producers(None, producers.cluster)
+    assert others.codes((0, 2, 0)) == [ErrorCode.NONE]
+    assert producers.codes((0, 1, 2)) == [REFUSED]
 
 
 def test_without_a_quota_nothing_is_tracked_or_scheduled() -> None:

@@ -123,6 +123,17 @@ def test_one_that_is_started_with_more_room_stays() -> None:
     assert not cluster.brokers[1].is_out_of_memory
 
 
+def test_a_cluster_that_is_reset_is_out_of_nothing() -> None:
+    cluster = make_cluster(1, **{MAX: "1"})
+    cluster.create_topic("t", [(1,)], {})
+    for producer_id in range(2):
+        write(cluster, 0, producer_id)
+    cluster.timers.run_due(NOW_MS)
+    assert cluster.brokers[1].is_out_of_memory
+    cluster.reset(NOW_MS)
+    assert not cluster.brokers[1].is_out_of_memory
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), max_size=60), st.integers(1, 12))
 def test_no_broker_that_is_up_leads_more_than_it_may(
     writes: list[tuple[int, int]], limit: int

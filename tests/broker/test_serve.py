@@ -226,3 +226,17 @@ def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
 
 def test_the_system_clock_is_in_milliseconds_since_1970() -> None:
     assert SystemClock().now_ms() > 1_700_000_000_000
+
+
+def test_rules_count_from_the_start_and_must_name_brokers_that_are_there(tmp_path: Path) -> None:
+    path = tmp_path / "faults.json"
+    path.write_text('[{"refuse_connection": true}]')
+    with serving("--port", "0", "--faults", str(path)) as (_, line):
+        [address] = parse_first_line(line)
+        with socket.create_connection(address, timeout=5) as client:
+            assert client.recv(1) == b""
+    path.write_text('[{"broker": 2, "delay_ms": 1}]')
+    with serving("--port", "0", "--faults", str(path)) as (process, line):
+        _, log = process.communicate(timeout=TIMEOUT_S)
+        assert (line, process.returncode) == ("", 1)
+        assert "--faults: broker: there is no broker 2, only 1" in log

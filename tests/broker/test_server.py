@@ -450,13 +450,13 @@ def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
 
         clock.time_ms += 601_000
         server.cluster.timers.run_due(clock.time_ms)
-        assert server._protocols == {protocol}
+        assert list(server._protocols) == [protocol]
         clock.time_ms += 601_000
         server.cluster.timers.run_due(clock.time_ms)
         for _ in range(10):
             await asyncio.sleep(0)
 
-        assert server._protocols == set()
+        assert not server._protocols
         writer.transport.abort()
 
     reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]

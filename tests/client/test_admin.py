@@ -267,3 +267,16 @@ def test_quota_outcomes_come_in_the_order_of_the_changes() -> None:
         ("k", 2.0, False),
         ("gone", 0.0, True),
     ]
+
+
+def test_a_broker_that_wants_more_quiet_than_a_call_may_take_is_not_waited_for() -> None:
+    clock = Clock()
+    refusal = created(("a", QUOTA_EXCEEDED), throttle_time_ms=90_000)
+    admin, peer = admin_of(refusal, metadata(), clock=clock)
+    admin.create_topics([NewTopic("a")], retry_on_quota_violation=False)
+    with pytest.raises(ThrottlingQuotaExceededError, match="another 90000 ms") as caught:
+        admin.list_topics()
+    assert caught.value.throttle_time_ms == 90_000
+    assert len(peer.requests) == 1
+    clock.sleep_ms(90_000)
+    assert admin.list_topics() == []

@@ -174,6 +174,28 @@ def test_an_idempotent_client_gets_over_it_and_the_record_is_there_once(
     assert values == [b"1"]
 
 
+@pytest.mark.parametrize("api", ["Produce", "Metadata"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"truncate_bytes": 7},
+        {"announce_bytes": -1},
+        {"announce_bytes": 2**31 - 1},
+        {"corrupt_bytes": 20},
+        {"oversize_bytes": 100_000},
+    ],
+)
+def test_whatever_a_client_makes_of_wrong_bytes_the_broker_serves_the_others(
+    broker: BrokerThread, topic: str, api: str, wrong: dict[str, int]
+) -> None:
+    create_topic(broker.servers, topic)
+    rule_id = broker.fault(api=api, topic=topic, client_id="rdkafka", times=3, **wrong)
+    send_with_confluent(broker.servers, topic)
+    assert broker.rule(rule_id).fire_count >= 1
+    broker.clear_faults()
+    assert send_with_confluent(broker.servers, topic) == STORED
+
+
 @pytest.mark.parametrize("rule", [{"refuse_connection": True}, {"delay_connection_ms": 100}])
 def test_connections_that_are_refused_or_late_are_tried_again(
     broker: BrokerThread, client: Client, topic: str, rule: dict[str, Any]

@@ -159,3 +159,21 @@ def test_the_example_of_its_page_runs(kafka: MockKafka, capsys: pytest.CaptureFi
     exec(example.replace("127.0.0.1:9092", kafka.bootstrap_servers), {})
     partition, offset = capsys.readouterr().out.split()
     assert (partition, offset) == ("0", "0")
+
+
+@pytest.mark.parametrize("window", [1, 7, None])
+def test_the_window_is_learned_from_the_broker_and_kept(window: int | None, topic: str) -> None:
+    """The broker refuses numbers beyond its window; None is Kafka's rule of five batches."""
+    rule: dict[str, ConfigValue] = {"producer.state.batches": 5}
+    if window is not None:
+        rule = {"max.in.flight.sequence.number.per.connection": window}
+
+    async def test(servers: str) -> tuple[list[int], int | None]:
+        async with Producer(servers, ProducerSettings(batch_size=200)) as producer:
+            futures = [await producer.send(topic, b"%d" % number) for number in range(500)]
+        return [future.result().offset for future in futures], producer.window
+
+    with MockKafka(config={"num.partitions": 1, **rule}) as kafka:
+        offsets, learned = run(lambda: test(kafka.bootstrap_servers))
+    assert offsets == list(range(500))
+    assert learned == window

@@ -1,5 +1,7 @@
 """Plans from YAML, and what is derived of them."""
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,10 @@ from loadgen.plan import (
     load_plan,
     parse_plan,
 )
+from loadgen.rows import ARROW_SCHEMA
 from loadgen.yaml_reader import PlanError
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "load.md"
 
 WHOLE = """\
 duration_s: 20
@@ -142,3 +147,16 @@ def test_what_is_neither_file_nor_built_in_is_told_with_the_names() -> None:
         load_plan("stead")
     with pytest.raises(PlanError, match=r"cannot read none.yaml"):
         load_plan("none.yaml")
+
+
+def test_the_document_tells_every_field_behaviour_column_and_plan() -> None:
+    told = DOCUMENT.read_text(encoding="utf-8")
+    tenant_fields = {each.name for each in fields(Tenant)}
+    plan_fields = {each.name for each in fields(Plan)} - {"text", "tenants"}
+    names = {*BEHAVIOURS, *built_in_plans(), *tenant_fields, *plan_fields, *ARROW_SCHEMA.names}
+    assert [name for name in sorted(names) if f"`{name}`" not in told] == []
+
+
+def test_the_documents_plan_is_one() -> None:
+    [text] = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    assert [tenant.name for tenant in parse_plan(text, "load.md").tenants] == ["shop", "greedy"]

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from loadgen.session import HONEST, SETTINGS, dishonest_settings, first_line, slots_of
+from loadgen.session import HONEST, dishonest_settings, first_line, settings, slots_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -14,7 +14,7 @@ class FakeConf:
     """The settings of a session."""
 
     def __init__(self, **changes: str) -> None:
-        self._values = {**SETTINGS, **{f"spark.{key}": value for key, value in changes.items()}}
+        self._values = {**settings(), **{f"spark.{key}": value for key, value in changes.items()}}
 
     def get(self, key: str, default: str) -> str:
         return self._values.get(key, default)

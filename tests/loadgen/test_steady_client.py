@@ -172,6 +172,9 @@ def test_who_does_not_obey_sends_and_the_row_says_how_early() -> None:
         bench.hand(1)
         assert bench.waiting == 1
         assert bench.link.muted_until_us > clock.now_us() + 50_000_000
+        # The target does what it said: that is no reason to give the run up.
+        bench.hand(*range(2, 10))
+        assert bench.client.behind_us(clock.now_us() + 10**7) == 0
 
     play(scenario, obeys_throttle=False)
 

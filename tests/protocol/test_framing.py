@@ -1,6 +1,7 @@
 """However a stream is cut into reads, the same frames come out."""
 
 from struct import pack
+from sys import getrefcount
 
 import pytest
 from hypothesis import given
@@ -68,3 +69,14 @@ def test_a_large_frame_in_small_reads_grows_one_buffer_in_place() -> None:
     for _ in range(1000):
         reader.feed(b"y" * 1000)
     assert reader._buffer is buffer
+
+
+def test_what_was_taken_is_not_kept() -> None:
+    reader = FrameReader(100_000)
+    data = pack(">i", 50_000) + b"x" * 50_000
+    references = getrefcount(data)
+    reader.feed(data)
+    assert getrefcount(data) > references
+    assert reader.next_frame() is not None
+    assert getrefcount(data) == references
+    assert reader.buffered_bytes == 0

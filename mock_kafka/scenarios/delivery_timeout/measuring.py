@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from client import clock
 from mock_kafka.scenarios.delivery_timeout.phases import Phase, rules
@@ -22,6 +22,14 @@ _WARM_UPS_AT_ONCE = 4
 """So that each finds the machine idle enough to deliver a record before the deadline."""
 
 
+class SeenRequest(NamedTuple):
+    """A request as the broker saw it; `ended_ms` None while it is neither answered nor cut."""
+
+    api: str
+    received_ms: int
+    ended_ms: int | None
+
+
 @dataclass(slots=True)
 class Measurement:
     """What was seen of one client in one phase; times in ms since the epoch."""
@@ -32,8 +40,8 @@ class Measurement:
     sent_ms: list[int] = field(default_factory=list)
     heard: list[tuple[int, int, str | None]] = field(default_factory=list)
     """Index of the record, when its outcome was told, and the error."""
-    requests: list[dict[str, Any]] = field(default_factory=list)
-    """The broker's journal of this client, from the first measured send on."""
+    requests: list[SeenRequest] = field(default_factory=list)
+    """From the first measured send on."""
     stored: Counter[str] = field(default_factory=Counter)
     problem: str | None = None
 
@@ -82,9 +90,9 @@ class Measurement:
         return indices == sorted(indices)
 
     @property
-    def produce_requests(self) -> list[dict[str, Any]]:
+    def produce_requests(self) -> list[SeenRequest]:
         """The Produce requests that reached the broker."""
-        return [each for each in self.requests if each["api"] == "Produce"]
+        return [each for each in self.requests if each.api == "Produce"]
 
 
 def measure(
@@ -98,6 +106,22 @@ def measure(
     ):
         laboratory = _Laboratory(cluster, deadline_ms, len(pairs))
         return list(threads.map(lambda pair: laboratory.measure(*pair), pairs))
+
+
+def seen_requests(lines: Sequence[dict[str, Any]]) -> list[SeenRequest]:
+    """The requests in a journal; one without an answer ends with its connection."""
+    cut_ms = {each["connection"]: each["received_ms"] for each in lines if "api" not in each}
+    return [
+        SeenRequest(
+            each["api"],
+            each["received_ms"],
+            cut_ms.get(each["connection"])
+            if each["duration_us"] is None
+            else each["received_ms"] + each["duration_us"] // 1_000,
+        )
+        for each in lines
+        if "api" in each
+    ]
 
 
 class _Laboratory:
@@ -126,11 +150,11 @@ class _Laboratory:
         began_ms = clock.wall_ms()
         _send_and_wait(subject, name, phase.records, self._deadline_ms, measured)
         subject.close()
-        measured.requests = [
-            each
-            for each in self._cluster.requests(client_id=name, bodies="false", limit=1_000)
-            if each["kind"] == "request" and each["received_ms"] >= began_ms
+        lines = [
+            *self._cluster.requests(client_id=name, bodies="false", limit=1_000),
+            *self._cluster.requests(kind="disconnect", limit=1_000),
         ]
+        measured.requests = [each for each in seen_requests(lines) if each.received_ms >= began_ms]
         measured.stored = Counter(
             text
             for each in self._cluster.records(name)

@@ -10,6 +10,7 @@ from mock_kafka.scenarios.picture import require_matplotlib, save
 
 _WAITING, _TEXT, _QUIET = "#d9dde3", "#1f2933", "#7b8794"
 _COLOURS = {"Produce": "#2f6fb3", "Metadata": "#c58b1b"}
+_DELIVERED, _FAILED = ("o", "#2e7d32"), ("X", "#b3261e")
 _LEAST_MS = 15.0
 """A request that was answered at once is drawn as wide as this."""
 
@@ -46,38 +47,39 @@ def _draw_line(axes: Any, line: int, measured: Measurement, end_ms: float) -> No
     last_ms = end_ms if heard_ms is None else max(at for _, at, _ in measured.heard) - began_ms
     axes.barh(line, last_ms, height=0.5, color=_WAITING, zorder=0)
     for request in measured.requests:
-        colour = _COLOURS.get(request["api"])
+        colour = _COLOURS.get(request.api)
         if colour is None:
             continue
-        start_ms = request["received_ms"] - began_ms
-        lasted_ms = _lasted_ms(request, last_ms - start_ms)
-        axes.barh(line, lasted_ms, left=start_ms, height=0.28, color=colour, zorder=2)
+        start_ms = request.received_ms - began_ms
+        lasted_ms = end_ms if request.ended_ms is None else request.ended_ms - request.received_ms
+        axes.barh(
+            line, max(lasted_ms, _LEAST_MS), left=start_ms, height=0.28, color=colour, zorder=2
+        )
     for _, at, error in measured.heard:
-        marker, colour = ("o", "#2e7d32") if error is None else ("X", "#b3261e")
+        marker, colour = _DELIVERED if error is None else _FAILED
         axes.plot(at - began_ms, line, marker, color=colour, markersize=8, zorder=3)
     note = f"{measured.outcome}" if heard_ms is None else f"{heard_ms} ms  {measured.outcome}"
     note_ms = min(last_ms, end_ms * 0.42) + end_ms * 0.015
     axes.text(note_ms, line - 0.33, note, color=_TEXT, fontsize=8)
 
 
-def _lasted_ms(request: dict[str, Any], rest_ms: float) -> float:
-    """How long the client waited; for a request that was never answered, as long as it did."""
-    if request["duration_us"] is None:
-        return max(rest_ms, 0.0)
-    return max(float(request["duration_us"]) / 1000, _LEAST_MS)
-
-
 def _draw_legend(figure: Any) -> None:
-    from matplotlib.patches import Patch  # noqa: PLC0415 - with the picture, not before
+    # With the picture, not before: it is slow to load, and perhaps not there.
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+    from matplotlib.patches import Patch  # noqa: PLC0415
 
     figure.legend(
         handles=[
             Patch(color=_WAITING, label="waiting for the outcome"),
             Patch(color=_COLOURS["Produce"], label="Produce at the broker"),
             Patch(color=_COLOURS["Metadata"], label="Metadata at the broker"),
+            *(
+                Line2D([], [], marker=marker, color=colour, linestyle="", label=label)
+                for (marker, colour), label in ((_DELIVERED, "delivered"), (_FAILED, "failed"))
+            ),
         ],
         loc="lower center",
-        ncols=3,
+        ncols=5,
         frameon=False,
         bbox_to_anchor=(0.5, -0.12),
     )

@@ -74,5 +74,7 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
         fields.setdefault("topic", TOPIC)
     if fields.get("coordinator") is not None:
         fields.setdefault("group", GROUP)
+    if fields.get("stale_metadata") and "api" in fields:
+        fields["api"] = "Metadata"
     fields.setdefault("delay_ms", 0)
     return FaultRule(**fields)

@@ -106,6 +106,15 @@ def test_one_group_of_several_fails() -> None:
     }
 
 
+def test_what_is_too_large_to_be_taken_apart_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    clients = Clients(FaultRule(error="NOT_ENOUGH_REPLICAS", topic=TOPIC))
+    request = produce_request(9, clients)
+    monkeypatch.setattr("protocol.codec.SCHEMA_BODY_BYTES_MAX", 10)
+    clients.send(request_frame(request, 9, 1))
+    answer = answered(clients, ApiKey.PRODUCE, 9)
+    assert set(codes_at(answer, place_of_error(ApiKey.PRODUCE, 9))) == {19}
+
+
 @pytest.mark.parametrize(
     ("api_key", "version"),
     [

@@ -65,6 +65,7 @@ def test_an_error_goes_by_name_and_number() -> None:
         ({"stop_broker": "self", "at_once": True}, "at_once: there is no broker that was asked"),
         ({"refuse_connection": True, "api": "Fetch"}, "api: a connection has no such thing yet"),
         ({"delay_connection_ms": 1, "delay_ms": 1}, "delay_ms: a connection has no such thing"),
+        ({"stale_metadata": True, "api": "Fetch"}, "stale_metadata: is for DescribeCluster, Desc"),
         ([1], "a rule is an object, not list"),
     ],
 )

@@ -113,7 +113,7 @@ def test_records_go_with_the_topic_and_who_waits_for_them_hears_at_once() -> Non
     partition.log.append(b"a batch", 1, 0, 0)
     cluster.appended(topic, partition, 7, NOW_MS)
     woken_at: list[int] = []
-    partition.log.waiters.add(woken_at.append)
+    partition.log.waiters[woken_at.append] = None
 
     delete(cluster, "a")
 

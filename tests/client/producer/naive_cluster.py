@@ -35,6 +35,8 @@ class NaivePartition:
             return PartitionOutcome(0, self._add(values))
         if epoch < self.epochs.get(producer_id, epoch):
             return PartitionOutcome(ErrorCode.INVALID_PRODUCER_EPOCH)
+        is_known = producer_id in self.epochs
+        is_new_epoch = epoch > self.epochs.get(producer_id, epoch)
         numbers = self.stored.setdefault((producer_id, epoch), {})
         first = header.base_sequence
         if first in numbers:
@@ -46,7 +48,13 @@ class NaivePartition:
             return PartitionOutcome(
                 ErrorCode.DUPLICATE_SEQUENCE_NUMBER, offset if is_latest else -1
             )
-        if first != len(numbers):
+        if is_new_epoch and first != 0:
+            return PartitionOutcome(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
+        # A producer that the partition has never seen may begin anywhere, as at Kafka's brokers.
+        following = 0 if is_new_epoch else (max(numbers, default=first - 1) + 1)
+        if is_known and first < following and not is_five:
+            return PartitionOutcome(ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
+        if is_known and first != following:
             return PartitionOutcome(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
         self.epochs[producer_id] = epoch
         base_offset = self._add(values)

@@ -156,10 +156,20 @@ class ProducerMachine(RuleBasedStateMachine):
     def pass_time(self, duration_ms: int) -> None:
         until_ms = self.now + duration_ms
         while self.next_ms is not None and self.next_ms <= until_ms:
+            self.expect_silence(self.next_ms - 1)
             self.now = self.next_ms
             self.run()
+        self.expect_silence(until_ms)
         self.now = until_ms
         self.run()
+
+    def expect_silence(self, until_ms: int) -> None:
+        """Before the time that it asked for, the core has nothing to do."""
+        for now_ms in {(self.now + until_ms) // 2, until_ms}:
+            if now_ms > self.now:
+                poll = self.core.poll(now_ms)
+                assert poll.actions == []
+                assert poll.next_ms == self.next_ms
 
     @precondition(lambda self: self.opening)
     @rule(is_accepted=st.sampled_from([True, True, True, False]))
@@ -362,6 +372,23 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     assert isinstance(doubtful.outcome, DeliveryRefusedError)
     assert doubtful.outcome.is_possibly_stored
     assert cluster.partitions[0].values == [b"first", b"a", b"b"]
+
+
+def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -> None:
+    """A broker takes any number from a producer that it doesn't know, and then all before it."""
+    one = driver.Driver(batch_size=1)
+    cluster = NaiveCluster(1, is_five=False)
+    one.start(window=100)
+    one.poll()
+    (following,) = one.send(b"following")
+    one.poll()
+    one.answer(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    while following.outcome is None:
+        for call in one.produce_calls:
+            one.answer(cluster.produce(1, call))
+        one.at(one.now + 5)
+    assert following.outcome == Delivered(driver.TOPIC, 0, 1, 5)
+    assert cluster.partitions[0].values == [b"first", b"following"]
 
 
 def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline() -> None:

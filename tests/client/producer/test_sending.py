@@ -1,4 +1,11 @@
-from client.producer.calls import Call, InitProducerIdCall, MetadataCall, ProduceCall
+from client.producer.calls import (
+    Call,
+    InitProducerIdCall,
+    MetadataCall,
+    PartitionOutcome,
+    ProduceAnswer,
+    ProduceCall,
+)
 from protocol.errors import ErrorCode
 from protocol.records import read_header
 from tests.client.producer.driver import TOPIC, Driver, stored, topics
@@ -68,6 +75,9 @@ def test_with_a_window_more_requests_may_be_in_flight_but_no_more_numbers() -> N
 
 def test_the_window_is_of_each_partition() -> None:
     driver = started(window=2, leaders=(1, 1), batch_size=1)
+    driver.send(partition=1)
+    driver.poll()
+    driver.answer(ProduceAnswer({(TOPIC, 1): PartitionOutcome(0, 0)}))
     for partition in (0, 1):
         driver.send(*[b"x"] * 3, partition=partition)
     assert produced(driver.poll()) == [[1, 1]] * 2

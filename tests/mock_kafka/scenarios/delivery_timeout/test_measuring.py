@@ -1,12 +1,18 @@
 """Our producer in every phase, on a real broker that misbehaves."""
 
 from collections import Counter
+from typing import Any
 
 import pytest
 
 from mock_kafka.scenarios import delivery_timeout
 from mock_kafka.scenarios.delivery_timeout import broken_promises, row
-from mock_kafka.scenarios.delivery_timeout.measuring import Measurement, measure
+from mock_kafka.scenarios.delivery_timeout.measuring import (
+    Measurement,
+    SeenRequest,
+    measure,
+    seen_requests,
+)
 from mock_kafka.scenarios.delivery_timeout.phases import PHASES
 from mock_kafka.scenarios.delivery_timeout.subjects import OURS, SUBJECTS, SubjectKind
 
@@ -73,3 +79,25 @@ def test_a_record_that_is_stored_twice_is_told() -> None:
     assert row(measured)[5] == "twice!"
     measured.subject = "another"
     assert broken_promises(measured) == []
+
+
+def test_a_request_without_an_answer_ends_with_its_connection() -> None:
+    def line(connection: int, received_ms: int, duration_us: int | None) -> dict[str, Any]:
+        return {
+            "api": "Produce",
+            "connection": connection,
+            "received_ms": received_ms,
+            "duration_us": duration_us,
+        }
+
+    lines: list[dict[str, Any]] = [
+        line(1, 100, 5_999),
+        line(1, 110, None),
+        line(2, 120, None),
+        {"connection": 1, "received_ms": 150},
+    ]
+    assert seen_requests(lines) == [
+        SeenRequest("Produce", 100, 105),
+        SeenRequest("Produce", 110, 150),
+        SeenRequest("Produce", 120, None),
+    ]

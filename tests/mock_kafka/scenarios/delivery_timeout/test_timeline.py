@@ -1,12 +1,8 @@
 from pathlib import Path
 
-from mock_kafka.scenarios.delivery_timeout.measuring import Measurement
+from mock_kafka.scenarios.delivery_timeout.measuring import Measurement, SeenRequest
 from mock_kafka.scenarios.delivery_timeout.phases import PHASES
 from mock_kafka.scenarios.delivery_timeout.timeline import draw
-
-
-def request(api: str, received_ms: int, duration_us: int | None) -> dict[str, object]:
-    return {"api": api, "received_ms": received_ms, "duration_us": duration_us}
 
 
 def test_a_picture_has_every_client_its_requests_and_its_outcome(tmp_path: Path) -> None:
@@ -17,7 +13,7 @@ def test_a_picture_has_every_client_its_requests_and_its_outcome(tmp_path: Path)
             0,
             [1_000],
             [(0, 2_003, "out of time")],
-            [request("Produce", 1_010, 300), request("Metadata", 1_020, None)],
+            [SeenRequest("Produce", 1_010, 1_011), SeenRequest("Metadata", 1_020, None)],
         ),
         Measurement("cut", "two", 0, [1_000], []),
         Measurement("cut", "three", problem="not installed"),

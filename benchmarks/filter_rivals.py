@@ -1,0 +1,102 @@
+"""Other ways to remember producer ids in layers, for comparison: they forget and judge alike.
+
+All have `layer_count` layers that are full for good; what they would need to begin and drop them is
+left out, in their favour.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from mmh3 import mmh3_x64_128_utupledigest
+
+from quotas.layered_filter import Shape, indices, shape_for
+
+
+class Rival(Protocol):
+    """What is compared: fill one layer, look an id up in all of them, count bytes."""
+
+    def fill(self, layer: int, producer_ids: Iterable[int]) -> None: ...
+
+    def sight(self, producer_id: int) -> bool: ...
+
+    def bytes_held(self) -> int: ...
+
+
+def _indices(producer_id: int, shape: Shape) -> list[int]:
+    digest = mmh3_x64_128_utupledigest(producer_id.to_bytes(8, "little"))
+    return list(indices(*digest, shape))
+
+
+class ListOfFilters:
+    """The textbook's, and Apache Commons': a Bloom filter for each layer, asked one by one."""
+
+    def __init__(self, capacity: int, layer_count: int, rate: float) -> None:
+        self._shape = shape_for(capacity, rate / layer_count)
+        self._layers = [bytearray(-(-self._shape.bit_count // 8)) for _ in range(layer_count)]
+
+    def fill(self, layer: int, producer_ids: Iterable[int]) -> None:
+        bits = self._layers[layer]
+        for producer_id in producer_ids:
+            for index in _indices(producer_id, self._shape):
+                bits[index >> 3] |= 1 << (index & 7)
+
+    def sight(self, producer_id: int) -> bool:
+        found = _indices(producer_id, self._shape)
+        return any(
+            all(bits[index >> 3] >> (index & 7) & 1 for index in found)
+            for bits in reversed(self._layers)
+        )
+
+    def bytes_held(self) -> int:
+        return sum(map(len, self._layers))
+
+
+class BitOfEachLayer:
+    """A byte for each position, with a bit of it for each of up to eight layers.
+
+    The AND of an id's bytes are the layers that hold it.
+    """
+
+    def __init__(self, capacity: int, layer_count: int, rate: float) -> None:
+        self._shape = shape_for(capacity, rate / layer_count)
+        self._bytes = bytearray(self._shape.bit_count)
+
+    def fill(self, layer: int, producer_ids: Iterable[int]) -> None:
+        bit = 1 << layer
+        for producer_id in producer_ids:
+            for index in _indices(producer_id, self._shape):
+                self._bytes[index] |= bit
+
+    def sight(self, producer_id: int) -> bool:
+        bit_count, hash_count = self._shape
+        word, increment = mmh3_x64_128_utupledigest(producer_id.to_bytes(8, "little"))
+        # `indices` written out, as in ours.
+        index, increment = word % bit_count, increment % bit_count
+        held, layers = self._bytes, 255
+        for step in range(1, hash_count + 1):
+            layers &= held[index]
+            if not layers:
+                return False
+            index = (index - increment) % bit_count
+            increment -= step
+        return True
+
+    def bytes_held(self) -> int:
+        return len(self._bytes)
+
+
+class SetOfIds:
+    """No filter at all: the ids themselves, a set for each layer (KIP-936's alternative 6)."""
+
+    def __init__(self, capacity: int, layer_count: int, rate: float) -> None:
+        self._layers: list[set[int]] = [set() for _ in range(layer_count)]
+
+    def fill(self, layer: int, producer_ids: Iterable[int]) -> None:
+        self._layers[layer].update(producer_ids)
+
+    def sight(self, producer_id: int) -> bool:
+        return any(producer_id in layer for layer in reversed(self._layers))
+
+    def bytes_held(self) -> int:
+        """Of the sets and of ids that no two of them share: an int takes 32 bytes."""
+        return sum(layer.__sizeof__() + 32 * len(layer) for layer in self._layers)

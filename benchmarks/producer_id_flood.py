@@ -1,0 +1,262 @@
+"""Two million producer ids of one user against a quota of 100, and a user without one beside it.
+
+python -m benchmarks.producer_id_flood HOST PORT FIRST IDS IDS_PER_REQUEST REQUESTS_PER_S
+
+runs one part of the flood; 0 is as fast as it goes. Every request comes by a connection of its own,
+since one that was refused is mute for 36 seconds. Most ids come a hundred at a time, each for a
+partition of its own; the rest one by one, as from clients that restart in a loop, at `PER_S`.
+Beside these, and in turn alone, the neighbour sends a record at a time and waits for its delivery.
+"""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from struct import Struct
+
+import confluent_kafka
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from crc32c import crc32c
+
+from benchmarks.request_bytes import (
+    PRODUCE_VERSION,
+    BlockingConnection,
+    decode_response,
+    frame_request,
+    record_batch,
+)
+from benchmarks.server_process import PROJECT
+from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+MODULE = "benchmarks.producer_id_flood"
+QUOTA = 100
+FALSE_POSITIVE_RATE = 1e-6
+"""Of two million strangers the default of 0.001 would let pass some hundred."""
+IDS = 2_000_000
+FIRST_IDS = 20_000
+"""What the broker makes once, it has made then; all that the quota admits at once is among them."""
+TOGETHER = 100
+ROUNDS, PER_S, BESIDE_IDS = 10, 500, 2500
+ALONE_S = 5.0
+TIMEOUT_S = 20.0
+TOPIC = "flood"
+
+_ID = Struct(">q")
+_ID_AT, _CRC_AT, _CRC_FROM = 43, 17, 21
+_CRC = Struct(">I")
+
+
+class Requests:
+    """Frames whose ids are set in place."""
+
+    def __init__(self, ids_per_request: int) -> None:
+        topic_data = messages.ProduceRequest.TopicProduceData
+        batch = record_batch(1 << 62, 0, 0)
+        request = messages.ProduceRequest(
+            version=PRODUCE_VERSION,
+            acks=-1,
+            timeout_ms=1000,
+            topic_data=[
+                topic_data(
+                    version=PRODUCE_VERSION,
+                    name=TOPIC,
+                    partition_data=[
+                        topic_data.PartitionProduceData(
+                            version=PRODUCE_VERSION, index=index, records=batch
+                        )
+                        for index in range(ids_per_request)
+                    ],
+                )
+            ],
+        )
+        self._frame = bytearray(frame_request(request, 0))
+        self._batch_bytes = len(batch)
+        self._starts = []
+        start = -1
+        while (start := self._frame.find(batch, start + 1)) >= 0:
+            self._starts.append(start)
+        assert len(self._starts) == ids_per_request
+
+    def with_ids(self, first: int) -> bytearray:
+        """The request in which ids `first` and up write their first batch."""
+        frame = self._frame
+        for producer_id, start in enumerate(self._starts, first):
+            _ID.pack_into(frame, start + _ID_AT, producer_id)
+            checksum = crc32c(bytes(frame[start + _CRC_FROM : start + self._batch_bytes]))
+            _CRC.pack_into(frame, start + _CRC_AT, checksum)
+        return frame
+
+
+def error_codes(answer: bytes) -> list[int]:
+    response = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, answer)
+    return [part.error_code for part in response.responses[0].partition_responses]
+
+
+def run_part(
+    address: tuple[str, int], first: int, ids: int, ids_per_request: int, per_s: int
+) -> None:
+    requests = Requests(ids_per_request)
+    started_s = time.perf_counter()
+    refused_size = 0
+    for number, producer_id in enumerate(range(first, first + ids, ids_per_request)):
+        with BlockingConnection(address) as connection:
+            connection.socket.sendall(requests.with_ids(producer_id))
+            answer = connection.read_frame()
+        # Refused all alike, all answers have one size; every hundredth is looked into.
+        if number % 100 == 0 or len(answer) != refused_size:
+            codes = set(error_codes(answer))
+            assert codes <= {ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED}
+            if ErrorCode.NONE not in codes:
+                refused_size = len(answer)
+        if per_s:
+            time.sleep(max(0.0, started_s + (number + 1) / per_s - time.perf_counter()))
+
+
+def measure(progress: Callable[[str], None]) -> dict[str, float]:
+    config = {
+        "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
+        "sasl.users": "neighbour:secret",
+        "client.quotas": f"user=ANONYMOUS,producer_ids_rate={QUOTA}",
+        "producer.id.quota.cache.false.positive.rate": str(FALSE_POSITIVE_RATE),
+    }
+    alone: list[float] = []
+    beside: list[float] = []
+    ratios: list[float] = []
+    with MockKafka(config=config) as kafka:
+        servers = kafka.bootstrap_servers_of("SASL_PLAINTEXT")
+        host, _, port = kafka.bootstrap_servers.rpartition(":")
+        address = host, int(port)
+        create_topics(servers)
+        latencies_ms(servers, for_seconds(2))
+        started_s = time.perf_counter()
+        finish_part(start_part(address, 0, FIRST_IDS, TOGETHER))
+        before_bytes = resident_bytes(kafka.pid)
+        first = FIRST_IDS
+        for number in range(ROUNDS):
+            progress(f"producer-id-quota flood: round {number + 1} of {ROUNDS}")
+            by_itself = latencies_ms(servers, for_seconds(ALONE_S))
+            process = start_part(address, first, BESIDE_IDS, 1, PER_S)
+            meanwhile = latencies_ms(servers, while_it_runs(process))
+            finish_part(process)
+            first += BESIDE_IDS
+            ratios.append(p99(meanwhile) / p99(by_itself))
+            alone += by_itself
+            beside += meanwhile
+        progress(f"producer-id-quota flood: {IDS - first} ids, {TOGETHER} at a time")
+        process = start_part(address, first, IDS - first, TOGETHER)
+        in_bulk = latencies_ms(servers, while_it_runs(process))
+        finish_part(process)
+        elapsed_s = time.perf_counter() - started_s
+        grown = resident_bytes(kafka.pid) - before_bytes
+        kept = producer_ids_kept(address)
+    promised = QUOTA + int(elapsed_s * QUOTA / 3600) + 1 + int(FALSE_POSITIVE_RATE * IDS)
+    return {
+        "ids": IDS,
+        "producer_ids_kept": kept,
+        "producer_ids_promised": promised,
+        "resident_growth_mb": round(grown / 1e6, 1),
+        "p50_alone_ms": round(statistics.median(alone), 3),
+        "p50_beside_ms": round(statistics.median(beside), 3),
+        "p99_alone_ms": round(p99(alone), 3),
+        "p99_beside_ms": round(p99(beside), 3),
+        "p99_beside_hundreds_at_a_time_ms": round(p99(in_bulk), 3),
+        "neighbour_p99_ratio": round(statistics.median(ratios), 2),
+    }
+
+
+def p99(values: list[float]) -> float:
+    return sorted(values)[int(0.99 * len(values))]
+
+
+def create_topics(servers: str) -> None:
+    admin = AdminClient(sasl(servers))
+    # The neighbour's records are not what is measured.
+    neighbour = NewTopic("neighbour", 1, config={"retention.bytes": "100000"})
+    topics = [NewTopic(TOPIC, TOGETHER), neighbour]
+    for created in admin.create_topics(topics).values():
+        created.result(TIMEOUT_S)
+
+
+def sasl(servers: str) -> dict[str, str]:
+    return {
+        "bootstrap.servers": servers,
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.username": "neighbour",
+        "sasl.password": "secret",
+    }
+
+
+def for_seconds(duration_s: float) -> Callable[[], bool]:
+    end_s = time.perf_counter() + duration_s
+    return lambda: time.perf_counter() < end_s
+
+
+def while_it_runs(process: "subprocess.Popen[bytes]") -> Callable[[], bool]:
+    return lambda: process.poll() is None
+
+
+def latencies_ms(servers: str, goes_on: Callable[[], bool]) -> list[float]:
+    """Of records sent one by one."""
+    producer = confluent_kafka.Producer(
+        {**sasl(servers), "enable.idempotence": True, "linger.ms": 0}
+    )
+    producer.produce("neighbour", b"x" * 1000)
+    producer.flush(TIMEOUT_S)
+    found = []
+    while goes_on():
+        begun_s = time.perf_counter()
+        producer.produce("neighbour", b"x" * 1000)
+        if producer.flush(TIMEOUT_S):
+            raise RuntimeError("a record of the neighbour was not delivered")
+        found.append((time.perf_counter() - begun_s) * 1000)
+    return found
+
+
+def start_part(
+    address: tuple[str, int], first: int, ids: int, ids_per_request: int, per_s: int = 0
+) -> "subprocess.Popen[bytes]":
+    words = [*map(str, (*address, first, ids, ids_per_request, per_s))]
+    return subprocess.Popen([sys.executable, "-m", MODULE, *words], cwd=PROJECT)
+
+
+def finish_part(process: "subprocess.Popen[bytes]") -> None:
+    if process.wait():
+        raise RuntimeError(f"the flood ended with status {process.returncode}")
+
+
+def resident_bytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(pid)
+
+
+def producer_ids_kept(address: tuple[str, int]) -> int:
+    """Over all partitions of the flood's topic, as DescribeProducers shows them."""
+    topic = messages.DescribeProducersRequest.TopicRequest
+    request = messages.DescribeProducersRequest(
+        version=0,
+        topics=[
+            topic(version=0, name=TOPIC, partition_indexes=[*range(TOGETHER)]),
+        ],
+    )
+    with BlockingConnection(address) as connection:
+        response = connection.exchange(request)
+    return sum(len(each.active_producers) for each in response.topics[0].partitions)
+
+
+def main() -> None:
+    host, *numbers = sys.argv[1:]
+    port, *rest = map(int, numbers)
+    run_part((host, port), *rest)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,142 @@
+"""spark-submit of the job on a standalone cluster: a master and two workers on loopback."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import loadgen
+from mock_kafka import MockKafka
+
+PACKAGE = Path(loadgen.__file__).parent
+START_TIMEOUT_S = 60
+SUBMIT_TIMEOUT_S = 240
+# JVMs that start quickly: six of them share what cores there are.
+JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+LOG4J = (PACKAGE / "log4j2.properties").as_uri()
+PLAN = """\
+duration_s: 2
+topics: [{name: t, partitions: 2}]
+lateness_p99_ms: 1000
+tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture
+def spark_home() -> Path:
+    found = find_spec("pyspark")
+    if found is None or found.origin is None:
+        pytest.skip("PySpark is not here: pip install 'mock-kafka[spark]'")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs java, which is not here")
+    return Path(found.origin).parent
+
+
+@contextmanager
+def daemon(
+    spark_home: Path, folder: Path, said: str, environment: dict[str, str], *words: str
+) -> Iterator[None]:
+    """A part of the cluster, from when it says so until the end of the block."""
+    process = subprocess.Popen(
+        [str(spark_home / "bin" / "spark-class"), *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        cwd=folder,
+    )
+    assert process.stdout is not None
+    deadline = threading.Timer(START_TIMEOUT_S, process.kill)
+    deadline.start()
+    reader = threading.Thread(target=process.stdout.read, daemon=True)
+    try:
+        heard = []
+        for line in process.stdout:
+            heard.append(line)
+            if said in line:
+                break
+        else:
+            pytest.fail("".join(heard))
+        deadline.cancel()
+        # Nobody may stop reading, or the process would wait for that.
+        reader.start()
+        yield
+    finally:
+        deadline.cancel()
+        process.terminate()
+        process.wait(20)
+        if reader.is_alive():
+            reader.join(20)
+        process.stdout.close()
+
+
+@pytest.mark.interop
+def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> None:
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(spark_home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
+        "SPARK_DAEMON_MEMORY": "256m",
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
+    port = free_port()
+    master = f"spark://127.0.0.1:{port}"
+    plan, out = tmp_path / "small.yaml", tmp_path / "out"
+    plan.write_text(PLAN)
+    with ExitStack() as stack:
+        kafka = stack.enter_context(MockKafka())
+        words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
+        words += ["--port", str(port), "--webui-port", "0"]
+        stack.enter_context(daemon(spark_home, tmp_path, "New state: ALIVE", environment, *words))
+        for number in range(2):
+            words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
+            words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
+            words += ["--work-dir", str(tmp_path / f"work-{number}")]
+            stack.enter_context(
+                daemon(spark_home, tmp_path, "Successfully registered", environment, *words)
+            )
+        submitted = subprocess.run(
+            [
+                str(spark_home / "bin" / "spark-submit"),
+                *("--master", master, "--properties-file", str(PACKAGE / "spark.properties")),
+                *("--conf", "spark.executor.cores=1", "--executor-memory", "512m"),
+                *("--conf", "spark.driver.host=127.0.0.1"),
+                *("--conf", f"spark.executor.extraJavaOptions={JVM_OPTIONS}"),
+                *("--driver-java-options", f"{JVM_OPTIONS} -Dlog4j2.configurationFile={LOG4J}"),
+                str(PACKAGE / "job.py"),
+                *(str(plan), "--bootstrap-server", kafka.bootstrap_servers),
+                *("--workers", "2", "--out", str(out)),
+            ],
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=SUBMIT_TIMEOUT_S,
+            check=False,
+        )
+    assert submitted.returncode == 0, submitted.stdout + submitted.stderr
+    summary = json.loads((out / "summary.json").read_text())
+    assert summary["master"] == master
+    assert summary["is_complete"]
+    assert [each["worker"] for each in summary["workers"]] == [0, 1]
+    assert summary["totals"]["answered"] == 104  # with four producer ids
+    assert {each["verdict"] for each in summary["verdicts"]} == {"kept"}
+    assert "report: " in submitted.stdout

@@ -1,0 +1,78 @@
+"""Runs worlds: `python -m tests.simulation --seeds 1000`, or one of them, told in full."""
+
+import argparse
+import logging
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
+from traceback import format_exception
+
+import structlog
+
+from tests.simulation.world import Report, World
+
+CHUNK = 10
+
+
+def quieten() -> None:
+    """The broker's log is not for a thousand worlds."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
+def run(seed: int) -> Report:
+    """One world; what raises in it is a violation too."""
+    try:
+        return World(seed).run()
+    except Exception as error:  # noqa: BLE001 - the other worlds go on
+        return Report(seed, [f"raised: {''.join(format_exception(error)[-4:])}"], 0, 0, 0)
+
+
+def main() -> int:
+    """The command; 1 when something was violated."""
+    parser = argparse.ArgumentParser(prog="scripts/simulate", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1000, help="how many worlds")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--seed", type=int, help="replay this one, and tell all that happens")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    options = parser.parse_args()
+    quieten()
+    if options.seed is not None:
+        return replay(options.seed)
+    return run_many(range(options.first, options.first + options.seeds), options.jobs)
+
+
+def replay(seed: int) -> int:
+    """Run one world and tell all of it; returns 1 when something was violated."""
+    report = World(seed, print).run()
+    print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
+    print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
+    return bool(report.violations)
+
+
+def run_many(seeds: range, jobs: int) -> int:
+    """Run worlds, tell how it goes, and return 1 when something was violated."""
+    started_s = time.perf_counter()
+    failed: list[int] = []
+    totals: Counter[str] = Counter()
+    with ProcessPoolExecutor(jobs, initializer=quieten) as pool:
+        reports = map(run, seeds) if jobs == 1 else pool.map(run, seeds, chunksize=CHUNK)
+        for number, report in enumerate(reports, 1):
+            totals.update(report.counts, virtual_ms=report.virtual_ms)
+            if report.violations:
+                failed.append(report.seed)
+                print(f"seed {report.seed}:", *report.violations, sep="\n  ", flush=True)
+            if number % max(1, len(seeds) // 20) == 0:
+                rate = number / (time.perf_counter() - started_s)
+                print(f"{number} worlds, {rate:.1f} seeds/s, {len(failed)} failed", flush=True)
+    took_s = time.perf_counter() - started_s
+    virtual_s = totals.pop("virtual_ms", 0) // 1000
+    told = ", ".join(f"{count} {name}" for name, count in totals.items())
+    print(f"{len(seeds)} worlds in {took_s:.1f} s: {len(seeds) / took_s:.1f} seeds/s")
+    print(f"{virtual_s} s of virtual time; {told}")
+    print(f"{len(failed)} with violations" + (f": {failed[:20]}" if failed else ""))
+    return bool(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

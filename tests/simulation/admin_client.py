@@ -1,0 +1,274 @@
+"""An administrator who creates, grows and deletes topics, or alters quotas, one after the other."""
+
+from collections.abc import Callable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from client.resources import Address
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.history import History, Mutation, QuotaChange
+from tests.simulation.network import Network
+
+if TYPE_CHECKING:
+    from tests.simulation.virtual_time import Event
+
+REQUEST_TIMEOUT_MS = 1_000
+RECONNECT_MS = 50
+PARTITIONS_MAX = 4
+_TIMEOUT_MS = 30_000
+
+Job = Callable[[], None]
+
+
+class AdminClient:
+    """Sends what it is given; a quota's refusal is tried again exactly when it says."""
+
+    def __init__(
+        self,
+        name: str,
+        user: str,
+        network: Network,
+        history: History,
+        random: Random,
+        bootstrap: list[Address],
+    ) -> None:
+        self.name = name
+        self.user = user
+        self._network = network
+        self._history = history
+        self._random = random
+        self._bootstrap = bootstrap
+        self._link: ClientLink | None = None
+        self._jobs: list[tuple[Any, Callable[[Any, Answered], None]]] = []
+        self._timeout: Event | None = None
+        self._next: Event | None = None
+        self._is_asking = False
+        self._is_waiting = False
+        self._lost_ms = 0
+        self.topics: dict[str, int] = {}
+        """Churned topics that exist, as far as it knows, and their partition counts."""
+        self._topic_number = 0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has not done yet what it was given."""
+        return bool(self._jobs) or self._is_asking
+
+    def close(self) -> None:
+        """Do nothing more."""
+        self._jobs.clear()
+        for event in (self._timeout, self._next):
+            if event is not None:
+                event.cancel()
+        if self._link is not None:
+            self._link.close()
+
+    # What it can be asked for ------------------------------------------------------------------
+
+    def churn(self) -> None:
+        """Create, grow or delete some topic."""
+        choice = self._random.random()
+        if choice < 0.4 and self.topics:
+            self._delete(self._random.choice(sorted(self.topics)))
+        elif choice < 0.6 and self.topics:
+            name = self._random.choice(sorted(self.topics))
+            self.grow(name, self.topics[name] + self._random.randint(1, PARTITIONS_MAX))
+        else:
+            names = [f"{self.name}-{self._topic_number + each}" for each in range(2)]
+            self._topic_number += 2
+            count = self._random.randint(1, PARTITIONS_MAX)
+            self._create(names[: self._random.randint(1, 2)], count)
+
+    def grow(self, name: str, count: int, on_done: Callable[[], None] | None = None) -> None:
+        """Give a topic more partitions, so that it has `count`."""
+        request = messages.CreatePartitionsRequest(
+            topics=[
+                messages.CreatePartitionsRequest.CreatePartitionsTopic(
+                    name=name, count=count, assignments=None
+                )
+            ],
+            timeout_ms=_TIMEOUT_MS,
+            validate_only=False,
+        )
+
+        def done(response: Any, answered: Answered) -> None:
+            error_code = response.results[0].error_code
+            # After a request that was lost nobody knows how many there were before.
+            before = count - 1 if self._lost_ms else self.topics.get(name, count - 1)
+            self._note(error_code, count - before, response.throttle_time_ms, answered)
+            if error_code == ErrorCode.NONE:
+                if name in self.topics:
+                    self.topics[name] = count
+                if on_done is not None:
+                    on_done()
+
+        self._do(request, done)
+
+    def alter_quota(self, user: str, key: str, value: float | None) -> None:
+        """Set or remove one quota of a user."""
+        entry_class = messages.AlterClientQuotasRequest.EntryData
+        request = messages.AlterClientQuotasRequest(
+            entries=[
+                entry_class(
+                    entity=[entry_class.EntityData(entity_type="user", entity_name=user)],
+                    ops=[entry_class.OpData(key=key, value=value or 0.0, remove=value is None)],
+                )
+            ],
+            validate_only=False,
+        )
+        now_ms = self._network.schedule.time_ms
+        self._history.quota_changes.append(QuotaChange(user, key, value, now_ms))
+
+        def done(response: Any, _answered: Answered) -> None:
+            assert response.entries[0].error_code == ErrorCode.NONE, response
+
+        self._do(request, done)
+
+    def _create(self, names: list[str], count: int) -> None:
+        topic_class = messages.CreateTopicsRequest.CreatableTopic
+        request = messages.CreateTopicsRequest(
+            topics=[
+                topic_class(
+                    name=name,
+                    num_partitions=count,
+                    replication_factor=1,
+                    assignments=[],
+                    configs=[],
+                )
+                for name in names
+            ],
+            timeout_ms=_TIMEOUT_MS,
+            validate_only=False,
+        )
+
+        def done(response: Any, answered: Answered) -> None:
+            for each in response.topics:
+                self._note(each.error_code, count, response.throttle_time_ms, answered)
+                if each.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
+                    self.topics[each.name] = count
+
+        self._do(request, done)
+
+    def _delete(self, name: str) -> None:
+        count = self.topics[name]
+        request = messages.DeleteTopicsRequest(
+            topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name)],
+            topic_names=[name],
+            timeout_ms=_TIMEOUT_MS,
+        )
+
+        def done(response: Any, answered: Answered) -> None:
+            error_code = response.responses[0].error_code
+            self._note(error_code, count, response.throttle_time_ms, answered)
+            if error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
+                self.topics.pop(name, None)
+
+        self._do(request, done)
+
+    def _note(self, error_code: int, count: int, throttle_time_ms: int, answered: Answered) -> None:
+        if error_code not in {ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED}:
+            return
+        is_admitted = error_code == ErrorCode.NONE
+        now_ms = self._network.schedule.time_ms
+        self._history.mutations.append(
+            Mutation(
+                self.user,
+                count,
+                is_admitted,
+                answered.sent_ms,
+                now_ms,
+                throttle_time_ms,
+                must_be_admitted=self._is_waiting,
+            )
+        )
+        # Later topics of one request may be refused because of the earlier ones.
+        self._is_waiting = False
+
+    # One request at a time -------------------------------------------------------------------
+
+    def _do(self, request: Any, on_answer: Callable[[Any, Answered], None]) -> None:
+        self._jobs.append((request, on_answer))
+        if not self._is_asking:
+            self._is_asking = True
+            self._go_on()
+
+    def _go_on(self) -> None:
+        if not self._jobs:
+            self._is_asking = False
+            return
+        if self._link is None:
+            self._connect()
+            return
+        if not self._link.is_ready or self._link.in_flight_count:
+            return
+        request, on_answer = self._jobs[0]
+        link = self._link
+
+        def take(response: Any, answered: Answered) -> None:
+            if self._network.is_told:
+                self._network.trace(f"{self.name} from its broker: {response}")
+            if self._timeout is not None:
+                self._timeout.cancel()
+            on_answer(response, answered)
+            is_refused = ErrorCode.THROTTLING_QUOTA_EXCEEDED in error_codes(response)
+            if is_refused and self._random.random() < 0.8:
+                self._wait(response.throttle_time_ms)
+                return
+            self._is_waiting = False
+            self._jobs.pop(0)
+            self._go_on()
+
+        if self._network.is_told:
+            self._network.trace(f"{self.name} to its broker: {request}")
+        link.ask(request, take, version_max=None)
+        self._timeout = self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._drop(link))
+
+    def _wait(self, throttle_time_ms: int) -> None:
+        # What a lost request did to the bucket, and when, nobody knows.
+        self._is_waiting = not self._lost_ms
+        self._go_on_after(throttle_time_ms)
+
+    def _go_on_after(self, delay_ms: int) -> None:
+        if self._next is not None:
+            self._next.cancel()
+        self._next = self._network.schedule.after(delay_ms, self._go_on)
+
+    def _connect(self) -> None:
+        link = ClientLink(
+            self._network,
+            self._history,
+            user=self.user,
+            client_id=self.name,
+            says_hello=False,
+            versions_max={},
+            on_open=self._go_on,
+            on_lost=lambda _reason: self._lost(),
+        )
+        self._link = link
+        link.open(self._random.choice(self._bootstrap))
+        self._timeout = self._network.schedule.after(
+            REQUEST_TIMEOUT_MS, lambda: None if link.is_ready else self._drop(link)
+        )
+
+    def _drop(self, link: ClientLink) -> None:
+        if self._link is link:
+            link.close()
+            self._lost()
+
+    def _lost(self) -> None:
+        if self._timeout is not None:
+            self._timeout.cancel()
+        self._link = None
+        self._is_waiting = False
+        self._lost_ms = self._network.schedule.time_ms
+        self._go_on_after(RECONNECT_MS)
+
+
+def error_codes(response: Any) -> set[int]:
+    """All error codes of the topics of an answer."""
+    for name in ("topics", "responses", "results", "entries"):
+        if hasattr(response, name):
+            return {each.error_code for each in getattr(response, name)}
+    return set()

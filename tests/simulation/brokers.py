@@ -1,0 +1,121 @@
+"""The brokers of a world: the real cluster, dispatcher, connections and shell, but no sockets.
+
+`broker.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
+the world's schedule. A client is the user whom its link names.
+"""
+
+from collections.abc import Callable, Mapping
+from random import Random
+from traceback import format_exception
+from typing import TYPE_CHECKING, Any, cast
+from uuid import UUID
+
+import broker.handlers  # noqa: F401 - registers all handlers
+from broker.cluster import Cluster, Reach
+from broker.config.broker_config import BrokerConfig
+from broker.dispatch import Dispatcher
+from broker.entrance import Entrance
+from broker.security.session import Session
+from broker.server import ClientProtocol, Server
+from client.resources import Address
+from tests.simulation.network import Link, ServerTransport
+from tests.simulation.virtual_time import Schedule
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from broker.context import RequestContext
+
+PORT = 9092
+HANDLING_NS = 100_000
+"""What a request is said to have taken: a real stopwatch would make every run another one."""
+
+
+class KnownUser(Entrance):
+    """A listener that takes the network's word for who a client is."""
+
+    def new_session(self, transport: Any) -> Session:
+        """The session of the user whom the link names."""
+        return Session("PLAINTEXT", is_sasl=False, principal=transport.get_extra_info("principal"))
+
+
+ENTRANCE = KnownUser()
+
+
+class SimulatedProtocol(ClientProtocol):
+    """The shell of one connection; why it was closed is told to the world."""
+
+    __slots__ = ()
+
+    def _close(self, reason: str, after_s: float = 0) -> None:
+        cast("SimulatedServer", self._server).on_close(self, reason)
+        super()._close(reason, after_s)
+
+
+class SimulatedServer(Server):
+    """The shell without sockets."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        schedule: Schedule,
+        report: Callable[[str], None],
+        trace: Callable[[str], None],
+    ) -> None:
+        """`report` is told of every internal error, `trace` of what one likes to know."""
+        super().__init__(cluster, schedule)
+        self._schedule = schedule
+        self._report = report
+        self._trace = trace
+        self._loop = cast("asyncio.AbstractEventLoop", schedule)
+        ticks = iter(range(0, 1 << 62, HANDLING_NS))
+        self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
+
+    def accept(self, link: Link, address: Address) -> ServerTransport | None:
+        """Take a client in, or refuse it as a process would that has ended."""
+        node_id = int(address.host.removeprefix("broker-"))
+        if self.cluster.brokers[node_id].reach is Reach.REFUSES:
+            return None
+        protocol = SimulatedProtocol(self, node_id, ENTRANCE)
+        transport = ServerTransport(link, protocol)
+        link.arrive(transport)
+        protocol.connection_made(cast("asyncio.BaseTransport", transport))
+        return transport
+
+    def on_close(self, protocol: ClientProtocol, reason: str) -> None:
+        """The shell closes a connection; a client that can't be understood is a bug of ours."""
+        self._trace(f"broker {protocol.broker_id} closes {protocol.peer}: {reason}")
+        if reason.startswith("undecodable"):
+            self._report(f"a client was not understood: {reason}")
+
+    def _run_due(self) -> None:
+        try:
+            self.cluster.timers.run_due(self.clock.now_ms())
+        except Exception as error:  # noqa: BLE001 - what the shell logs is a violation here
+            self._report(f"a timer failed: {''.join(format_exception(error))}")
+
+    def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
+        text = "".join(format_exception(error))
+        self._report(f"internal error, API {context.api_key} v{context.api_version}: {text}")
+
+
+def make_server(
+    schedule: Schedule,
+    random: Random,
+    broker_count: int,
+    overrides: Mapping[str, str],
+    report: Callable[[str], None],
+    trace: Callable[[str], None],
+) -> SimulatedServer:
+    """A started cluster of brokers 1..n, named `broker-1`..`broker-n`."""
+    cluster = Cluster(
+        BrokerConfig.from_overrides(dict(overrides)),
+        broker_count,
+        cluster_id="simulated",
+        new_uuid=lambda: UUID(int=random.getrandbits(128), version=4),
+    )
+    for each in cluster.brokers.values():
+        each.host, each.port = f"broker-{each.node_id}", PORT
+    server = SimulatedServer(cluster, schedule, report, trace)
+    server.start()
+    return server

@@ -1,0 +1,184 @@
+"""What happens to a cluster: outages, moved leaders, cut links, injected faults, seeded."""
+
+from random import Random
+from typing import TYPE_CHECKING
+
+from broker.cluster import Reach
+from broker.faults import FaultRule
+from broker.topics import NO_LEADER
+from tests.simulation.brokers import SimulatedServer
+from tests.simulation.history import History
+from tests.simulation.network import Network
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+OUTAGE_MS_MAX = 1_500
+ERRORS = {
+    "Produce": (
+        "NOT_LEADER_OR_FOLLOWER",
+        "NOT_ENOUGH_REPLICAS",
+        "REQUEST_TIMED_OUT",
+        "CORRUPT_MESSAGE",
+        "UNKNOWN_TOPIC_OR_PARTITION",
+    ),
+    "InitProducerId": ("COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"),
+    "Fetch": ("NOT_LEADER_OR_FOLLOWER", "UNKNOWN_TOPIC_OR_PARTITION", "FENCED_LEADER_EPOCH"),
+    "Metadata": ("LEADER_NOT_AVAILABLE",),
+    "JoinGroup": ("COORDINATOR_LOAD_IN_PROGRESS", "NOT_COORDINATOR", "UNKNOWN_MEMBER_ID"),
+    "SyncGroup": ("REBALANCE_IN_PROGRESS", "NOT_COORDINATOR"),
+    "Heartbeat": ("NOT_COORDINATOR", "REBALANCE_IN_PROGRESS"),
+    "OffsetCommit": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "OffsetFetch": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
+    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE",),
+}
+"""Retriable errors, none of which says more about an append than a broker that appends may say."""
+
+
+class Chaos:
+    """Does one thing after the other, until the world is to heal."""
+
+    def __init__(
+        self,
+        server: SimulatedServer,
+        network: Network,
+        history: History,
+        random: Random,
+        groups: list[str],
+    ) -> None:
+        self._history = history
+        self._server = server
+        self._cluster = server.cluster
+        self._network = network
+        self._random = random
+        self._groups = groups
+        self._is_over = False
+        self.deeds: list[Callable[[], None]] = [
+            self.stop_broker,
+            self.cut_off_broker,
+            self.move_leader,
+            self.move_leader,
+            self.take_leader_away,
+            self.cut_links,
+            self.add_fault,
+            self.add_fault,
+            self.move_coordinator,
+        ]
+
+    def do_something(self) -> None:
+        """One deed."""
+        if not self._is_over:
+            self._random.choice(self.deeds)()
+
+    def heal(self) -> None:
+        """Undo what is left of it."""
+        self._is_over = True
+        now_ms = self._network.schedule.time_ms
+        self._cluster.faults.clear()
+        for node_id in self._cluster.brokers:
+            self._start(node_id)
+        for topic in self._cluster.topics.all():
+            for partition in topic.partitions:
+                if partition.leader_id == NO_LEADER:
+                    self._cluster.move_leader(partition, partition.replicas[0], now_ms)
+
+    def stop_broker(self) -> None:
+        """A broker ends; perhaps the others notice later, or it comes back before they do."""
+        node_id = self._some_broker()
+        elect = self._random.random() < 0.7
+        self._network.trace(f"broker {node_id} stops, elect={elect}")
+        self._history.stops.append((node_id, self._network.schedule.time_ms))
+        self._cluster.stop_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        self._come_back(node_id)
+
+    def cut_off_broker(self) -> None:
+        """A broker cannot be reached, and what is sent to it waits."""
+        node_id = self._some_broker()
+        elect = self._random.random() < 0.5
+        self._network.trace(f"broker {node_id} is cut off, elect={elect}")
+        self._cluster.cut_off_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        self._come_back(node_id)
+
+    def _come_back(self, node_id: int) -> None:
+        delay_ms = self._random.randint(1, OUTAGE_MS_MAX)
+        self._network.schedule.after(delay_ms, lambda: self._start(node_id))
+
+    def _start(self, node_id: int) -> None:
+        broker = self._cluster.brokers[node_id]
+        if broker.reach is not Reach.SERVES or not broker.is_alive:
+            self._network.trace(f"broker {node_id} is back")
+            self._cluster.start_broker(node_id, self._network.schedule.time_ms)
+
+    def _some_broker(self) -> int:
+        return self._random.choice(tuple(self._cluster.brokers))
+
+    def move_leader(self) -> None:
+        """Another broker leads a partition."""
+        alive = self._cluster.alive_broker_ids()
+        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+        if alive and partitions:
+            partition, node_id = self._random.choice(partitions), self._random.choice(alive)
+            self._network.trace(
+                f"{partition.topic_name}-{partition.partition_index} is led by {node_id} now"
+            )
+            self._cluster.move_leader(partition, node_id, self._network.schedule.time_ms)
+
+    def take_leader_away(self) -> None:
+        """A partition has no leader for a while."""
+        partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
+        if not partitions:
+            return
+        partition = self._random.choice(partitions)
+        self._network.trace(f"{partition.topic_name}-{partition.partition_index} has no leader")
+        self._cluster.take_leader_away(partition, self._network.schedule.time_ms)
+
+        def give_back() -> None:
+            alive = self._cluster.alive_broker_ids()
+            if partition.leader_id == NO_LEADER and alive:
+                self._cluster.move_leader(partition, alive[0], self._network.schedule.time_ms)
+
+        self._network.schedule.after(self._random.randint(1, OUTAGE_MS_MAX), give_back)
+
+    def move_coordinator(self) -> None:
+        """Another broker coordinates a group."""
+        alive = self._cluster.alive_broker_ids()
+        if alive and self._groups:
+            group, node_id = self._random.choice(self._groups), self._random.choice(alive)
+            self._network.trace(f"{group} is coordinated by {node_id} now")
+            self._cluster.move_coordinator(group, node_id, self._network.schedule.time_ms)
+
+    def cut_links(self) -> None:
+        """Some connections are cut at once."""
+        for link in self._network.links:
+            if link.is_open and self._random.random() < 0.3:
+                link.cut()
+
+    def add_fault(self) -> None:
+        """A rule of the broker's own fault injection, for a while."""
+        rule = self._some_rule()
+        self._network.trace(f"fault: {rule.to_json()}")
+        self._cluster.faults.add(rule, self._network.schedule.time_ms)
+
+    def _some_rule(self) -> FaultRule:
+        random = self._random
+        api = random.choice(tuple(ERRORS))
+        where = {
+            "api": api,
+            "times": random.randint(1, 3),
+            "skip": random.randint(0, 3),
+            "until_ms": 2_000,
+            "seed": random.randrange(1 << 30),
+        }
+        what = random.choice(
+            (
+                {"error": random.choice(ERRORS[api])},
+                {"drop": random.choice(("before_handling", "before_answer", "within_answer"))},
+                {"hang": random.choice(("before_handling", "before_answer"))},
+                {"delay_ms": random.randint(1, 800), "jitter_ms": 50},
+                {"delay_request_ms": random.randint(1, 800), "jitter_ms": 50},
+                {"throttle_time_ms": random.randint(1, 500)},
+                {"stale_metadata": True, "api": "Metadata"},
+                {"bytes_per_second": random.randint(1_000, 100_000)},
+            )
+        )
+        return FaultRule.from_json(where | what)

@@ -1,0 +1,285 @@
+"""What must hold in every world, judged by what was seen from outside. Each gives violations."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+
+from tests.simulation.history import (
+    Commit,
+    CommittedRead,
+    History,
+    Mutation,
+    Place,
+    SentRecord,
+)
+
+TICK_MS = 10
+NO_OFFSET = -1
+MUTATION_BURST_SECONDS = 11
+"""controller.quota.window.num times controller.quota.window.size.seconds."""
+
+Checker = Callable[[History], Iterator[str]]
+
+
+def records(history: History) -> Iterator[str]:
+    """What was acknowledged is stored once, in order and where the producer was told.
+
+    What was reported failed is stored once or not at all, and not at all if the producer said so.
+    """
+    positions: dict[bytes, list[int]] = defaultdict(list)
+    for place, log in history.log.items():
+        for seen in log:
+            positions[seen.value].append(seen.offset)
+        yield from _in_order(history, place)
+    known = set()
+    for sent in history.sent:
+        known.add(sent.value)
+        yield from _stored_right(history, sent, positions.get(sent.value, []))
+    for value in positions:
+        if value not in known:
+            yield f"nobody sent {value!r}"
+
+
+def _in_order(history: History, place: Place) -> Iterator[str]:
+    """Offsets ascend, and so do the numbers of an idempotent producer.
+
+    Of one that sends again what may be stored, the first copies of what was acknowledged do: what
+    it gave up may come late, over a connection that it has left.
+    """
+    delivered = {sent.value for sent in history.sent if sent.delivered is not None}
+    latest: dict[str, int] = {}
+    last_offset = NO_OFFSET
+    stored: set[bytes] = set()
+    for seen in history.log[place]:
+        if seen.offset <= last_offset:
+            yield f"{place}: offset {seen.offset} follows {last_offset}"
+        last_offset = seen.offset
+        producer, _, rest = seen.value.decode().partition(" ")
+        facts = history.producers[producer]
+        is_again = seen.value in stored or seen.value not in delivered
+        stored.add(seen.value)
+        if not facts.is_ordered or (not facts.is_idempotent and is_again):
+            continue
+        number = int(rest.rpartition(" ")[2])
+        before = latest.get(producer, -1)
+        if number < before:
+            yield f"{place}: {seen.value!r} is stored behind number {before} of its producer"
+        latest[producer] = number
+
+
+def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Iterator[str]:
+    facts = history.producers[sent.producer]
+    name = sent.value.decode()
+    if sent.outcome is None:
+        yield f"{name}: its producer never told what became of it"
+        return
+    if len(offsets) > 1 and facts.is_idempotent:
+        yield f"{name}: stored at {offsets}"
+    may_be_gone = sent.place[0] in history.deleted_topics
+    delivered = sent.delivered
+    if delivered is None:
+        if offsets and not getattr(sent.outcome, "is_possibly_stored", False):
+            yield f"{name}: stored at {offsets}, though surely not, says {sent.outcome}"
+    elif facts.acks != 0 and not may_be_gone:
+        start = history.log_starts.get(sent.place, 0)
+        is_dropped = delivered.offset < start if delivered.has_offset else start > 0
+        if not offsets and not is_dropped:
+            yield f"{name}: acknowledged at {delivered.offset}, and nowhere"
+        elif (
+            offsets and delivered.has_offset and not is_dropped and delivered.offset not in offsets
+        ):
+            yield f"{name}: acknowledged at {delivered.offset}, but stored at {offsets}"
+
+
+def reads(history: History) -> Iterator[str]:
+    """What consumers saw is what is stored, at the same offsets."""
+    yield from history.rewritten
+    for place, seen in history.seen.items():
+        final = {each.offset: each.value for each in history.log.get(place, [])}
+        start = history.log_starts.get(place, 0)
+        for offset, (value, _) in seen.items():
+            if offset >= start and final.get(offset) != value:
+                yield f"{place} offset {offset}: seen as {value!r}, stored {final.get(offset)!r}"
+
+
+def deadlines(history: History) -> Iterator[str]:
+    """A record's outcome is known within delivery_timeout_ms and a tick (KIP-91)."""
+    for sent in history.sent:
+        timeout_ms = history.producers[sent.producer].delivery_timeout_ms
+        took_ms = sent.resolved_ms - sent.sent_ms
+        if sent.outcome is not None and took_ms > timeout_ms + TICK_MS:
+            yield f"{sent.value.decode()}: took {took_ms} ms of {timeout_ms}"
+
+
+def assignments(history: History) -> Iterator[str]:
+    """Members of one generation never share a partition."""
+    owners: dict[tuple[str, int, Place], str] = {}
+    for each in history.assignments:
+        for place in each.places:
+            key = each.group, each.generation, place
+            other = owners.setdefault(key, each.member)
+            if other != each.member:
+                yield (
+                    f"{each.group} generation {each.generation}: {place} belongs to {other}"
+                    f" and to {each.member}"
+                )
+
+
+def commits(history: History) -> Iterator[str]:
+    """A committed offset is the last one committed: none is lost, none comes back."""
+    by_place: dict[tuple[str, Place], list[Commit]] = defaultdict(list)
+    for each in history.commits:
+        if not each.is_refused:
+            by_place[each.group, each.place].append(each)
+    for read in history.committed_reads:
+        possible = by_place[read.group, read.place]
+        if read.offset == NO_OFFSET:
+            older = [each for each in possible if _is_known_before(each, read.sent_ms)]
+            if older and read.place[0] not in history.deleted_topics:
+                yield f"{read.group} {read.place}: nothing is committed, after {older[-1]}"
+        elif not any(_may_be_read(each, read, possible) for each in possible):
+            yield f"{read.group} {read.place}: {read} has no commit that could be the last"
+
+
+def _is_known_before(commit: Commit, time_ms: int) -> bool:
+    return commit.answered_ms is not None and commit.answered_ms < time_ms
+
+
+def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) -> bool:
+    """Whether a read may give this commit: it was sent by then, and none is surely newer."""
+    if commit.offset != read.offset or commit.sent_ms > read.answered_ms:
+        return False
+    return not any(
+        _is_known_before(other, read.sent_ms)
+        and (_is_known_before(commit, other.sent_ms) or other.generation > commit.generation)
+        for other in others
+    )
+
+
+def mutation_quota(history: History) -> Iterator[str]:
+    """Partitions made and unmade are at most B + R * t, but for the last request's (KIP-599).
+
+    And who waits as long as told is not refused again.
+    """
+    for user in sorted({each.user for each in history.mutations}):
+        mine = [each for each in history.mutations if each.user == user]
+        changes = [
+            each
+            for each in history.quota_changes
+            if each.user == user and each.key == "controller_mutation_rate"
+        ]
+        if not changes or any(each.value is None for each in changes):
+            continue
+        rate = max(each.value or 0 for each in changes)
+        start_ms = min(each.sent_ms for each in changes)
+        admitted = [each for each in mine if each.is_admitted and each.sent_ms >= start_ms]
+        yield from _beyond_bucket(user, admitted, rate)
+        if len(changes) == 1:
+            for each in mine:
+                if each.must_be_admitted and not each.is_admitted:
+                    yield f"{user}: waited as told, and is refused again: {each}"
+
+
+def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator[str]:
+    for first, begin in enumerate(admitted):
+        count = 0
+        for each in admitted[first:]:
+            # The last may overdraw the bucket, so it is counted from the next one on.
+            allowed = rate * (MUTATION_BURST_SECONDS + (each.answered_ms - begin.sent_ms) / 1000)
+            if count > allowed:
+                yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {each}"
+                return
+            count += each.partition_count
+
+
+def producer_id_quota(history: History) -> Iterator[str]:
+    """New producer ids of a user on a broker are at most Q + t * Q / T (KIP-936).
+
+    A broker that was stopped and started has forgotten all it knew of them.
+    """
+    changes = [each for each in history.quota_changes if each.key == "producer_ids_rate"]
+    lifted = {each.user for each in changes if each.value is None}
+    rates = {each.user: (each.value, each.sent_ms) for each in changes}
+    rates = {user: rate for user, rate in rates.items() if user not in lifted}
+    first_seen: dict[tuple[str, int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
+    for each in history.produced:
+        if each.user in rates and each.is_admitted and each.sent_ms >= rates[each.user][1]:
+            stops = [
+                stopped_ms
+                for node_id, stopped_ms in history.stops
+                if node_id == each.node_id and stopped_ms <= each.handled_ms
+            ]
+            # It may have been admitted by an attempt that was never answered.
+            begin_ms = stops[-1] if stops else 0
+            attempts_ms = history.id_attempts[each.node_id, each.producer_id]
+            sent_ms = min(time_ms for time_ms in attempts_ms if time_ms >= begin_ms)
+            first_seen[each.user, each.node_id, len(stops)].setdefault(
+                each.producer_id, (sent_ms, each.handled_ms)
+            )
+    for (user, node_id, _), ids in first_seen.items():
+        quota = rates[user][0]
+        assert quota is not None
+        # Times are bounds: an id is as old as its request, and no older than its answer.
+        times = list(ids.values())
+        for begin_ms in {sent_ms for sent_ms, _ in times}:
+            for end_ms in {handled_ms for _, handled_ms in times}:
+                if end_ms < begin_ms:
+                    continue
+                within = sum(begin_ms <= sent and handled <= end_ms for sent, handled in times)
+                allowed = quota + (end_ms - begin_ms) * quota / (WINDOW_SECONDS * 1000)
+                if within > allowed:
+                    yield (
+                        f"{user} on broker {node_id}: {within} producer ids in"
+                        f" {end_ms - begin_ms} ms, {allowed} allowed"
+                    )
+                    return
+
+
+WINDOW_SECONDS = 2
+"""producer.id.quota.window.size.seconds of every world."""
+
+
+def muting(history: History) -> Iterator[str]:
+    """A connection that is told to wait is mute for as long (KIP-219)."""
+    for each in history.throttles:
+        if each.next_written_ms < each.written_ms + each.throttle_time_ms:
+            yield f"link {each.link} was answered too early: {each}"
+
+
+def internal_errors(history: History) -> Iterator[str]:
+    """Nothing ever failed inside."""
+    yield from history.internal_errors
+
+
+def memory(history: History) -> Iterator[str]:
+    """Memory kept its bounds, and at the end nothing is left over."""
+    yield from history.memory
+
+
+CHECKERS: dict[str, Checker] = {
+    checker.__name__: checker
+    for checker in (
+        records,
+        reads,
+        deadlines,
+        assignments,
+        commits,
+        mutation_quota,
+        producer_id_quota,
+        muting,
+        internal_errors,
+        memory,
+    )
+}
+
+
+def check(history: History) -> list[str]:
+    """All violations, each with its checker's name before it."""
+    found = [f"{name}: {each}" for name, checker in CHECKERS.items() for each in checker(history)]
+    counts = Counter(each.partition(":")[0] for each in found)
+    shown: list[str] = []
+    for name in counts:
+        mine = [each for each in found if each.startswith(f"{name}:")]
+        shown += mine[:3]
+        if len(mine) > 3:
+            shown.append(f"{name}: and {len(mine) - 3} more")
+    return shown

@@ -1,0 +1,184 @@
+"""One connection of a client: `client.wire` around a link of the network."""
+
+from collections import deque
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from broker.connection import Connection
+from broker.dispatch import Dispatcher
+from client.errors import ClientError
+from client.resources import Address
+from client.wire import Wire
+from protocol.api_keys import ApiKey
+from tests.broker.cluster_builder import make_cluster
+from tests.simulation.history import History, Throttle
+from tests.simulation.network import Network
+
+OnAnswer = Callable[[Any, "Answered"], None]
+
+
+@cache
+def known_versions() -> Any:
+    """An answer to ApiVersions, for clients that remember what they were told before."""
+    wire = Wire("versions")
+
+    def never(*_: Any) -> None:
+        raise AssertionError
+
+    connection = Connection(
+        Dispatcher(make_cluster(1), never),
+        broker_id=1,
+        connection_id=1,
+        client_host="",
+        frame_bytes_max=1 << 20,
+        on_ready=never,
+    )
+    wire.feed(connection.receive(wire.hello(), 0).write)
+    return wire.next_response()
+
+
+class Answered:
+    """When a request went out and when its answer was written, as the network knows it."""
+
+    __slots__ = ("handled_ms", "request", "sent_ms")
+
+    def __init__(self, request: Any, sent_ms: int) -> None:
+        self.request = request
+        self.sent_ms = sent_ms
+        self.handled_ms = 0
+
+
+class ClientLink:
+    """Requests go out in order; each answer comes to the callback of its request."""
+
+    def __init__(
+        self,
+        network: Network,
+        history: History,
+        *,
+        user: str,
+        client_id: str,
+        says_hello: bool,
+        versions_max: dict[ApiKey, int],
+        on_open: Callable[[], None],
+        on_lost: Callable[[str], None],
+    ) -> None:
+        """`says_hello` asks for ApiVersions first; `versions_max` is what the client speaks."""
+        self._network = network
+        self._history = history
+        self._user = user
+        self._client_id = client_id
+        self._says_hello = says_hello
+        self._versions_max = versions_max
+        self._on_open = on_open
+        self._on_lost = on_lost
+        self._wire = Wire(client_id)
+        self._waiting: deque[tuple[Answered, OnAnswer]] = deque()
+        self._throttled: tuple[str, int, int] | None = None
+        self._muted_until_ms = 0
+        self.is_ready = False
+        self.is_gone = False
+
+    def open(self, address: Address) -> None:
+        """Connect."""
+        host = f"host-of-{self._user}"
+        self._link = self._network.connect(self._user, host, address, self)
+
+    @property
+    def in_flight_count(self) -> int:
+        """How many requests wait for an answer."""
+        return len(self._waiting)
+
+    @property
+    def waiting_since_ms(self) -> int | None:
+        """Since when the broker could have answered the oldest request, None if there is none."""
+        return max(self._waiting[0][0].sent_ms, self._muted_until_ms) if self._waiting else None
+
+    def ask(
+        self,
+        request: Any,
+        on_answer: OnAnswer,
+        *,
+        version_max: int | None = None,
+        is_answered: bool = True,
+    ) -> None:
+        """Send a request."""
+        spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
+        limits = [each for each in (version_max, spoken_max) if each is not None]
+        frame = self._wire.request(
+            request, version_max=min(limits, default=None), is_answered=is_answered
+        )
+        if is_answered:
+            answered = Answered(request, self._network.schedule.time_ms)
+            self._waiting.append((answered, on_answer))
+        self._link.send_to_broker(frame)
+
+    def close(self) -> None:
+        """Hear nothing more."""
+        if not self.is_gone:
+            self.is_gone = True
+            self._link.close()
+
+    # From the network ------------------------------------------------------------------------
+
+    def on_open(self) -> None:
+        """The network has connected us."""
+        if self.is_gone:
+            return
+        if self._says_hello:
+            answered = Answered(None, self._network.schedule.time_ms)
+            self._waiting.append((answered, self._on_hello))
+            self._link.send_to_broker(self._wire.hello())
+        else:
+            self._wire.learn(known_versions())
+            self._be_ready()
+
+    def _on_hello(self, response: Any, _answered: Answered) -> None:
+        again = self._wire.learn(response)
+        assert again is None, "the broker speaks our version of ApiVersions"
+        self._be_ready()
+
+    def _be_ready(self) -> None:
+        self.is_ready = True
+        self._on_open()
+
+    def on_bytes(self, data: bytes) -> None:
+        """Bytes have come."""
+        self._wire.feed(data)
+        try:
+            while not self.is_gone and (response := self._wire.next_response()) is not None:
+                self._take(response)
+        except ClientError as error:
+            self._fail(str(error))
+
+    def _take(self, response: Any) -> None:
+        answered, on_answer = self._waiting.popleft()
+        transport = self._link.transport
+        assert transport is not None
+        answered.handled_ms = (
+            transport.frame_times.popleft()
+            if transport.frame_times
+            else self._network.schedule.time_ms
+        )
+        if self._throttled is not None:
+            self._history.throttles.append(
+                Throttle(self._link.number, *self._throttled, answered.handled_ms)
+            )
+        throttle_time_ms = getattr(response, "throttle_time_ms", 0) or 0
+        self._muted_until_ms = self._network.schedule.time_ms + throttle_time_ms
+        self._throttled = (
+            (type(response).__name__, throttle_time_ms, answered.handled_ms)
+            if throttle_time_ms
+            else None
+        )
+        on_answer(response, answered)
+
+    def on_closed(self, reason: str) -> None:
+        """The connection is gone."""
+        if not self.is_gone:
+            self._fail(reason)
+
+    def _fail(self, reason: str) -> None:
+        self.close()
+        self._on_lost(reason)

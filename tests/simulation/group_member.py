@@ -1,0 +1,659 @@
+"""A member of a consumer group, classic protocol: finds, joins, syncs, fetches, commits, beats.
+
+What happens comes in through callbacks and `tick`; requests go out over links. Assignments are
+texts of our own: what a group makes of its bytes is its members' business.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+from uuid import UUID
+
+from client.resources import Address
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.records import LOG_OVERHEAD_BYTES, read_header, read_records
+from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.history import (
+    Assignment,
+    Commit,
+    CommittedRead,
+    History,
+    Place,
+)
+from tests.simulation.network import Network
+
+if TYPE_CHECKING:
+    from tests.simulation.virtual_time import Event
+
+HEARTBEAT_INTERVAL_MS = 350
+COMMIT_INTERVAL_MS = 600
+REQUEST_TIMEOUT_MS = 1_000
+FETCH_WAIT_MS = 700
+PAUSE_MS = 10
+METADATA_AGE_MS = 2_000
+EARLIEST = -2
+NO_OFFSET = -1
+_REJOIN = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
+_START_ANEW = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
+
+
+class MemberSettings(NamedTuple):
+    """What a member is; times in ms."""
+
+    name: str
+    user: str
+    group: str
+    topics: tuple[str, ...]
+    instance_id: str | None
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    says_hello: bool
+    versions_max: dict[ApiKey, int]
+
+
+class Leader(NamedTuple):
+    """Who leads a partition."""
+
+    node_id: int
+    epoch: int
+
+
+LinkKey = tuple[str, Address]
+"""What a connection is for, and to whom: the coordinator has one that no fetch holds up."""
+
+_ANY, _GROUP, _FETCH = "any", "group", "fetch"
+
+
+class GroupMember:
+    """One member, from its start to its crash or leave; it may be started again."""
+
+    def __init__(
+        self,
+        settings: MemberSettings,
+        network: Network,
+        history: History,
+        bootstrap: list[Address],
+    ) -> None:
+        self.settings = settings
+        self._network = network
+        self._history = history
+        self._bootstrap = bootstrap
+        self._next_bootstrap = 0
+        self.is_running = False
+        self._alarm: Event | None = None
+        self._reset()
+
+    def _reset(self) -> None:
+        self._links: dict[LinkKey, ClientLink] = {}
+        self._asked: dict[str, ClientLink] = {}
+        self._addresses: dict[int, Address] = {}
+        self._leaders: dict[Place, Leader] = {}
+        self._topic_ids: dict[str, UUID] = {}
+        self._metadata_ms = 0
+        self._coordinator: Address | None = None
+        self._member_id = ""
+        self._generation = -1
+        self._is_leader = False
+        self._is_joined = False
+        self._needs_join = True
+        self._known_places: frozenset[Place] = frozenset()
+        self._last_beat_ms = 0
+        self._last_commit_ms = 0
+        self.owned: tuple[Place, ...] = ()
+        self.positions: dict[Place, int] = {}
+        self.committed: dict[Place, int] = {}
+
+    @property
+    def _now_ms(self) -> int:
+        return self._network.schedule.time_ms
+
+    @property
+    def is_stable(self) -> bool:
+        """Whether it has an assignment that nobody has called into question."""
+        return self._is_joined and not self._needs_join
+
+    # From outside ----------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin as a process does that knows nothing."""
+        self._reset()
+        self.is_running = True
+        self._tick()
+
+    def crash(self) -> None:
+        """End without a word."""
+        self._network.trace(f"{self.settings.name} crashes")
+        self.is_running = False
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for link in self._links.values():
+            link.close()
+        self._reset()
+
+    def leave(self) -> None:
+        """Leave the group, and end."""
+        link = self._coordinator_link()
+        if link is not None and self._member_id:
+            request = messages.LeaveGroupRequest(
+                group_id=self.settings.group,
+                member_id=self._member_id,
+                members=[
+                    messages.LeaveGroupRequest.MemberIdentity(
+                        member_id=self._member_id,
+                        group_instance_id=self.settings.instance_id,
+                        reason=None,
+                    )
+                ],
+            )
+            self._commit(link)
+            link.ask(request, lambda _response, _answered: None)
+        self.crash()
+
+    # Turns -----------------------------------------------------------------------------------
+
+    def _tick(self) -> None:
+        self._alarm = self._network.schedule.after(HEARTBEAT_INTERVAL_MS, self._tick)
+        for key, link in list(self._links.items()):
+            is_joining = self._asked.get("join") is link or self._asked.get("sync") is link
+            timeout_ms = REQUEST_TIMEOUT_MS + (
+                self.settings.rebalance_timeout_ms if is_joining else 0
+            )
+            since_ms = link.waiting_since_ms
+            if since_ms is not None and self._now_ms - since_ms >= timeout_ms:
+                link.close()
+                self._lost(key, "timed out")
+        self._step()
+
+    def _step(self) -> None:
+        if not self.is_running:
+            return
+        if self._now_ms - self._metadata_ms >= METADATA_AGE_MS:
+            self._ask_any("metadata", self._metadata_request, self._on_metadata)
+        if self._coordinator is None:
+            self._ask_any("find", self._find_request, self._on_coordinator)
+        else:
+            link = self._coordinator_link()
+            if link is not None:
+                self._attend(link)
+        if self.is_stable:
+            self._fetch()
+
+    def _attend(self, link: ClientLink) -> None:
+        """Join, or keep the membership."""
+        if self._needs_join:
+            if self._leaders:
+                self._join(link)
+        elif self._is_joined:
+            if self._now_ms - self._last_beat_ms >= HEARTBEAT_INTERVAL_MS:
+                self._beat(link)
+            if self._now_ms - self._last_commit_ms >= COMMIT_INTERVAL_MS:
+                self._commit(link)
+
+    # Links -----------------------------------------------------------------------------------
+
+    def _link_to(self, purpose: str, address: Address) -> ClientLink | None:
+        """An open link, or None while it is being opened."""
+        key = purpose, address
+        link = self._links.get(key)
+        if link is None:
+            link = ClientLink(
+                self._network,
+                self._history,
+                user=self.settings.user,
+                client_id=self.settings.name,
+                says_hello=self.settings.says_hello,
+                versions_max=self.settings.versions_max,
+                on_open=self._step,
+                on_lost=lambda reason: self._lost(key, reason),
+            )
+            self._links[key] = link
+            link.open(address)
+            self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._give_up(key, link))
+        return link if link.is_ready else None
+
+    def _give_up(self, key: LinkKey, link: ClientLink) -> None:
+        if not link.is_ready and not link.is_gone:
+            link.close()
+            self._lost(key, "no connection in time")
+
+    def _coordinator_link(self) -> ClientLink | None:
+        return None if self._coordinator is None else self._link_to(_GROUP, self._coordinator)
+
+    def _lost(self, key: LinkKey, reason: str) -> None:
+        self._network.trace(f"{self.settings.name} has lost {key[1].host}: {reason}")
+        link = self._links.pop(key)
+        lost = [what for what, asked in self._asked.items() if asked is link]
+        for what in lost:
+            del self._asked[what]
+        if key == (_GROUP, self._coordinator):
+            self._coordinator = None
+            self._needs_join |= "join" in lost or "sync" in lost
+        self._next_bootstrap += 1
+        self._metadata_ms = 0
+
+    def _ask(self, what: str, link: ClientLink, request: Any, on_answer: Any) -> None:
+        """Send a request, of which there is one at a time."""
+        if what in self._asked:
+            return
+        self._asked[what] = link
+
+        def take(response: Any, answered: Answered) -> None:
+            del self._asked[what]
+            on_answer(response, answered)
+            # Not at once: where nothing takes time, a question in vain would be asked for ever.
+            self._network.schedule.after(PAUSE_MS, self._step)
+
+        link.ask(request, take)
+
+    def _ask_any(self, what: str, make: Any, on_answer: Any) -> None:
+        if what in self._asked:
+            return
+        address = self._bootstrap[self._next_bootstrap % len(self._bootstrap)]
+        link = self._link_to(_ANY, address)
+        if link is not None:
+            self._ask(what, link, make(), on_answer)
+
+    # The cluster -----------------------------------------------------------------------------
+
+    def _metadata_request(self) -> Any:
+        topic_class = messages.MetadataRequest.MetadataRequestTopic
+        return messages.MetadataRequest(
+            topics=[topic_class(name=name) for name in self.settings.topics],
+            allow_auto_topic_creation=False,
+        )
+
+    def _on_metadata(self, response: Any, _answered: Answered) -> None:
+        self._metadata_ms = self._now_ms
+        self._addresses = {each.node_id: Address(each.host, each.port) for each in response.brokers}
+        for topic in response.topics:
+            if topic.error_code == ErrorCode.NONE:
+                self._topic_ids[topic.name] = topic.topic_id
+            for each in topic.partitions:
+                place = topic.name, each.partition_index
+                known = self._leaders.get(place)
+                if known is None or each.leader_epoch >= known.epoch:
+                    self._leaders[place] = Leader(each.leader_id, each.leader_epoch)
+        may_lead = self._is_leader or self.settings.instance_id is not None
+        if may_lead and self.is_stable and self._known_places != frozenset(self._leaders):
+            self._needs_join = True
+
+    def _find_request(self) -> Any:
+        return messages.FindCoordinatorRequest(
+            key=self.settings.group, key_type=0, coordinator_keys=[self.settings.group]
+        )
+
+    def _on_coordinator(self, response: Any, _answered: Answered) -> None:
+        found = response.coordinators[0]
+        if found.error_code == ErrorCode.NONE:
+            self._coordinator = Address(found.host, found.port)
+
+    # Membership ------------------------------------------------------------------------------
+
+    def _join(self, link: ClientLink) -> None:
+        if "join" in self._asked or "sync" in self._asked:
+            return
+        if self._is_joined:
+            self._commit(link)
+        self._is_joined = False
+        settings = self.settings
+        request = messages.JoinGroupRequest(
+            group_id=settings.group,
+            session_timeout_ms=settings.session_timeout_ms,
+            rebalance_timeout_ms=settings.rebalance_timeout_ms,
+            member_id=self._member_id,
+            group_instance_id=settings.instance_id,
+            protocol_type="consumer",
+            protocols=[
+                messages.JoinGroupRequest.JoinGroupRequestProtocol(
+                    name="dealt", metadata=",".join(settings.topics).encode()
+                )
+            ],
+            reason=None,
+        )
+        self._ask("join", link, request, self._on_joined)
+
+    def _on_joined(self, response: Any, _answered: Answered) -> None:
+        error_code = response.error_code
+        if error_code == ErrorCode.MEMBER_ID_REQUIRED:
+            self._member_id = response.member_id
+        elif error_code != ErrorCode.NONE:
+            self._on_error(error_code)
+        else:
+            # A static member that returns is left its assignment, and isn't told whether it leads.
+            # It can't know what was dealt out then, so it will join once more.
+            is_return = self.settings.instance_id is not None and not self._member_id
+            self._known_places = frozenset() if is_return else frozenset(self._leaders)
+            self._member_id = response.member_id
+            self._generation = response.generation_id
+            self._needs_join = False
+            self._is_leader = response.leader == response.member_id
+            self._sync(response)
+
+    def _sync(self, joined: Any) -> None:
+        link = self._coordinator_link()
+        if link is None:
+            self._needs_join = True
+            return
+        assignments = []
+        if self._is_leader and not joined.skip_assignment:
+            assignments = list(deal(self._leaders, [each.member_id for each in joined.members]))
+        request = messages.SyncGroupRequest(
+            group_id=self.settings.group,
+            generation_id=self._generation,
+            member_id=self._member_id,
+            group_instance_id=self.settings.instance_id,
+            protocol_type="consumer",
+            protocol_name="dealt",
+            assignments=assignments,
+        )
+        self._ask("sync", link, request, self._on_synced)
+
+    def _on_synced(self, response: Any, _answered: Answered) -> None:
+        if response.error_code != ErrorCode.NONE:
+            self._needs_join = True
+            self._on_error(response.error_code)
+            return
+        self.owned = read_assignment(bytes(response.assignment))
+        self._history.assignments.append(
+            Assignment(
+                self.settings.group,
+                self._generation,
+                self.settings.instance_id or self._member_id,
+                self.owned,
+                self._now_ms,
+            )
+        )
+        self._network.trace(f"{self.settings.name} owns {self.owned} in {self._generation}")
+        self._is_joined = True
+        self.positions, self.committed = {}, {}
+        self._last_beat_ms = self._last_commit_ms = self._now_ms
+        self._ask_for_positions()
+
+    def _beat(self, link: ClientLink) -> None:
+        self._last_beat_ms = self._now_ms
+        request = messages.HeartbeatRequest(
+            group_id=self.settings.group,
+            generation_id=self._generation,
+            member_id=self._member_id,
+            group_instance_id=self.settings.instance_id,
+        )
+        self._ask("heartbeat", link, request, partial(self._on_kept, self._generation))
+
+    def _on_kept(self, generation: int, response: Any, _answered: Answered) -> None:
+        if generation == self._generation and self._is_joined:
+            self._on_error(response.error_code)
+
+    def _on_error(self, error_code: int) -> None:
+        """What an answer of the coordinator means for the membership."""
+        if error_code == ErrorCode.NONE:
+            return
+        self._network.trace(f"{self.settings.name} is told {ErrorCode(error_code).name}")
+        if error_code in _START_ANEW:
+            self._member_id = ""
+            self._needs_join = True
+            self._is_joined = False
+        elif error_code in _REJOIN:
+            self._needs_join = True
+        else:
+            self._coordinator = None
+
+    # Offsets ---------------------------------------------------------------------------------
+
+    def _ask_for_positions(self) -> None:
+        link = self._coordinator_link()
+        missing = [each for each in self.owned if each not in self.positions]
+        if link is None or not missing or "positions" in self._asked:
+            return
+        topics = messages.OffsetFetchRequest.OffsetFetchRequestGroup.OffsetFetchRequestTopics
+        request = messages.OffsetFetchRequest(
+            groups=[
+                messages.OffsetFetchRequest.OffsetFetchRequestGroup(
+                    group_id=self.settings.group,
+                    member_id=None,
+                    member_epoch=-1,
+                    topics=[
+                        topics(
+                            name=name,
+                            topic_id=self._topic_ids[name],
+                            partition_indexes=[index for topic, index in missing if topic == name],
+                        )
+                        for name in dict.fromkeys(topic for topic, _ in missing)
+                        if name in self._topic_ids
+                    ],
+                )
+            ],
+            require_stable=False,
+        )
+        self._ask("positions", link, request, partial(self._on_positions, self._generation))
+
+    def _on_positions(self, generation: int, response: Any, answered: Answered) -> None:
+        group = response.groups[0]
+        if generation != self._generation or group.error_code != ErrorCode.NONE:
+            self._on_error(group.error_code)
+            return
+        for topic in group.topics:
+            name = topic.name or self._name_of(topic.topic_id)
+            for each in topic.partitions:
+                place = name, each.partition_index
+                if each.error_code != ErrorCode.NONE:
+                    continue
+                self._history.committed_reads.append(
+                    CommittedRead(
+                        self.settings.group,
+                        place,
+                        each.committed_offset,
+                        answered.sent_ms,
+                        self._now_ms,
+                    )
+                )
+                self.positions[place] = max(0, each.committed_offset)
+                self.committed[place] = each.committed_offset
+
+    def _name_of(self, topic_id: UUID) -> str:
+        return next((name for name, known in self._topic_ids.items() if known == topic_id), "")
+
+    def _commit(self, link: ClientLink) -> None:
+        self._last_commit_ms = self._now_ms
+        offsets = {
+            place: position
+            for place, position in self.positions.items()
+            if position != max(0, self.committed.get(place, NO_OFFSET))
+        }
+        if not offsets or "commit" in self._asked:
+            return
+        topic_class = messages.OffsetCommitRequest.OffsetCommitRequestTopic
+        request = messages.OffsetCommitRequest(
+            group_id=self.settings.group,
+            generation_id_or_member_epoch=self._generation,
+            member_id=self._member_id,
+            group_instance_id=self.settings.instance_id,
+            retention_time_ms=-1,
+            topics=[
+                topic_class(
+                    name=name,
+                    topic_id=self._topic_ids[name],
+                    partitions=[
+                        topic_class.OffsetCommitRequestPartition(
+                            partition_index=index,
+                            committed_offset=offset,
+                            committed_leader_epoch=-1,
+                            committed_metadata="",
+                        )
+                        for (topic, index), offset in offsets.items()
+                        if topic == name
+                    ],
+                )
+                for name in dict.fromkeys(topic for topic, _ in offsets)
+            ],
+        )
+        commits = {
+            place: Commit(self.settings.group, self._generation, place, offset, self._now_ms)
+            for place, offset in offsets.items()
+        }
+        self._history.commits += commits.values()
+        self._ask("commit", link, request, partial(self._on_committed, commits))
+
+    def _on_committed(
+        self, commits: dict[Place, Commit], response: Any, _answered: Answered
+    ) -> None:
+        for topic in response.topics:
+            name = topic.name or self._name_of(topic.topic_id)
+            for each in topic.partitions:
+                commit = commits[name, each.partition_index]
+                commit.answered_ms = self._now_ms
+                commit.is_refused = each.error_code != ErrorCode.NONE
+                if commit.generation != self._generation or not self._is_joined:
+                    continue
+                if commit.is_refused:
+                    self._on_error(each.error_code)
+                else:
+                    self.committed[commit.place] = commit.offset
+
+    # Records ---------------------------------------------------------------------------------
+
+    def _fetch(self) -> None:
+        if len(self.positions) < len(self.owned):
+            self._ask_for_positions()
+        by_node: dict[int, list[Place]] = {}
+        for place in self.owned:
+            leader = self._leaders.get(place)
+            if leader is not None and place in self.positions and leader.node_id in self._addresses:
+                by_node.setdefault(leader.node_id, []).append(place)
+        for node_id, places in by_node.items():
+            what = f"fetch {node_id}"
+            if what not in self._asked and (
+                link := self._link_to(_FETCH, self._addresses[node_id])
+            ):
+                request = fetch_request(
+                    {
+                        place: (self._leaders[place].epoch, self.positions[place])
+                        for place in places
+                    },
+                    self._topic_ids,
+                    FETCH_WAIT_MS,
+                )
+                self._ask(what, link, request, partial(self._on_fetched, self._generation))
+
+    def _on_fetched(self, generation: int, response: Any, _answered: Answered) -> None:
+        if generation != self._generation or not self._is_joined:
+            return
+        self._network.trace(
+            f"{self.settings.name} has fetched, throttle_time_ms={response.throttle_time_ms}"
+        )
+        for topic in response.responses:
+            name = topic.topic or self._name_of(topic.topic_id)
+            for each in topic.partitions:
+                place = name, each.partition_index
+                if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+                    self._ask_for_start(place)
+                elif each.error_code != ErrorCode.NONE:
+                    self._metadata_ms = 0
+                elif each.records and place in self.positions:
+                    self._consume(place, bytes(each.records))
+
+    def _ask_for_start(self, place: Place) -> None:
+        """Records up to the position are gone: go on with the first there is."""
+        address = self._addresses.get(self._leaders[place].node_id)
+        link = None if address is None else self._link_to(_FETCH, address)
+        if link is None:
+            return
+        topic_class = messages.ListOffsetsRequest.ListOffsetsTopic
+        request = messages.ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=0,
+            topics=[
+                topic_class(
+                    name=place[0],
+                    partitions=[
+                        topic_class.ListOffsetsPartition(
+                            partition_index=place[1], current_leader_epoch=-1, timestamp=EARLIEST
+                        )
+                    ],
+                )
+            ],
+        )
+        self._ask(f"start {place}", link, request, partial(self._on_start, self._generation))
+
+    def _on_start(self, generation: int, response: Any, _answered: Answered) -> None:
+        topic = response.topics[0]
+        (answer,) = topic.partitions
+        place = topic.name, answer.partition_index
+        is_mine = generation == self._generation and place in self.positions
+        if is_mine and answer.error_code == ErrorCode.NONE:
+            self.positions[place] = max(self.positions[place], answer.offset)
+
+    def _consume(self, place: Place, data: bytes) -> None:
+        position = self.positions[place]
+        for batch in split_batches(data):
+            for record in read_records(batch):
+                if record.offset < position:
+                    continue
+                self._history.saw(place, record.offset, bytes(record.value or b""), self._now_ms)
+                position = record.offset + 1
+        self.positions[place] = position
+
+
+def fetch_request(
+    positions: dict[Place, tuple[int, int]], topic_ids: dict[str, UUID], wait_ms: int
+) -> Any:
+    """A Fetch of these partitions: leader epoch and offset of each."""
+    topic_class = messages.FetchRequest.FetchTopic
+    return messages.FetchRequest(
+        max_wait_ms=wait_ms,
+        min_bytes=1,
+        max_bytes=1 << 20,
+        isolation_level=0,
+        session_id=0,
+        session_epoch=-1,
+        topics=[
+            topic_class(
+                topic=name,
+                topic_id=topic_ids[name],
+                partitions=[
+                    topic_class.FetchPartition(
+                        partition=index,
+                        current_leader_epoch=epoch,
+                        fetch_offset=offset,
+                        last_fetched_epoch=-1,
+                        log_start_offset=-1,
+                        partition_max_bytes=1 << 20,
+                    )
+                    for (topic, index), (epoch, offset) in positions.items()
+                    if topic == name
+                ],
+            )
+            for name in dict.fromkeys(topic for topic, _ in positions)
+        ],
+        forgotten_topics_data=[],
+        rack_id="",
+    )
+
+
+def split_batches(data: bytes) -> Iterator[bytes]:
+    """The whole batches in the records of a Fetch answer."""
+    position = 0
+    while position + LOG_OVERHEAD_BYTES <= len(data):
+        end = position + LOG_OVERHEAD_BYTES + read_header(data, position).batch_length
+        if end > len(data):
+            return
+        yield data[position:end]
+        position = end
+
+
+def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[Any]:
+    """Deal partitions out like cards; every member gets an assignment."""
+    in_order = sorted(places)
+    for number, member_id in enumerate(sorted(member_ids)):
+        hand = in_order[number :: len(member_ids)]
+        yield messages.SyncGroupRequest.SyncGroupRequestAssignment(
+            member_id=member_id,
+            assignment=",".join(f"{topic}:{index}" for topic, index in hand).encode(),
+        )
+
+
+def read_assignment(data: bytes) -> tuple[Place, ...]:
+    """The partitions that `deal` dealt to a member."""
+    parts = (each.rpartition(":") for each in data.decode().split(",") if each)
+    return tuple((topic, int(index)) for topic, _, index in parts)

@@ -1,0 +1,411 @@
+"""A network of streams: bytes arrive late, in other pieces, or not at all; never out of order.
+
+A `Link` is one TCP connection: two streams. Each piece of what is sent has a delay of its own, but
+none overtakes another on its stream. A link may be cut in the middle of a send; each side then
+learns of it later, or never (half-open). A client that closes leaves what it sent on its way.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Protocol
+from zlib import crc32
+
+from client.resources import Address
+from tests.simulation.virtual_time import Schedule
+
+
+@dataclass(slots=True)
+class Weather:
+    """How the network behaves; chances are per send or per connection."""
+
+    delay_ms_max: int = 5
+    slow_chance: float = 0.0
+    slow_ms_max: int = 400
+    split_chance: float = 0.0
+    cut_chance: float = 0.0
+    half_open_chance: float = 0.0
+    refuse_chance: float = 0.0
+    black_hole_chance: float = 0.0
+    """That nobody answers who connects."""
+    reset_chance: float = 0.5
+    """That what a closing client sent last is lost, instead of arriving late."""
+    unread_bytes_max: int = 65_536
+    """How much may be under way to a client before the broker's transport is full."""
+
+    def clear(self) -> None:
+        """Nothing goes wrong from now on."""
+        self.slow_chance = self.cut_chance = self.half_open_chance = 0.0
+        self.refuse_chance = self.black_hole_chance = 0.0
+
+
+class ClientEnd(Protocol):
+    """What a client wants to hear of its connection."""
+
+    def on_open(self) -> None:
+        """The connection is open."""
+
+    def on_bytes(self, data: bytes) -> None:
+        """Bytes have come."""
+
+    def on_closed(self, reason: str) -> None:
+        """The connection is gone, or could not be opened."""
+
+
+class Stream:
+    """One direction of a link."""
+
+    __slots__ = (
+        "_deliver",
+        "_end",
+        "_is_paused",
+        "_last_due_ms",
+        "_network",
+        "_queue",
+        "is_lost",
+        "name",
+        "on_drained",
+        "unread_bytes",
+    )
+
+    def __init__(
+        self,
+        network: "Network",
+        name: str,
+        deliver: Callable[[bytes], None],
+        end: Callable[[], None],
+    ) -> None:
+        self._network = network
+        self.name = name
+        self._deliver = deliver
+        self._end = end
+        self._queue: deque[tuple[int, bytes | None]] = deque()
+        self._last_due_ms = 0
+        self._is_paused = False
+        self.is_lost = False
+        """Nothing that is sent from now on arrives."""
+        self.unread_bytes = 0
+        self.on_drained: Callable[[], None] | None = None
+
+    def send(self, data: bytes) -> None:
+        """Send bytes, in one piece or several."""
+        if self.is_lost or not data:
+            return
+        network = self._network
+        self.unread_bytes += len(data)
+        if len(data) > 1 and network.random.random() < network.weather.split_chance:
+            middle = network.random.randrange(1, len(data))
+            self._put(data[:middle])
+            self._put(data[middle:])
+        else:
+            self._put(data)
+
+    def finish(self) -> None:
+        """Say that nothing more comes, behind all that was sent."""
+        if not self.is_lost:
+            self.is_lost = True
+            self._put(None)
+
+    def drop(self, keep: int = 0) -> None:
+        """Lose what is under way, but for the first pieces, and all that is sent later."""
+        while len(self._queue) > keep:
+            self._queue.pop()
+        self.is_lost = True
+
+    def break_off(self) -> None:
+        """Have the receiver learn that the connection is gone, behind what still arrives."""
+        self.is_lost = True
+        self._put(None)
+
+    @property
+    def queue_length(self) -> int:
+        """How many pieces are under way."""
+        return len(self._queue)
+
+    def pause(self) -> None:
+        """The receiver takes nothing."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """The receiver takes again."""
+        if self._is_paused:
+            self._is_paused = False
+            self._network.schedule.call_soon(self._arrive)
+
+    def _put(self, piece: bytes | None) -> None:
+        network = self._network
+        due_ms = max(self._last_due_ms, network.schedule.time_ms + network.delay_ms())
+        self._last_due_ms = due_ms
+        self._queue.append((due_ms, piece))
+        network.schedule.at(due_ms, self._arrive)
+
+    def _arrive(self) -> None:
+        queue = self._queue
+        if self._is_paused or not queue:
+            return
+        now_ms = self._network.schedule.time_ms
+        pieces: list[bytes] = []
+        while queue and queue[0][0] <= now_ms:
+            piece = queue.popleft()[1]
+            if piece is None:
+                queue.clear()
+                self._take(pieces)
+                self._end()
+                return
+            pieces.append(piece)
+        self._take(pieces)
+
+    def _take(self, pieces: list[bytes]) -> None:
+        if not pieces:
+            return
+        data = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+        self.unread_bytes -= len(data)
+        self._network.note(self.name, data)
+        self._deliver(data)
+        if self.on_drained is not None:
+            self.on_drained()
+
+
+class ServerTransport:
+    """What the broker's shell has of a link: the part of an asyncio transport that it uses."""
+
+    def __init__(self, link: "Link", protocol: Any) -> None:
+        self._link = link
+        self._protocol = protocol
+        self._is_closing = False
+        self._is_full = False
+        self.frame_times: deque[int] = deque()
+        """When each answer was written, as long as frames are whole."""
+        link.down.on_drained = self._on_drained
+
+    def get_extra_info(self, name: str) -> Any:
+        """The client's address, and who it is."""
+        return {"peername": (self._link.host, self._link.number), "principal": self._link.user}.get(
+            name
+        )
+
+    def write(self, data: bytes) -> None:
+        """Send to the client."""
+        if self._is_closing:
+            return
+        now_ms = self._link.network.schedule.time_ms
+        position = 0
+        while position + 4 <= len(data):
+            self.frame_times.append(now_ms)
+            position += 4 + int.from_bytes(data[position : position + 4], "big", signed=True)
+            if position < 0:
+                break
+        self._link.send(self._link.down, data)
+        if (
+            not self._is_full
+            and self._link.down.unread_bytes > self._link.network.weather.unread_bytes_max
+        ):
+            self._is_full = True
+            self._protocol.pause_writing()
+
+    def _on_drained(self) -> None:
+        if self._is_full and self._link.down.unread_bytes == 0:
+            self._is_full = False
+            if not self._is_closing:
+                self._protocol.resume_writing()
+
+    def close(self) -> None:
+        """Close behind what was written."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._link.down.finish()
+            self._lose()
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._is_closing = True
+        self._link.down.drop()
+        self._link.down.break_off()
+        self._lose()
+
+    def _lose(self) -> None:
+        self._link.network.schedule.call_soon(self._connection_lost)
+
+    def _connection_lost(self) -> None:
+        protocol, self._protocol = self._protocol, None
+        if protocol is not None:
+            protocol.connection_lost(None)
+
+    def is_closing(self) -> bool:
+        """Whether it is closed or about to be."""
+        return self._is_closing
+
+    def pause_reading(self) -> None:
+        """Take nothing more from the client for now."""
+        self._link.up.pause()
+
+    def resume_reading(self) -> None:
+        """Take from the client again."""
+        self._link.up.resume()
+
+    def receive(self, data: bytes) -> None:
+        """Bytes have come from the client."""
+        if not self._is_closing:
+            self._protocol.data_received(data)
+
+    def receive_end(self) -> None:
+        """The client has closed, or the link was cut."""
+        if not self._is_closing:
+            self._is_closing = True
+            self._link.down.finish()
+            self._lose()
+
+
+class Link:
+    """One connection of a client to a broker."""
+
+    def __init__(
+        self, network: "Network", number: int, user: str, host: str, client: ClientEnd
+    ) -> None:
+        self.network = network
+        self.number = number
+        self.user = user
+        self.host = host
+        self._client: ClientEnd | None = client
+        self.transport: ServerTransport | None = None
+        self.is_open = False
+        self.up = Stream(network, f"{number}>", self._to_server, self._end_at_server)
+        self.down = Stream(network, f"{number}<", self._to_client, self._end_at_client)
+
+    def send(self, stream: Stream, data: bytes) -> None:
+        """Send on one of the streams, unless the link is cut meanwhile."""
+        random, weather = self.network.random, self.network.weather
+        if not stream.is_lost and random.random() < weather.cut_chance:
+            stream.send(data[: random.randrange(len(data) + 1)])
+            self.cut()
+        else:
+            stream.send(data)
+
+    def send_to_broker(self, data: bytes) -> None:
+        """What the client sends."""
+        self.send(self.up, data)
+
+    def cut(self) -> None:
+        """Lose a part of what is under way; one side may never learn of it."""
+        random, weather = self.network.random, self.network.weather
+        self.network.trace(f"link {self.number} is cut")
+        unaware = None
+        if random.random() < weather.half_open_chance:
+            unaware = random.choice((self.up, self.down))
+        for stream in (self.up, self.down):
+            stream.drop(keep=random.randint(0, stream.queue_length))
+            if stream is not unaware:
+                stream.break_off()
+
+    def close(self) -> None:
+        """The client closes: it hears nothing more, and what it sent may still arrive."""
+        self._client = None
+        if self.network.random.random() < self.network.weather.reset_chance:
+            self.up.drop()
+            self.up.break_off()
+        else:
+            self.up.finish()
+        if self.transport is None:
+            self.up.drop()
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the client has closed it."""
+        return self._client is None
+
+    def arrive(self, transport: ServerTransport) -> None:
+        """The broker has accepted."""
+        self.transport = transport
+
+    def open_at_client(self) -> None:
+        """The client learns that it is connected."""
+        if self._client is not None:
+            self.is_open = True
+            self._client.on_open()
+
+    def refuse(self) -> None:
+        """The client learns that it isn't."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.on_closed("connection refused")
+
+    def _to_server(self, data: bytes) -> None:
+        if self.transport is not None:
+            self.transport.receive(data)
+
+    def _end_at_server(self) -> None:
+        if self.transport is not None:
+            self.transport.receive_end()
+
+    def _to_client(self, data: bytes) -> None:
+        if self._client is not None:
+            self._client.on_bytes(data)
+
+    def _end_at_client(self) -> None:
+        client, self._client = self._client, None
+        if client is not None:
+            client.on_closed("connection closed")
+
+
+class Network:
+    """All links, and the weather they are in."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        random: Random,
+        weather: Weather,
+        trace: Callable[[str], None],
+        *,
+        is_told: bool,
+    ) -> None:
+        """`is_told` says whether anybody listens to `trace`."""
+        self.is_told = is_told
+        self.schedule = schedule
+        self.random = random
+        self.weather = weather
+        self.trace = trace
+        self.digest = 0
+        self.links: list[Link] = []
+        self.accept: Callable[[Link, Address], ServerTransport | None] = lambda _link, _address: (
+            None
+        )
+        """What a broker does with a connection: takes it, or refuses it (None)."""
+
+    def close_half_open(self) -> None:
+        """Have brokers learn of clients that went without their hearing of it."""
+        for link in self.links:
+            if link.transport is not None and not link.transport.is_closing():
+                link.transport.receive_end()
+
+    def delay_ms(self) -> int:
+        """How long the next piece is under way."""
+        weather, random = self.weather, self.random
+        if weather.slow_chance and random.random() < weather.slow_chance:
+            return random.randint(0, weather.slow_ms_max)
+        return int(random.random() * (weather.delay_ms_max + 1))
+
+    def note(self, name: str, data: bytes) -> None:
+        """Make what arrived a part of the world's digest."""
+        event = f"{self.schedule.time_ms} {name}".encode()
+        self.digest = crc32(data, crc32(event, self.digest))
+
+    def connect(self, user: str, host: str, address: Address, client: ClientEnd) -> Link:
+        """Connect to a broker; the client hears how it went."""
+        link = Link(self, len(self.links) + 1, user, host, client)
+        self.links.append(link)
+        if self.random.random() >= self.weather.black_hole_chance:
+            self.schedule.after(self.delay_ms(), lambda: self._arrive(link, address))
+        return link
+
+    def _arrive(self, link: Link, address: Address) -> None:
+        if link.is_abandoned:
+            return
+        is_refused = self.random.random() < self.weather.refuse_chance
+        transport = None if is_refused else self.accept(link, address)
+        delay_ms = self.delay_ms()
+        if transport is None:
+            self.schedule.after(delay_ms, link.refuse)
+        else:
+            self.schedule.after(delay_ms, link.open_at_client)

@@ -1,0 +1,192 @@
+"""A producer: the reference client's core, its connections, and records that tell who sent them."""
+
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from client.producer.batch import Record
+from client.producer.calls import Call, Connect, Disconnect, ProduceCall, Send
+from client.producer.core import ProducerCore
+from client.producer.delivery import Outcome
+from client.producer.requests import answer_of, is_answered, message_of
+from client.producer.settings import ProducerSettings
+from client.resources import Address
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.records import read_header
+from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.history import History, Place, ProducerFacts, ProduceSeen, SentRecord
+from tests.simulation.network import Network
+
+if TYPE_CHECKING:
+    from tests.simulation.virtual_time import Event
+
+ACCEPTED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
+
+
+class ProducerClient:
+    """Drives a core as its shell would: actions out, what happens in, a poll after each."""
+
+    core_class: type[ProducerCore] = ProducerCore
+
+    def __init__(
+        self,
+        name: str,
+        user: str,
+        settings: ProducerSettings,
+        network: Network,
+        history: History,
+        random: Random,
+        bootstrap: list[Address],
+        versions_max: dict[ApiKey, int],
+    ) -> None:
+        self.name = name
+        self._user = user
+        self._settings = settings
+        self._network = network
+        self._history = history
+        self._random = random
+        self._versions_max = versions_max
+        self._says_hello = random.random() < 0.25
+        self.core = self.core_class(settings, bootstrap=bootstrap, random=random.random)
+        self._links: dict[int, ClientLink] = {}
+        self._alarm: Event | None = None
+        self._numbers: dict[Place, int] = {}
+        self.unresolved_count = 0
+        history.producers[name] = ProducerFacts(
+            name,
+            user,
+            settings.acks,
+            settings.enable_idempotence,
+            is_ordered=settings.enable_idempotence
+            or settings.max_in_flight_requests_per_connection == 1,
+            delivery_timeout_ms=settings.delivery_deadline_ms,
+        )
+
+    def send(self, place: Place, count: int) -> None:
+        """Send some records to a partition."""
+        now_ms = self._network.schedule.time_ms
+        for _ in range(count):
+            number = self._numbers.get(place, 0)
+            self._numbers[place] = number + 1
+            value = f"{self.name} {place[0]}-{place[1]} {number}".encode()
+            sent = SentRecord(self.name, place, number, value, now_ms, now_ms)
+            self._history.sent.append(sent)
+            self.unresolved_count += 1
+
+            def resolve(outcome: Outcome, sent: SentRecord = sent) -> None:
+                sent.outcome = outcome
+                sent.resolved_ms = self._network.schedule.time_ms
+                self.unresolved_count -= 1
+
+            record = Record(place[0], value, None, place[1], (), now_ms)
+            self.core.send(record, now_ms, resolve)
+        self._poll()
+
+    def close(self) -> None:
+        """Close all connections, and do nothing more."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
+
+    def _poll(self) -> None:
+        now_ms = self._network.schedule.time_ms
+        poll = self.core.poll(now_ms)
+        for action in poll.actions:
+            match action:
+                case Connect(node_id, address):
+                    self._connect(node_id, address)
+                case Disconnect(node_id):
+                    self._network.trace(f"{self.name} gives node {node_id} up")
+                    self._links.pop(node_id).close()
+                case Send(node_id, call):
+                    self._send(node_id, call)
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        if poll.next_ms is not None:
+            # A core that wants to be polled at once, for ever, would stop the time.
+            self._alarm = self._network.schedule.at(max(poll.next_ms, now_ms + 1), self._poll)
+
+    def _connect(self, node_id: int, address: Address) -> None:
+        def on_open() -> None:
+            self.core.on_connected(node_id)
+            self._poll()
+
+        def on_lost(reason: str) -> None:
+            self._network.trace(f"{self.name} has lost node {node_id}: {reason}")
+            del self._links[node_id]
+            self.core.on_disconnect(node_id, self._network.schedule.time_ms, reason)
+            self._poll()
+
+        link = ClientLink(
+            self._network,
+            self._history,
+            user=self._user,
+            client_id=self.name,
+            says_hello=self._says_hello,
+            versions_max=self._versions_max,
+            on_open=on_open,
+            on_lost=on_lost,
+        )
+        self._links[node_id] = link
+        link.open(address)
+
+    def _send(self, node_id: int, call: Call) -> None:
+        message, version_max = message_of(call)
+        if self._network.is_told:
+            self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
+
+        if isinstance(call, ProduceCall):
+            for each in call.data:
+                key = node_id, read_header(each.records, 0).producer_id
+                self._history.id_attempts.setdefault(key, []).append(self._network.schedule.time_ms)
+
+        def on_answer(response: Any, answered: Answered) -> None:
+            answer = answer_of(call, response)
+            if self._network.is_told:
+                self._network.trace(f"{self.name} from node {node_id}: {answer}")
+            if isinstance(call, ProduceCall):
+                self._note(node_id, call, response, answered)
+            self.core.on_response(node_id, answer, self._network.schedule.time_ms)
+            self._poll()
+
+        self._links[node_id].ask(
+            message, on_answer, version_max=version_max, is_answered=is_answered(call)
+        )
+
+    def _note(self, node_id: int, call: ProduceCall, response: Any, answered: Answered) -> None:
+        if node_id < 0 or not self._settings.enable_idempotence:
+            return
+        outcomes = [
+            each.error_code for topic in response.responses for each in topic.partition_responses
+        ]
+        topics = list(dict.fromkeys(each.topic for each in call.data))
+        in_order = sorted(call.data, key=lambda each: topics.index(each.topic))
+        for stamped, error_code in zip(in_order, outcomes, strict=False):
+            self._history.produced.append(
+                ProduceSeen(
+                    self._user,
+                    node_id,
+                    read_header(stamped.records, 0).producer_id,
+                    error_code in ACCEPTED,
+                    error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+                    answered.sent_ms,
+                    answered.handled_ms,
+                )
+            )
+
+
+def told(call: Call) -> str:
+    """A call in a few words."""
+    if not isinstance(call, ProduceCall):
+        return str(call)
+    parts = []
+    for each in call.data:
+        header = read_header(each.records, 0)
+        parts.append(
+            f"{each.topic}-{each.partition} {header.records_count} records of producer"
+            f" {header.producer_id} epoch {header.producer_epoch} from {header.base_sequence}"
+        )
+    return f"Produce acks={call.acks} {'; '.join(parts)}"

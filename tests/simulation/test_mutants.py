@@ -1,0 +1,217 @@
+"""Every checker can fail: worlds with one injected bug each, which the right checker must find."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from broker.cluster import Cluster
+from broker.connection import Connection
+from broker.groups.coordinator import GroupCoordinator
+from broker.groups.offsets import OffsetTable
+from broker.handlers import k14_sync_group
+from broker.partition_log import PartitionLog
+from broker.server import Server
+from broker.topics import Partition
+from client.producer import answers, expiry
+from client.producer.batch import NO_SEQUENCE, Batch
+from client.producer.state import ProducerState
+from protocol.errors import ErrorCode
+from quotas.producer_ids import ProducerIdQuotaManager
+from quotas.token_bucket import TokenBucket
+from tests.simulation.world import World
+
+SEEDS_MAX = 80
+Patch = pytest.MonkeyPatch
+
+
+def found_by(checker: str) -> list[str]:
+    """The first violations that this checker finds, in as many worlds as it takes."""
+    for seed in range(SEEDS_MAX):
+        mine = [each for each in World(seed).run().violations if each.startswith(f"{checker}: ")]
+        if mine:
+            return mine
+    return []
+
+
+def wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
+    """Put something around a function."""
+    patch.setattr(owner, name, make(getattr(owner, name)))
+
+
+def forget_producers(patch: Patch) -> None:
+    """A leader knows nothing of what producers sent to the leader before it."""
+
+    def forgetful(original: Any) -> Any:
+        def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
+            original(self, partition, leader_id, now_ms)
+            partition.producers = self._new_producers()
+
+        return set_leader
+
+    wrap(patch, Cluster, "set_leader", forgetful)
+
+
+def number_anew(patch: Patch) -> None:
+    """A producer that hears nothing sends the batch again, with new numbers."""
+
+    def forgetful(original: Any) -> Any:
+        def on_unanswered(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
+            sequences = state.idempotence.of(batch)
+            if sequences is not None and not batch.is_done:
+                sequences.undecided.remove(batch)
+                batch.base_sequence = NO_SEQUENCE
+            original(state, batch, now_ms, reason)
+
+        return on_unanswered
+
+    wrap(patch, answers, "_on_unanswered", forgetful)
+
+
+def call_failures_certain(patch: Patch) -> None:
+    """A producer says of a batch in flight that it was surely not stored."""
+
+    def lying(original: Any) -> Any:
+        def fail(self: ProducerState, batch: Batch, error: Any) -> None:
+            error.is_possibly_stored = False
+            original(self, batch, error)
+
+        return fail
+
+    wrap(patch, ProducerState, "fail", lying)
+
+
+def lose_last_batch(patch: Patch) -> None:
+    """A new leader lacks the last batch that the old one acknowledged."""
+
+    def lossy(original: Any) -> Any:
+        def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
+            original(self, partition, leader_id, now_ms)
+            log = partition.log
+            if log._batches:
+                lost = log._batches.pop()
+                log._base_offsets.pop()
+                log._max_timestamps.pop()
+                log.log_end_offset = int.from_bytes(lost[:8], "big")
+                log.size_bytes -= len(lost)
+                self.log_bytes -= len(lost)
+
+        return set_leader
+
+    wrap(patch, Cluster, "set_leader", lossy)
+
+
+def expire_late(patch: Patch) -> None:
+    """A producer looks for expired batches half a second late."""
+
+    def late(original: Any) -> Any:
+        return lambda state, now_ms: original(state, now_ms - 500)
+
+    wrap(patch, expiry, "expire", late)
+
+
+def assign_to_all(patch: Patch) -> None:
+    """Every member gets the assignment that was given last."""
+    latest = b""
+
+    def generous(original: Any) -> Any:
+        def respond(result: Any, version: int) -> Any:
+            nonlocal latest
+            response = original(result, version)
+            if response.error_code == ErrorCode.NONE:
+                latest = response.assignment = latest or response.assignment
+            return response
+
+        return respond
+
+    wrap(patch, k14_sync_group, "_response", generous)
+
+
+def lose_commits(patch: Patch) -> None:
+    """A group's new coordinator has lost its offsets."""
+
+    def lossy(original: Any) -> Any:
+        def unload(self: GroupCoordinator, group_id: str, now_ms: int) -> None:
+            original(self, group_id, now_ms)
+            self._groups[group_id].offsets = OffsetTable()
+
+        return unload
+
+    wrap(patch, GroupCoordinator, "unload", lossy)
+
+
+def never_refuse(patch: Patch) -> None:
+    """Token buckets let everything pass."""
+    patch.setattr(TokenBucket, "try_charge", lambda *_: 0)
+
+
+def tell_too_short_a_wait(patch: Patch) -> None:
+    """Who is refused is told half of the wait."""
+    wrap(patch, TokenBucket, "_wait_ms", lambda original: lambda *of: original(*of) // 2)
+
+
+def admit_every_id(patch: Patch) -> None:
+    """No producer id is refused."""
+    patch.setattr(ProducerIdQuotaManager, "track", lambda *_: 0)
+
+
+def never_mute(patch: Patch) -> None:
+    """Who is told to wait is served on."""
+
+    def chatty(original: Any) -> Any:
+        def finish(self: Connection, *rest: Any) -> None:
+            original(self, *rest)
+            self._end_mute()
+
+        return finish
+
+    wrap(patch, Connection, "_finish", chatty)
+
+
+def fail_sometimes(patch: Patch) -> None:
+    """Appending fails on some batches."""
+
+    def brittle(original: Any) -> Any:
+        def append(self: PartitionLog, *rest: Any) -> Any:
+            if self.log_end_offset > 5:
+                raise RuntimeError("a bug")
+            return original(self, *rest)
+
+        return append
+
+    wrap(patch, PartitionLog, "append", brittle)
+
+
+def never_shrink(patch: Patch) -> None:
+    """The bound of the logs' memory is passed."""
+    patch.setattr(Cluster, "_shrink_logs", lambda _self: None)
+
+
+def keep_connections(patch: Patch) -> None:
+    """Connections that are gone keep their places."""
+    patch.setattr(Server, "forget", lambda *_: None)
+
+
+@pytest.mark.parametrize(
+    ("bug", "checker"),
+    [
+        (forget_producers, "records"),
+        (number_anew, "records"),
+        (call_failures_certain, "records"),
+        (lose_last_batch, "records"),
+        (lose_last_batch, "reads"),
+        (expire_late, "deadlines"),
+        (assign_to_all, "assignments"),
+        (lose_commits, "commits"),
+        (never_refuse, "mutation_quota"),
+        (tell_too_short_a_wait, "mutation_quota"),
+        (admit_every_id, "producer_id_quota"),
+        (never_mute, "muting"),
+        (fail_sometimes, "internal_errors"),
+        (never_shrink, "memory"),
+        (keep_connections, "memory"),
+    ],
+)
+def test_a_bug_is_found(monkeypatch: Patch, bug: Callable[[Patch], None], checker: str) -> None:
+    bug(monkeypatch)
+    assert found_by(checker), f"{bug.__doc__} Not found in {SEEDS_MAX} worlds."

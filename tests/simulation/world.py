@@ -1,0 +1,487 @@
+"""One seeded world: made, run until everything is decided, healed, read to the end and judged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from uuid import UUID
+
+from broker.connection import Connection
+from broker.topics import Topic
+from client.producer.settings import ProducerSettings
+from client.resources import Address
+from client.wire import Wire
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.records import read_records
+from quotas.entities import make_entity
+from tests.simulation.admin_client import AdminClient
+from tests.simulation.brokers import PORT, SimulatedServer, make_server
+from tests.simulation.chaos import Chaos
+from tests.simulation.checkers import WINDOW_SECONDS, check
+from tests.simulation.client_link import known_versions
+from tests.simulation.group_member import (
+    GroupMember,
+    MemberSettings,
+    fetch_request,
+    split_batches,
+)
+from tests.simulation.history import History, Place, QuotaChange, SeenRecord
+from tests.simulation.network import Network, Weather
+from tests.simulation.producer_client import ProducerClient
+from tests.simulation.virtual_time import START_MS, Schedule
+
+CHAOS_MS = 3_500
+HEALING_MS_MAX = 30_000
+STEP_MS = 250
+LOG_BYTES_SMALL = 6_000
+BUFFERED_BYTES_MAX = 2 * 1024 * 1024
+DATA_TOPICS = ("orders", "payments")
+DOOMED_TOPIC = "doomed"
+
+
+@dataclass(slots=True)
+class Report:
+    """What became of one world."""
+
+    seed: int
+    violations: list[str]
+    digest: int
+    virtual_ms: int
+    event_count: int
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def silent(_line: str) -> None:
+    """Tell nobody."""
+
+
+class World:
+    """Everything that one seed decides."""
+
+    producer_class: type[ProducerClient] = ProducerClient
+    member_class: type[GroupMember] = GroupMember
+
+    def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
+        """`trace` gets a line for whatever happens."""
+        self.seed = seed
+        self.schedule = Schedule()
+        self._told = trace
+        self.history = History()
+        self.random = self._random("world")
+        self.network = Network(
+            self.schedule,
+            self._random("network"),
+            self._weather(),
+            self.trace,
+            is_told=trace is not silent,
+        )
+        self.broker_count = self.random.choice((1, 2, 3, 3, 3, 5))
+        self.has_small_log = self.random.random() < 0.1
+        self.config = self._config()
+        self.server: SimulatedServer = make_server(
+            self.schedule,
+            self._random("broker"),
+            self.broker_count,
+            self.config,
+            self._report_error,
+            self.trace,
+        )
+        self.network.accept = self.server.accept
+        self.bootstrap = [
+            Address(f"broker-{node_id}", PORT) for node_id in self.server.cluster.brokers
+        ]
+        self.producers: list[ProducerClient] = []
+        self.members: list[GroupMember] = []
+        self.admins: list[AdminClient] = []
+        self._make_topics()
+        self._make_clients()
+        self.chaos = Chaos(
+            self.server,
+            self.network,
+            self.history,
+            self._random("chaos"),
+            sorted({each.settings.group for each in self.members}),
+        )
+
+    def trace(self, line: str) -> None:
+        """Tell what happens, with the time."""
+        if self._told is not silent:
+            self._told(f"{self.schedule.time_ms - START_MS:7d} ms  {line}")
+
+    def _random(self, name: str) -> Random:
+        # Seeded by a text: by its SHA-512, whatever PYTHONHASHSEED says.
+        return Random(f"{self.seed} {name}")
+
+    def _report_error(self, text: str) -> None:
+        self.trace(text)
+        self.history.internal_errors.append(text)
+
+    # Making ----------------------------------------------------------------------------------
+
+    def _weather(self) -> Weather:
+        random = self.random
+        weather = Weather(delay_ms_max=random.choice((0, 2, 10, 40)))
+        if random.random() < 0.8:
+            weather.slow_chance = random.choice((0.0, 0.02, 0.1))
+            weather.split_chance = random.choice((0.0, 0.1, 0.5))
+            weather.cut_chance = random.choice((0.0, 0.005, 0.02))
+            weather.half_open_chance = random.choice((0.0, 0.3))
+            weather.refuse_chance = random.choice((0.0, 0.1))
+            weather.black_hole_chance = random.choice((0.0, 0.05))
+            weather.reset_chance = random.random()
+            weather.unread_bytes_max = random.choice((65_536, 65_536, 64))
+        return weather
+
+    def _config(self) -> dict[str, str]:
+        random = self.random
+        config = {
+            "group.min.session.timeout.ms": "100",
+            "group.initial.rebalance.delay.ms": str(random.choice((0, 0, 200))),
+            "producer.state.batches": str(random.choice((1, 5))),
+            "max.in.flight.sequence.number.per.connection": str(
+                random.choice((8, 100, 10_000_000))
+            ),
+            "producer.id.quota.window.size.seconds": str(WINDOW_SECONDS),
+            "quota.window.num": "3",
+        }
+        if self.has_small_log:
+            config["log.memory.max.bytes"] = str(LOG_BYTES_SMALL)
+        if random.random() < 0.2:
+            config["log.message.timestamp.type"] = "LogAppendTime"
+        return config
+
+    def _make_topics(self) -> None:
+        cluster = self.server.cluster
+        for name in (*DATA_TOPICS, DOOMED_TOPIC):
+            count = self.random.randint(1, 3)
+            factor = self.random.randint(1, self.broker_count)
+            cluster.create_topic(name, cluster.place(count, factor), {})
+
+    def _make_clients(self) -> None:
+        random = self.random
+        for number in range(random.randint(1, 4)):
+            self.producers.append(self._make_producer(f"producer{number}"))
+        for number in range(random.randint(0, 4)):
+            self.members.append(self._make_member(f"member{number}", number % 2))
+        for name in ("root", "mutator"):
+            self.admins.append(
+                AdminClient(
+                    name, name, self.network, self.history, self._random(name), self.bootstrap
+                )
+            )
+        self._set_quota("mutator", "controller_mutation_rate", random.choice((0.5, 1, 3)))
+        if random.random() < 0.3:
+            self._set_quota("writer", "producer_byte_rate", random.choice((200, 1_000, 10_000)))
+        if random.random() < 0.2:
+            self._set_quota("reader", "consumer_byte_rate", random.choice((5_000, 20_000)))
+        if random.random() < 0.3:
+            self._set_quota("writer", "producer_ids_rate", random.choice((1, 2, 3)))
+        if random.random() < 0.1:
+            self._set_quota("writer", "request_percentage", 5)
+
+    def _set_quota(self, user: str, key: str, value: float) -> None:
+        entity = make_entity([("user", user)])
+        assert self.server.cluster.quotas.clients.alter(entity, [(key, value)]) is None
+        self.history.quota_changes.append(QuotaChange(user, key, value, START_MS))
+
+    def _make_producer(self, name: str) -> ProducerClient:
+        random = self.random
+        is_idempotent = random.random() < 0.8
+        settings = ProducerSettings(
+            acks=-1 if is_idempotent else random.choice((-1, 1, 1, 0)),
+            enable_idempotence=is_idempotent,
+            batch_size=random.choice((1, 200, 16_384)),
+            # Not gzip, whose header has the time of the machine.
+            compression_type=random.choice(("none", "none", "none", "lz4", "snappy")),
+            linger_ms=random.choice((0, 0, 5, 50)),
+            request_timeout_ms=random.choice((150, 400)),
+            delivery_timeout_ms=random.choice((600, 1_500, 4_000)),
+            connection_setup_timeout_ms=300,
+            reconnect_backoff_ms=20,
+            reconnect_backoff_max_ms=200,
+            retry_backoff_ms=random.choice((1, 20, 100)),
+            retry_backoff_max_ms=300,
+            retries=random.choice((2**31 - 1, 2**31 - 1, 1)),
+            metadata_max_age_ms=random.choice((500, 300_000)),
+            max_in_flight_requests_per_connection=random.choice((None, None, 1, 2, 5)),
+        )
+        return self.producer_class(
+            name,
+            "writer",
+            settings,
+            self.network,
+            self.history,
+            self._random(name),
+            random.sample(self.bootstrap, len(self.bootstrap)),
+            {
+                ApiKey.PRODUCE: random.choice((3, 8, 9, 12, 13)),
+                ApiKey.METADATA: random.choice((9, 12)),
+                ApiKey.INIT_PRODUCER_ID: random.choice((1, 4, 5)),
+            },
+        )
+
+    def _make_member(self, name: str, group: int) -> GroupMember:
+        random = self.random
+        settings = MemberSettings(
+            name=name,
+            user="reader",
+            group=f"group{group}",
+            topics=DATA_TOPICS,
+            instance_id=f"instance-of-{name}" if random.random() < 0.25 else None,
+            session_timeout_ms=random.choice((1_000, 2_000)),
+            rebalance_timeout_ms=random.choice((1_000, 1_500)),
+            says_hello=random.random() < 0.1,
+            versions_max={
+                ApiKey.FETCH: random.choice((11, 12, 13, 18)),
+                ApiKey.METADATA: random.choice((10, 12)),
+                ApiKey.JOIN_GROUP: random.choice((5, 6, 9)),
+                ApiKey.OFFSET_COMMIT: random.choice((7, 8, 10)),
+                ApiKey.OFFSET_FETCH: random.choice((8, 10)),
+            },
+        )
+        return self.member_class(
+            settings,
+            self.network,
+            self.history,
+            random.sample(self.bootstrap, len(self.bootstrap)),
+        )
+
+    # Running ---------------------------------------------------------------------------------
+
+    def run(self) -> Report:
+        """Let it all happen, and judge it."""
+        self._plan()
+        self.schedule.run_until(START_MS + CHAOS_MS)
+        self.trace("the world heals")
+        self.network.weather.clear()
+        self.chaos.heal()
+        until_ms = self.schedule.time_ms + HEALING_MS_MAX
+        while self.schedule.time_ms < until_ms and not self._is_settled():
+            self.schedule.run_until(self.schedule.time_ms + STEP_MS)
+            self._watch_memory()
+        if not self._is_settled():
+            self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
+        self._close()
+        self._read_logs()
+        violations = check(self.history)
+        for each in violations:
+            self.trace(f"VIOLATION {each}")
+        return Report(
+            self.seed,
+            violations,
+            self.network.digest,
+            self.schedule.time_ms - START_MS,
+            self.schedule.event_count,
+            self._counts(),
+        )
+
+    def _plan(self) -> None:
+        """Decide beforehand who does what when, until the chaos ends."""
+        random, schedule = self.random, self.schedule
+        for producer in self.producers:
+            for _ in range(random.randint(3, 10)):
+                schedule.after(random.randrange(CHAOS_MS), partial(self._send, producer))
+        for member in self.members:
+            schedule.after(random.randrange(CHAOS_MS // 4), member.start)
+            if random.random() < 0.5:
+                schedule.after(random.randrange(CHAOS_MS), partial(self._disturb, member))
+        root, mutator = self.admins
+        for _ in range(random.randint(0, 12)):
+            schedule.after(random.randrange(CHAOS_MS), mutator.churn)
+        for _ in range(random.randint(0, 2)):
+            schedule.after(random.randrange(CHAOS_MS), lambda: self._grow(root))
+        if random.random() < 0.3:
+            schedule.after(random.randrange(CHAOS_MS), self._delete_doomed)
+        if random.random() < 0.3:
+            schedule.after(random.randrange(CHAOS_MS), lambda: self._alter_some_quota(root))
+        for _ in range(random.randint(0, 6)):
+            schedule.after(random.randrange(CHAOS_MS), self.chaos.do_something)
+        for at_ms in range(0, CHAOS_MS, STEP_MS):
+            schedule.after(at_ms, self._watch_memory)
+
+    def _send(self, producer: ProducerClient) -> None:
+        random = self.random
+        topic = random.choice((*DATA_TOPICS, *DATA_TOPICS, DOOMED_TOPIC))
+        known = self.server.cluster.topics.get(topic)
+        count = len(known.partitions) if known is not None else 1
+        for _ in range(random.randint(1, 2)):
+            producer.send((topic, random.randrange(count)), random.choice((1, 1, 2, 3, 4, 12)))
+
+    def _disturb(self, member: GroupMember) -> None:
+        if not member.is_running:
+            return
+        if self.random.random() < 0.5:
+            member.leave()
+        else:
+            member.crash()
+        self.schedule.after(self.random.randrange(1, 1_500), member.start)
+
+    def _grow(self, root: AdminClient) -> None:
+        topic = self.server.cluster.topics.get(self.random.choice(DATA_TOPICS))
+        assert topic is not None
+        root.grow(topic.name, len(topic.partitions) + 1)
+
+    def _delete_doomed(self) -> None:
+        self.history.deleted_topics.add(DOOMED_TOPIC)
+        topic = self.server.cluster.topics.get(DOOMED_TOPIC)
+        if topic is not None:
+            self.trace(f"{DOOMED_TOPIC} is deleted")
+            self.server.cluster.delete_topic(topic, self.schedule.time_ms)
+
+    def _alter_some_quota(self, root: AdminClient) -> None:
+        key, values = self.random.choice(
+            (
+                ("producer_byte_rate", (1_000, 100_000, None)),
+                ("controller_mutation_rate", (1, 5)),
+                ("producer_ids_rate", (None,)),
+            )
+        )
+        user = "mutator" if key == "controller_mutation_rate" else "writer"
+        root.alter_quota(user, key, self.random.choice(values))
+
+    # The end ---------------------------------------------------------------------------------
+
+    def _unsettled(self) -> str:
+        """What keeps the world from its end, or an empty text."""
+        for producer in self.producers:
+            if producer.unresolved_count:
+                return f"{producer.name} has {producer.unresolved_count} records without an outcome"
+        for group in {each.settings.group: None for each in self.members}:
+            problem = self._unsettled_group(group)
+            if problem:
+                return problem
+        return ""
+
+    def _is_settled(self) -> bool:
+        return not self._unsettled()
+
+    def _unsettled_group(self, group: str) -> str:
+        members = [each for each in self.members if each.settings.group == group]
+        if not all(each.is_running and each.is_stable for each in members):
+            return f"{group} has members that are not stable"
+        owned = sorted(place for each in members for place in each.owned)
+        places = sorted(
+            (topic.name, partition.partition_index)
+            for topic in self._data_topics()
+            for partition in topic.partitions
+        )
+        if owned != places:
+            return f"{group} owns {owned} of {places}"
+        for topic in self._data_topics():
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
+                end = partition.log.log_end_offset
+                positions = [each.positions.get(place) for each in members if place in each.owned]
+                if positions != [end]:
+                    return f"{group} has read {place} up to {positions} of {end}"
+        return ""
+
+    def _data_topics(self) -> list[Topic]:
+        topics = self.server.cluster.topics
+        return [topic for name in DATA_TOPICS if (topic := topics.get(name)) is not None]
+
+    def _watch_memory(self) -> None:
+        cluster = self.server.cluster
+        actual = sum(
+            partition.log.size_bytes
+            for topic in cluster.topics.all()
+            for partition in topic.partitions
+        )
+        if cluster.log_bytes != actual:
+            self.history.memory.append(f"log_bytes says {cluster.log_bytes}, logs have {actual}")
+        if self.has_small_log and actual > LOG_BYTES_SMALL:
+            self.history.memory.append(f"logs have {actual} bytes of {LOG_BYTES_SMALL}")
+        for protocol in self.server.protocols:
+            connection = protocol.connection
+            if connection is not None and connection.buffered_bytes > BUFFERED_BYTES_MAX:
+                self.history.memory.append(f"{protocol.peer}: {connection.buffered_bytes} bytes")
+
+    def _close(self) -> None:
+        """All clients go; nothing of them may stay."""
+        for producer in self.producers:
+            if producer.unresolved_count == 0 and producer.core.bytes_reserved:
+                self._wait_for_answers(producer)
+            producer.close()
+        for member in self.members:
+            if member.is_running:
+                member.crash()
+        for admin in self.admins:
+            admin.close()
+        self.network.close_half_open()
+        self.schedule.run_until(self.schedule.time_ms + STEP_MS)
+        if left := self.server.protocols:
+            self.history.memory.append(f"{len(left)} connections are left over")
+        for topic in self.server.cluster.topics.all():
+            for partition in topic.partitions:
+                if partition.log.waiters:
+                    self.history.memory.append(f"{topic.name}: fetches wait for nobody")
+
+    def _wait_for_answers(self, producer: ProducerClient) -> None:
+        """Records have their outcome; their requests may still be out until they time out."""
+        until_ms = self.schedule.time_ms + HEALING_MS_MAX // 10
+        while producer.core.bytes_reserved and self.schedule.time_ms < until_ms:
+            self.schedule.run_until(self.schedule.time_ms + STEP_MS)
+        if producer.core.bytes_reserved:
+            self.history.memory.append(
+                f"{producer.name} keeps {producer.core.bytes_reserved} bytes for nothing"
+            )
+
+    def _read_logs(self) -> None:
+        for topic in self.server.cluster.topics.all():
+            if topic.name in (*DATA_TOPICS, DOOMED_TOPIC):
+                for partition in topic.partitions:
+                    place = topic.name, partition.partition_index
+                    self.history.log_starts[place] = partition.log.log_start_offset
+                    self.history.log[place] = self._read_log(
+                        place, partition.leader_id, partition.log.log_start_offset, topic.topic_id
+                    )
+
+    def _read_log(self, place: Place, node_id: int, start: int, topic_id: UUID) -> list[SeenRecord]:
+        """All records of a partition, through Fetch, without a network."""
+        wire = Wire("reader")
+        wire.learn(known_versions())
+        connection = Connection(
+            self.server.dispatcher,
+            broker_id=node_id,
+            connection_id=0,
+            client_host="",
+            frame_bytes_max=1 << 20,
+            on_ready=lambda: None,
+        )
+        records: list[SeenRecord] = []
+        offset = start
+        while True:
+            request = fetch_request({place: (-1, offset)}, {place[0]: topic_id}, 0)
+            effects = connection.receive(wire.request(request), self.schedule.time_ms)
+            wire.feed(effects.write)
+            response = wire.next_response()
+            assert response is not None, "nothing keeps this reader waiting"
+            (answer,) = response.responses[0].partitions
+            if answer.error_code != ErrorCode.NONE:
+                self.history.internal_errors.append(f"{place}: final read: {answer}")
+            if answer.error_code != ErrorCode.NONE or not answer.records:
+                return records
+            for batch in split_batches(bytes(answer.records)):
+                for each in read_records(batch):
+                    records.append(
+                        SeenRecord(each.offset, each.timestamp, bytes(each.value or b""))
+                    )
+                    offset = each.offset + 1
+
+    def _counts(self) -> dict[str, int]:
+        history = self.history
+        delivered = sum(each.delivered is not None for each in history.sent)
+        return {
+            "records": len(history.sent),
+            "delivered": delivered,
+            "failed": len(history.sent) - delivered,
+            "consumed": sum(map(len, history.seen.values())),
+            "links": len(self.network.links),
+            "assignments": len(history.assignments),
+            "commits": len(history.commits),
+            "mutations": sum(each.is_admitted for each in history.mutations),
+            "refused mutations": sum(not each.is_admitted for each in history.mutations),
+            "throttles": len(history.throttles),
+            "refused producer ids": sum(each.is_refused_by_quota for each in history.produced),
+        }
