@@ -151,6 +151,10 @@ def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
     with pytest.raises(ControlError, match="did you mean topic"):
         kafka.add_fault(topik="orders", error="UNKNOWN_SERVER_ERROR")
+    with pytest.raises(ControlError, match="did you mean Produce"):
+        kafka.requests(api="Prodce")
+    with pytest.raises(ControlError, match="did you mean Produce"):
+        kafka.wait_for(api="Prodce")
     with pytest.raises(ControlError, match="there are 1, 2, 3"):
         kafka.stop_broker(4)
     with pytest.raises(ControlError, match="seconds"):
