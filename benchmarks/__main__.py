@@ -38,6 +38,7 @@ PROGRAMS = {
     "producer-state": "benchmarks.producer_state_memory",
     "quotas": "benchmarks.quotas",
     "producer-id-quota": "benchmarks.producer_id_quota",
+    "reset": "benchmarks.reset",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "spark": "benchmarks.spark_load",
 }

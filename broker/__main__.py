@@ -8,5 +8,8 @@ sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 
 from broker.cli import main  # noqa: E402
 
+if sys.modules["rich"] is None:
+    del sys.modules["rich"]  # others in this process may want it
+
 if __name__ == "__main__":
     sys.exit(main())

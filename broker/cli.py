@@ -230,6 +230,25 @@ def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
         raise ConfigError(f"{path}: {error}") from error
 
 
+def serve_options(parsed: argparse.Namespace) -> ServeOptions:
+    """What the arguments of `serve` say.
+
+    Raises:
+        ConfigError: an unknown key, a bad value, or a file that can't be read or is wrong.
+    """
+    return ServeOptions(
+        host=parsed.host,
+        port=parsed.port,
+        broker_count=parsed.brokers,
+        config=read_config(parsed.config, parsed.overrides),
+        log_level=parsed.log_level,
+        log_format=parsed.log_format,
+        admin_host=parsed.admin_host,
+        admin_port=parsed.admin_port,
+        faults=read_faults(parsed.faults),
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns the exit status."""
     parsed = build_parser().parse_args(arguments)
@@ -237,18 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if parsed.command == "certs":
             _make_certificates(parsed.out, parsed.hosts or CERTIFICATE_HOSTS, parsed.clients)
             return 0
-        options = ServeOptions(
-            host=parsed.host,
-            port=parsed.port,
-            broker_count=parsed.brokers,
-            config=read_config(parsed.config, parsed.overrides),
-            log_level=parsed.log_level,
-            log_format=parsed.log_format,
-            admin_host=parsed.admin_host,
-            admin_port=parsed.admin_port,
-            faults=read_faults(parsed.faults),
-        )
-        _run(options)
+        _run(serve_options(parsed))
     except (ConfigError, StartError) as error:
         print(f"mock-kafka: {error}", file=sys.stderr)
         return 1

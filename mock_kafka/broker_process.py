@@ -9,7 +9,10 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Sequence
+from pathlib import Path
 from typing import IO
+
+from mock_kafka.guarded import PATH_VARIABLE
 
 FIRST_LINE_PREFIX = "bootstrap.servers="
 FURTHER_LINE_PREFIX = "bootstrap.servers."
@@ -17,6 +20,7 @@ ADMIN_LINE_PREFIX = "admin.url="
 LOG_LINES_MAX = 10_000
 """Log lines kept; older ones go, so that a talkative broker has a bound."""
 
+_GUARDED = Path(__file__).with_name("guarded.py")
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _FURTHER_LINES_TIMEOUT_S = 1.0
@@ -36,8 +40,9 @@ class BrokerProcess:
         Raises:
             StartError: it ended, said something else, or said nothing for `start_timeout_s`.
         """
-        # -P: a broker.py in the user's current folder must not be what runs.
-        command = [sys.executable, "-P", "-m", "mock_kafka.guarded", *arguments]
+        # -I: a broker.py in the user's folders must not be what runs.
+        command = [sys.executable, "-I", str(_GUARDED), *arguments]
+        path = os.pathsep.join(each for each in sys.path if each)
         self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             command,
             stdin=subprocess.PIPE,  # nothing is written: it closes when we die, and the broker ends
@@ -45,6 +50,7 @@ class BrokerProcess:
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
+            env={**os.environ, PATH_VARIABLE: path},
             start_new_session=True,  # Ctrl-C is for the user's program, which then ends us
         )
         assert self._process.stdout is not None

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str]) -> int:
         return 2
 
     def own_broker(brokers: int, config: dict[str, str]) -> MockKafka:
-        return MockKafka(brokers, config)
+        return MockKafka(brokers, config, admin_port=None)
 
     status: int = load.main(arguments, own_broker)
     return status

@@ -1,22 +1,45 @@
 """What the README's first screen promises runs as it stands."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+
+pytest_plugins = ["pytester"]
 
 README = Path(__file__).parent.parent / "README.md"
 
 
 @pytest.mark.interop
-def test_the_example_runs_as_it_stands() -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    namespace: dict[str, Any] = {}
-    exec(compile(example, str(README), "exec"), namespace)
+@pytest.mark.parametrize("name", ["README.md", "docs/testing.md"])
+def test_the_examples_run_as_they_stand(name: str, pytester: pytest.Pytester) -> None:
+    text = (README.parent / name).read_text(encoding="utf-8")
+    examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    test_count = 0
+    for number, example in enumerate(examples):
+        pytester.makepyfile(**{f"test_example_{number}": example})
+        test_count += len(re.findall(r"^def test_", example, re.MULTILINE))
+    assert test_count >= len(examples) >= 1
+    pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=test_count)
 
-    (test,) = (value for name, value in namespace.items() if name.startswith("test_"))
-    test()
+
+def test_what_the_container_runs_starts() -> None:
+    [command] = re.findall(r"^CMD (.*)$", (README.parent / "Dockerfile").read_text(), re.MULTILINE)
+    words = [sys.executable, "-P", "-m", "broker", *json.loads(command)]
+    with subprocess.Popen(
+        [*words, "--port", "0", "--admin-port", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "bootstrap.servers=localhost:9092\n"
+        assert process.stdout.readline().startswith("admin.url=http://0.0.0.0:")
+        process.terminate()
+        assert process.wait(30) == 0
 
 
 def test_the_commands_exist() -> None:

@@ -1,5 +1,7 @@
 """The journal over HTTP: which requests went by, and what became of them."""
 
+import difflib
+from collections.abc import Iterable
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -9,6 +11,8 @@ from broker.admin.operation import Count, Input, NodeId, operation
 from broker.admin.state import Admin
 from broker.journal import Line
 from broker.journal_view import JournalFilter, describe_line
+from protocol.errors import ErrorCode
+from protocol.messages import API_NAMES
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -35,6 +39,11 @@ class JournalQuery(Input, kw_only=True):
     since_ms: Count = 0
     bodies: bool = True
     """Whether to bring the decoded messages."""
+
+    def __post_init__(self) -> None:
+        # A name with a slip in it would fit nothing, which is what many tests want to see.
+        _check_name("api", self.api, API_NAMES.values())
+        _check_name("error", self.error, ErrorCode.__members__)
 
 
 class ListQuery(JournalQuery, kw_only=True):
@@ -102,3 +111,17 @@ def journal_filter(query: JournalQuery) -> JournalFilter:
 def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
     """A line as the query wants it."""
     return describe_line(line, admin.topic_name, has_bodies=query.bodies)
+
+
+def _check_name(field: str, name: str | None, known: Iterable[str]) -> None:
+    if name is None or name.isdecimal():  # what has no name goes by its number
+        return
+    known_by_letters = {_letters(each): each for each in known}
+    if _letters(name) not in known_by_letters:
+        nearest = difflib.get_close_matches(_letters(name), known_by_letters, n=1)
+        hint = f"; did you mean {known_by_letters[nearest[0]]}?" if nearest else ""
+        raise ValueError(f"{field}: there is no {name}{hint}")
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()

@@ -1,4 +1,4 @@
-"""What docs/admin.md and the README tell people to type works as it stands."""
+"""What the documents tell people to type works as it stands."""
 
 import re
 import shutil
@@ -33,7 +33,7 @@ def admin_address() -> Iterator[str]:
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
-@pytest.mark.parametrize("name", ["docs/admin.md", "README.md"])
+@pytest.mark.parametrize("name", ["docs/admin.md", "docs/testing.md", "README.md"])
 def test_every_curl_line_is_answered_with_success(name: str, admin_address: str) -> None:
     lines = commands(name)
     assert len(lines) >= 4

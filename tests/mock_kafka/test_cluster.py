@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import warnings
 from pathlib import Path
 
@@ -82,6 +81,16 @@ def test_start_and_stop_work_without_a_block_and_again() -> None:
     kafka.stop()
 
 
+def test_without_an_admin_port_there_are_no_verbs() -> None:
+    with (
+        MockKafka(admin_port=None) as kafka,
+        pytest.raises(RuntimeError, match="admin_port=None; leave that out"),
+    ):
+        kafka.topics()
+    with pytest.raises(RuntimeError, match="not running"):
+        MockKafka().topics()
+
+
 def test_addresses_are_to_be_had_only_while_it_runs() -> None:
     kafka = MockKafka()
     with pytest.raises(RuntimeError, match="not running"):
@@ -143,23 +152,28 @@ def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
-def test_a_broker_py_in_the_current_folder_is_not_what_runs(tmp_path: Path) -> None:
-    (tmp_path / "broker.py").write_text("raise SystemExit('the wrong broker')")
-    program = """
-        from mock_kafka import MockKafka
-        with MockKafka() as kafka:
-            print(kafka.bootstrap_servers)
-    """
+@pytest.mark.parametrize("name", ["broker", "protocol", "quotas", "json"])
+def test_a_users_own_module_of_the_same_name_is_not_what_runs(tmp_path: Path, name: str) -> None:
+    """In the current folder, beside the script and on PYTHONPATH at once."""
+    program = tmp_path / "program.py"
+    program.write_text("""
+from mock_kafka import MockKafka
+with MockKafka() as kafka:
+    print(kafka.create_topic("orders").name)
+""")
+    trap = tmp_path / ("trap" if name == "json" else "")
+    trap.mkdir(exist_ok=True)
+    (trap / f"{name}.py").write_text("raise SystemExit('the wrong module')")
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)],
-        cwd=tmp_path,
+        [sys.executable, str(program)],
+        cwd=trap,
+        env={**os.environ, "PYTHONPATH": "" if name == "json" else str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("127.0.0.1:")
+    assert (done.returncode, done.stdout) == (0, "orders\n"), done.stderr
 
 
 @pytest.mark.parametrize("ending", ["pass", "import os; os.kill(os.getpid(), 9)", "1 / 0"])

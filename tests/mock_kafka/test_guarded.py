@@ -3,9 +3,11 @@
 import subprocess
 import sys
 
+from mock_kafka import guarded
+
 
 def test_the_broker_ends_in_order_when_its_parents_pipe_closes() -> None:
-    command = [sys.executable, "-P", "-m", "mock_kafka.guarded", "serve", "--port", "0"]
+    command = [sys.executable, "-I", guarded.__file__, "serve", "--port", "0"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

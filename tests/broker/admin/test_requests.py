@@ -1,5 +1,7 @@
 """The journal over the admin port."""
 
+from typing import Any
+
 import pytest
 
 from broker.admin.requests import (
@@ -69,3 +71,18 @@ def test_every_question_of_the_query_reaches_the_filter() -> None:
     assert asked.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
     wish = journal_filter(JournalQuery(**asked))  # type: ignore[arg-type]
     assert {name: getattr(wish, name) for name in asked} == asked
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ({"api": "Prodce"}, "api: there is no Prodce; did you mean Produce"),
+        ({"error": "NOT_ENOUGH_REPLICA"}, "did you mean NOT_ENOUGH_REPLICAS"),
+        ({"api": "x"}, "api: there is no x$"),
+    ],
+)
+def test_a_name_that_could_fit_nothing_is_refused(names: Any, hint: str) -> None:
+    with pytest.raises(ValueError, match=hint):
+        ListQuery(**names)
+    assert ListQuery(api="create_topics", error="notEnoughReplicas").api == "create_topics"
+    assert ListQuery(api="99").api == "99"

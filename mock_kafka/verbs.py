@@ -1,0 +1,371 @@
+"""What can be done to a running cluster, and asked of it."""
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Mapping
+from enum import Enum
+from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack
+from urllib.parse import quote
+
+from mock_kafka.control import Control, ControlError
+from mock_kafka.fault import Fault, When
+from mock_kafka.views import (
+    Metric,
+    Record,
+    Request,
+    Topic,
+    metric_of,
+    record_of,
+    request_of,
+    topic_of,
+)
+
+_RECORDS_A_LOOK = 10_000
+_REQUESTS_MAX = 10_000
+_SHOWN_ON_TIMEOUT = 10
+_WAIT_MARGIN_S = 10.0
+
+ClockMode = Literal["real", "scaled", "standing"]
+At = Literal["before_handling", "before_answer"]
+
+
+class Default(Enum):
+    """The default of a type of entity, in `quota`."""
+
+    DEFAULT = "default"
+
+
+DEFAULT = Default.DEFAULT
+"""`quota(user=DEFAULT, ...)` is for all users that have no quota of their own."""
+
+
+class QuotaValues(TypedDict, total=False):
+    """Kafka's names of quotas; None takes one away."""
+
+    producer_byte_rate: float | None
+    consumer_byte_rate: float | None
+    request_percentage: float | None
+    controller_mutation_rate: float | None
+    producer_ids_rate: float | None
+    connection_creation_rate: float | None
+
+
+class Which(TypedDict, total=False):
+    """Which requests; what is said must fit. Names of APIs and errors in any case.
+
+    `since` is the number of the last request that was already seen; `fault` is found anywhere in
+    the words for what a rule did.
+    """
+
+    topic: str
+    group: str
+    client_id: str
+    user: str
+    broker: int
+    connection: int
+    error: str
+    outcome: Literal["waiting", "answered", "unanswered", "closed"]
+    fault: str
+    since: int
+
+
+class ClusterVerbs(ABC):
+    """Every verb is one exchange with the cluster, and has happened when it returns.
+
+    What the cluster refuses is a `ControlError` that says why; ConnectionError when it has died.
+    """
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The admin port of the running cluster."""
+
+    # Faults --------------------------------------------------------------------------------
+
+    def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
+        """Answer with an error for all that is asked for, such as `NOT_ENOUGH_REPLICAS`.
+
+        Nothing was done then; with `at="before_answer"` it was.
+        """
+        return self.add_fault(error=error, at=at, **when)
+
+    def delay(
+        self, *, ms: int, jitter_ms: int = 0, at: At = "before_answer", **when: Unpack[When]
+    ) -> Fault:
+        """Answer later by `ms` and up to `jitter_ms` more; or handle it so much later."""
+        name = "delay_ms" if at == "before_answer" else "delay_request_ms"
+        return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
+
+    def drop_request(self, **when: Unpack[When]) -> Fault:
+        """Close the connection instead of handling the request."""
+        return self.add_fault(drop="before_handling", **when)
+
+    def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
+        """Handle the request, and close the connection before its answer.
+
+        With `after_bytes` so much of the answer goes out before.
+        """
+        if after_bytes is None:
+            return self.add_fault(drop="before_answer", **when)
+        return self.add_fault(drop="within_answer", drop_after_bytes=after_bytes, **when)
+
+    def hang(self, *, at: At = "before_answer", **when: Unpack[When]) -> Fault:
+        """Never answer; with `at="before_handling"` without having handled it."""
+        return self.add_fault(hang=at, **when)
+
+    def throttle(self, *, throttle_time_ms: int, mute: bool = True, **when: Unpack[When]) -> Fault:
+        """Tell the client to wait, and unless `mute` is False be deaf to it for so long."""
+        return self.add_fault(throttle_time_ms=throttle_time_ms, mute=mute, **when)
+
+    def add_fault(self, /, **rule: Any) -> Fault:
+        """Add a rule with any of the fields that docs/faults.md tells of.
+
+        Raises:
+            ControlError: it names the field that is wrong, and the nearest word that would do.
+        """
+        return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
+
+    def faults(self) -> list[Fault]:
+        """All rules, in the order in which they are asked; those that are used up too."""
+        return [Fault(self.control, each) for each in self.control.ask("GET", "/v1/faults")]
+
+    def clear_faults(self) -> None:
+        """Forget all rules; answers that they delay stay delayed."""
+        self.control.ask("DELETE", "/v1/faults")
+
+    # Time ----------------------------------------------------------------------------------
+
+    def advance(self, *, seconds: float | None = None, ms: int | None = None) -> int:
+        """Move the clock on; returns its new time in ms since the epoch.
+
+        What becomes due meanwhile is done, in order, before this returns: mutes end, groups time
+        out, records expire, delayed answers go out.
+        """
+        body = {"seconds": seconds, "ms": ms}
+        told = {name: value for name, value in body.items() if value is not None}
+        now_ms: int = self.control.ask("POST", "/v1/clock/advance", told)["now_ms"]
+        return now_ms
+
+    def now_ms(self) -> int:
+        """The cluster's time in ms since the epoch."""
+        now_ms: int = self.control.ask("GET", "/v1/clock")["now_ms"]
+        return now_ms
+
+    def set_clock(self, mode: ClockMode, factor: float | None = None) -> None:
+        """Have time go by like the machine's, `factor` times as fast (`scaled`), or stand."""
+        self.control.ask("PUT", "/v1/clock", {"mode": mode, "factor": factor})
+
+    # Brokers and leaders -------------------------------------------------------------------
+
+    def stop_broker(self, broker: int, *, elect: bool = True) -> None:
+        """Cut a broker's connections and refuse new ones; no record is lost.
+
+        With `elect` the others notice, and lead and coordinate in its place.
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
+
+    def cut_off_broker(self, broker: int, *, elect: bool = False) -> None:
+        """Leave a broker's connections open and let nothing through them."""
+        self.control.ask("POST", f"/v1/brokers/{broker}/cut-off", {"elect": elect})
+
+    def start_broker(self, broker: int) -> None:
+        """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
+        self.control.ask("POST", f"/v1/brokers/{broker}/start")
+
+    def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
+        """Have a broker lead a partition; None leaves it without a leader."""
+        path = f"/v1/topics/{quote(topic, safe='')}/partitions/{partition}/leader"
+        self.control.ask("PUT", path, {"broker": broker})
+
+    def move_coordinator(self, group: str, broker: int) -> None:
+        """Have a broker coordinate a group or transactional id."""
+        path = f"/v1/groups/{quote(group, safe='')}/coordinator"
+        self.control.ask("PUT", path, {"broker": broker})
+
+    # Quotas --------------------------------------------------------------------------------
+
+    def quota(
+        self,
+        *,
+        user: str | Default | None = None,
+        client_id: str | Default | None = None,
+        ip: str | Default | None = None,
+        **values: Unpack[QuotaValues],
+    ) -> None:
+        """Set quotas of a user, a client id, both, or an address; None takes one away.
+
+        Without SASL the user is `ANONYMOUS`. They count from the next request.
+        """
+        named = {"user": user, "client-id": client_id, "ip": ip}
+        entity = {
+            kind: None if name is DEFAULT else name
+            for kind, name in named.items()
+            if name is not None
+        }
+        self.control.ask("PUT", "/v1/quotas", {"entity": entity, "values": values})
+
+    def metrics(self) -> list[Metric]:
+        """Rates, tokens and waits of those who have quotas, under Kafka's names.
+
+        The same for Prometheus is at `admin_url` + `/metrics`.
+        """
+        return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
+
+    # Topics and records --------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """Create a topic; numbers left out are those of the cluster's configuration."""
+        told = {
+            "partitions": partitions,
+            "replication_factor": replication_factor,
+            "config": None if config is None else dict(config),
+        }
+        given = {key: value for key, value in told.items() if value is not None}
+        return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic with its records."""
+        self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
+
+    def topics(self) -> list[Topic]:
+        """All topics with their partitions, leaders and offsets."""
+        return list(map(topic_of, self.control.ask("GET", "/v1/topics")))
+
+    def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
+        """All records of a topic or of one partition, from an offset on; by partition and offset.
+
+        Raises:
+            ControlError: there is no such topic; the message names those that there are.
+        """
+        looks: list[tuple[int | None, int]] = [(partition, offset)]
+        found: list[Record] = []
+        path = f"/v1/topics/{quote(topic, safe='')}/records"
+        while looks:
+            index, from_offset = looks.pop(0)
+            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_A_LOOK}
+            try:
+                look = self.control.ask("GET", path, query={**query, "encoding": "base64"})
+            except ControlError as error:
+                if error.status != 404 or any(each.name == topic for each in self.topics()):
+                    raise
+                known = ", ".join(each.name for each in self.topics()) or "no topic yet"
+                detail = f"there is no topic {topic!r}; the cluster has {known}"
+                raise ControlError(404, detail) from None
+            found += [record_of(topic, each) for each in look["records"]]
+            looks += [(int(index), rest) for index, rest in look["next_offsets"].items()]
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    # Requests ------------------------------------------------------------------------------
+
+    def requests(
+        self,
+        *,
+        api: str | None = None,
+        limit: int = _REQUESTS_MAX,
+        has_messages: bool = True,
+        **which: Unpack[Which],
+    ) -> list[Request]:
+        """The last requests that fit, oldest first, with what became of them.
+
+        `has_messages=False` leaves the decoded messages out, which is quicker.
+        """
+        query = {"api": api, **which, "kind": "request", "limit": limit, "bodies": has_messages}
+        return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
+
+    def wait_for(
+        self, *, api: str | None = None, timeout_s: float = 10.0, **which: Unpack[Which]
+    ) -> Request:
+        """The first request that fits: one that has come already, or the next to come.
+
+        It need not be answered yet; `outcome="answered"` waits for that. To wait for a new one say
+        `since=last_request_number()`.
+
+        Raises:
+            TimeoutError: there was none for `timeout_s` of the machine's time; the message has the
+                last requests that came.
+        """
+        wish = {"api": api, **which}
+        query = {**wish, "kind": "request", "timeout_ms": round(timeout_s * 1000)}
+        answer = self.control.ask(
+            "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
+        )
+        if answer is None:
+            asked = ", ".join(
+                f"{key}={value!r}" for key, value in wish.items() if value is not None
+            )
+            came = self.requests(limit=_SHOWN_ON_TIMEOUT, has_messages=False)
+            shown = "".join(f"\n  {each}" for each in came) or " none at all"
+            raise TimeoutError(
+                f"no request with {asked or 'anything'} in {timeout_s} s; the last ones:{shown}"
+            )
+        return request_of(answer)
+
+    def last_request_number(self) -> int:
+        """The number of the newest line of the journal: a good `since` for what comes from now."""
+        number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
+        return number
+
+    # All of it -----------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Put everything back to the start; connections are cut, addresses stay.
+
+        Topics, groups, producers, quotas, configurations, users, faults, the requests that went by,
+        the clock and the brokers. Takes about a millisecond.
+        """
+        self.control.ask("POST", "/v1/reset")
+
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _twin(
+    verb: Callable[Concatenate[ClusterVerbs, _P], _R],
+) -> Callable[Concatenate["AsyncVerbs", _P], Awaitable[_R]]:
+    async def call(self: "AsyncVerbs", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        return await asyncio.to_thread(verb, self.cluster, *arguments, **named)
+
+    call.__name__, call.__doc__ = verb.__name__, verb.__doc__
+    return call
+
+
+class AsyncVerbs:
+    """The same verbs for coroutines: they run in a thread, and the event loop goes on meanwhile."""
+
+    def __init__(self, cluster: ClusterVerbs) -> None:
+        self.cluster = cluster
+
+    fail = _twin(ClusterVerbs.fail)
+    delay = _twin(ClusterVerbs.delay)
+    drop_request = _twin(ClusterVerbs.drop_request)
+    drop_response = _twin(ClusterVerbs.drop_response)
+    hang = _twin(ClusterVerbs.hang)
+    throttle = _twin(ClusterVerbs.throttle)
+    add_fault = _twin(ClusterVerbs.add_fault)
+    faults = _twin(ClusterVerbs.faults)
+    clear_faults = _twin(ClusterVerbs.clear_faults)
+    advance = _twin(ClusterVerbs.advance)
+    now_ms = _twin(ClusterVerbs.now_ms)
+    set_clock = _twin(ClusterVerbs.set_clock)
+    stop_broker = _twin(ClusterVerbs.stop_broker)
+    cut_off_broker = _twin(ClusterVerbs.cut_off_broker)
+    start_broker = _twin(ClusterVerbs.start_broker)
+    move_leader = _twin(ClusterVerbs.move_leader)
+    move_coordinator = _twin(ClusterVerbs.move_coordinator)
+    quota = _twin(ClusterVerbs.quota)
+    metrics = _twin(ClusterVerbs.metrics)
+    create_topic = _twin(ClusterVerbs.create_topic)
+    delete_topic = _twin(ClusterVerbs.delete_topic)
+    topics = _twin(ClusterVerbs.topics)
+    records = _twin(ClusterVerbs.records)
+    requests = _twin(ClusterVerbs.requests)
+    wait_for = _twin(ClusterVerbs.wait_for)
+    last_request_number = _twin(ClusterVerbs.last_request_number)
+    reset = _twin(ClusterVerbs.reset)

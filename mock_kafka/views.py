@@ -1,0 +1,147 @@
+"""What a cluster shows: topics, records, requests, measured values. Frozen values."""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record as it is stored; `timestamp_ms` is since the epoch."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One partition; `leader` is None while there is none."""
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    log_start_offset: int
+    log_end_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """One topic; `config` is what it has of its own."""
+
+    name: str
+    topic_id: str
+    config: Mapping[str, str]
+    partitions: tuple[Partition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request that the cluster received, and what became of it.
+
+    `outcome` is `waiting`, `answered`, `unanswered` (acks=0) or `closed`; `close_reason` says why
+    the connection was closed instead. `errors` are names of the error codes in the answer, wherever
+    they stand in it. `request` and `answer` are the decoded messages: dictionaries with the names
+    of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
+    what a rule did to it. Times are in milliseconds of the cluster's clock, `duration_us` in
+    microseconds of the machine's.
+    """
+
+    number: int
+    received_ms: int
+    broker: int
+    connection: int
+    client_host: str
+    client_id: str | None
+    user: str
+    listener: str
+    api: str
+    version: int
+    correlation_id: int
+    outcome: str
+    close_reason: str | None
+    duration_us: int | None
+    throttle_time_ms: int
+    muted: bool
+    fault: str | None
+    request_bytes: int
+    answer_bytes: int
+    topics: tuple[str, ...]
+    groups: tuple[str, ...]
+    errors: tuple[str, ...]
+    request: Any = None
+    answer: Any = None
+
+    def __str__(self) -> str:
+        """In one line, for people."""
+        who = f"{self.client_id or '(no client id)'} as {self.user}"
+        about = " ".join((*self.topics, *self.groups))
+        parts = [f"#{self.number}", f"broker {self.broker}", who, f"{self.api} v{self.version}"]
+        parts += [about] if about else []
+        parts.append(f"-> {self.close_reason or self.outcome} {' '.join(self.errors)}".rstrip())
+        parts += [f"throttled {self.throttle_time_ms} ms"] if self.throttle_time_ms else []
+        parts += [f"[{self.fault}]"] if self.fault else []
+        return "  ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One measured value under Kafka's names; None where nothing was measured lately."""
+
+    group: str
+    name: str
+    tags: Mapping[str, str]
+    value: float | None
+
+
+def record_of(topic: str, plain: Mapping[str, Any]) -> Record:
+    """A record of the admin port's JSON, whose bytes are base64."""
+    return Record(
+        topic,
+        plain["partition"],
+        plain["offset"],
+        plain["timestamp"],
+        _bytes_of(plain["key"]),
+        _bytes_of(plain["value"]),
+        tuple((each["key"], _bytes_of(each["value"])) for each in plain["headers"]),
+    )
+
+
+def partition_of(plain: Mapping[str, Any]) -> Partition:
+    """A partition of the admin port's JSON."""
+    return Partition(**{name: _frozen(plain[name]) for name in _PARTITION_FIELDS})
+
+
+def topic_of(plain: Mapping[str, Any]) -> Topic:
+    """A topic of the admin port's JSON."""
+    partitions = tuple(map(partition_of, plain["partitions"]))
+    return Topic(plain["name"], plain["topic_id"], plain["config"], partitions)
+
+
+def request_of(plain: Mapping[str, Any]) -> Request:
+    """A request of the admin port's JSON; fields that are newer than this are passed over."""
+    return Request(**{name: _frozen(plain[name]) for name in _REQUEST_FIELDS if name in plain})
+
+
+def metric_of(plain: Mapping[str, Any]) -> Metric:
+    """A measured value of the admin port's JSON."""
+    return Metric(plain["group"], plain["name"], plain["tags"], plain["value"])
+
+
+_REQUEST_FIELDS = tuple(each.name for each in fields(Request))
+_PARTITION_FIELDS = tuple(each.name for each in fields(Partition))
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _bytes_of(plain: Mapping[str, str] | None) -> bytes | None:
+    return None if plain is None else b64decode(plain["base64"])

@@ -1,0 +1,76 @@
+"""The control client: problems as errors, connections that are kept, and those that went away."""
+
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from mock_kafka import ControlError, MockKafka
+from mock_kafka.control import Control
+
+
+class OneAnswerAConnection(BaseHTTPRequestHandler):
+    """Says it keeps the connection, and closes it behind each answer, as after a long idle time."""
+
+    protocol_version = "HTTP/1.1"
+    answered = 0
+
+    def do_GET(self) -> None:
+        type(self).answered += 1
+        body = b'{"path": "%s"}' % self.path.encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = True
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        pass
+
+
+@pytest.fixture
+def forgetful_url() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OneAnswerAConnection) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_kept_connection_that_was_closed_meanwhile_is_replaced(forgetful_url: str) -> None:
+    control = Control(forgetful_url)
+    OneAnswerAConnection.answered = 0
+    for number in range(3):
+        assert control.ask("GET", f"/{number}") == {"path": f"/{number}"}
+    assert OneAnswerAConnection.answered == 3
+    control.close()
+
+
+def test_what_is_none_is_left_out_and_flags_are_words(forgetful_url: str) -> None:
+    control = Control(forgetful_url)
+    answer = control.ask("GET", "/x", query={"a": None, "bodies": False, "topic": "é &"})
+    assert answer == {"path": "/x?bodies=false&topic=%C3%A9+%26"}
+    control.close()
+
+
+def test_nobody_there_is_a_connection_error_that_says_where() -> None:
+    with MockKafka() as kafka:
+        control = kafka.control
+        assert control.ask("GET", "/healthz")["status"] == "ok"
+        with pytest.raises(ControlError, match="openapi") as refused:
+            control.ask("GET", "/v1/nothing")
+        assert refused.value.status == 404
+    with pytest.raises(ConnectionError, match="still running"):
+        control.ask("GET", "/healthz")
+
+
+def test_a_token_is_sent_where_one_is_set() -> None:
+    with MockKafka(config={"broker.admin.token": "secret"}) as kafka:
+        assert kafka.topics() == []
+        stranger = Control(kafka.admin_url)
+        with pytest.raises(ControlError, match="Bearer TOKEN"):
+            stranger.ask("GET", "/v1/topics")
+        stranger.close()

@@ -1,0 +1,86 @@
+"""Clusters that are lent, reset and lent again."""
+
+import os
+import signal
+import socket
+
+import pytest
+
+from mock_kafka import MockKafka
+from mock_kafka.pool import IDLE_MAX, ClusterPool
+
+
+class FakeCluster:
+    """What a pool needs of a MockKafka."""
+
+    def __init__(self, brokers: int, config: dict[str, str]) -> None:
+        self.brokers, self.config = brokers, config
+        self.is_running = True
+        self.resets = 0
+
+    def reset(self) -> None:
+        self.resets += 1
+
+    def stop(self) -> None:
+        self.is_running = False
+
+
+def make_pool() -> ClusterPool:
+    return ClusterPool(FakeCluster)  # type: ignore[arg-type]
+
+
+def test_the_same_kind_is_lent_again_after_a_reset_and_another_kind_is_not() -> None:
+    pool = make_pool()
+    first = pool.lend(1, {"num.partitions": 3})
+    second = pool.lend(1, {"num.partitions": "3"})
+    assert second is not first
+    pool.take_back(first)
+    assert pool.lend(2, {"num.partitions": 3}) is not first
+    assert pool.lend(1, {}) is not first
+    assert pool.lend(1, {"num.partitions": "3"}) is first
+    assert first.resets == 1  # type: ignore[attr-defined]
+
+
+def test_one_that_was_stopped_is_forgotten() -> None:
+    pool = make_pool()
+    kafka = pool.lend(1, {})
+    kafka.stop()
+    pool.take_back(kafka)
+    assert pool.lend(1, {}) is not kafka
+
+
+def test_of_many_kinds_the_one_not_used_for_longest_is_stopped() -> None:
+    pool = make_pool()
+    lent = [pool.lend(count, {}) for count in range(1, IDLE_MAX + 2)]
+    for kafka in lent:
+        pool.take_back(kafka)
+    assert [kafka.is_running for kafka in lent] == [False] + [True] * IDLE_MAX
+    pool.close()
+    assert not any(kafka.is_running for kafka in lent)
+
+
+def test_a_real_one_cuts_who_was_connected_and_one_that_died_is_replaced() -> None:
+    pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
+    kafka = pool.lend(1, {})
+    host, _, port = kafka.bootstrap_servers.rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=30) as client:
+        kafka.create_topic("orders")
+        pool.take_back(kafka)
+        again = pool.lend(1, {})
+        assert again is kafka
+        assert client.recv(1) == b""
+    assert again.topics() == []
+
+    pool.take_back(again)
+    os.kill(kafka.pid, signal.SIGKILL)
+    replaced = pool.lend(1, {})
+    assert replaced is not kafka
+    assert replaced.topics() == []
+    pool.take_back(replaced)
+    pool.close()
+
+
+def test_a_bad_configuration_is_told_to_who_asks() -> None:
+    pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
+    with pytest.raises(RuntimeError, match=r"num\.partitions"):
+        pool.lend(1, {"num.partition": 1})

@@ -1,0 +1,139 @@
+"""The pytest plugin, as a project of somebody else's sees it."""
+
+import subprocess
+import sys
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+PASSING = """
+    import socket
+    import pytest
+
+    seen = []
+
+    @pytest.mark.parametrize("number", range(3))
+    def test_each_is_alone(mock_kafka, number):
+        assert mock_kafka.topics() == []
+        mock_kafka.create_topic("orders")
+        seen.append(mock_kafka.pid)
+        assert len(set(seen)) == 1
+
+    def test_who_was_connected_is_cut(mock_kafka, request):
+        host, port = mock_kafka.bootstrap_servers.split(":")
+        request.session.left = socket.create_connection((host, int(port)), timeout=30)
+
+    def test_what_the_last_test_left(mock_kafka, request):
+        assert request.session.left.recv(1) == b""
+        request.session.left.close()
+
+    @pytest.mark.mock_kafka(brokers=2, config={"num.partitions": 3})
+    def test_a_marker_says_what_it_is_like(mock_kafka):
+        assert mock_kafka.brokers == 2
+        assert len(mock_kafka.create_topic("orders").partitions) == 3
+
+    def test_a_factory_makes_several(mock_kafka_factory, mock_kafka):
+        other = mock_kafka_factory()
+        third = mock_kafka_factory(brokers=3)
+        assert len({mock_kafka.pid, other.pid, third.pid}) == 3
+        assert third.brokers == 3
+"""
+FAILING = """
+    from kafka import KafkaProducer
+
+    def test_an_order(mock_kafka):
+        producer = KafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers)
+        producer.send("orders", b"1").get(30)
+        producer.close()
+        assert mock_kafka.records("orders") == []
+
+    def test_nothing_came(mock_kafka):
+        raise AssertionError
+
+    def test_a_dead_cluster(mock_kafka):
+        mock_kafka.stop()
+        raise AssertionError
+
+    def test_fine(mock_kafka):
+        pass
+"""
+CONFIGURED = """
+    def test_as_set(mock_kafka):
+        assert mock_kafka.brokers == 2
+        topic = mock_kafka.create_topic("orders")
+        assert (len(topic.partitions), len(topic.partitions[0].replicas)) == (4, 2)
+"""
+
+
+def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(PASSING)
+    pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(
+        passed=7
+    )
+
+
+def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import os, pathlib, pytest
+
+        @pytest.mark.parametrize("number", range(8))
+        def test_each_is_alone(mock_kafka, number):
+            assert mock_kafka.topics() == []
+            mock_kafka.create_topic("orders")
+            pathlib.Path(f"{os.environ['PYTEST_XDIST_WORKER']}-{mock_kafka.pid}").touch()
+    """)
+    done = pytester.runpytest_subprocess("-n2", "--dist", "each")
+    done.assert_outcomes(passed=16)
+    pairs = [each.name.split("-") for each in pytester.path.glob("gw*-*")]
+    assert len(pairs) == len({worker for worker, _ in pairs}) == len({pid for _, pid in pairs}) == 2
+
+
+def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(FAILING)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=3, passed=1)
+    done.stdout.fnmatch_lines(
+        ["*mock-kafka requests*", "#*broker 1*kafka-python*Produce v* orders *-> answered*"]
+    )
+    done.stdout.fnmatch_lines(["*test_nothing_came*", "*mock-kafka requests*", "none came"])
+    done.stdout.fnmatch_lines(
+        ["*test_a_dead_cluster*", "not to be had: the cluster is not running*"]
+    )
+
+    quiet = pytester.runpytest_subprocess("--mock-kafka-log=0", "-k", "an_order")
+    quiet.stdout.no_fnmatch_line("*mock-kafka requests*")
+
+
+@pytest.mark.parametrize("is_ini", [True, False])
+def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: bool) -> None:
+    pytester.makepyfile(CONFIGURED)
+    options = []
+    if is_ini:
+        pytester.makeini("""
+            [pytest]
+            mock_kafka_brokers = 2
+            mock_kafka_config =
+                num.partitions=4
+                default.replication.factor=2
+        """)
+    else:
+        options = ["--mock-kafka-brokers=2", "--mock-kafka-config=num.partitions=4"]
+        options += ["--mock-kafka-config", "default.replication.factor=2"]
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=1)
+
+
+def test_a_word_without_a_value_is_told(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(CONFIGURED)
+    done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")
+    done.stdout.fnmatch_lines(["*'num.partitions' should be KEY=VALUE*"])
+
+
+def test_a_project_that_uses_none_of_it_loads_none_of_it() -> None:
+    program = "import sys, mock_kafka.pytest_plugin; print(*sorted(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    ours = [name for name in done.stdout.split() if name.partition(".")[0] == "mock_kafka"]
+    assert ours == ["mock_kafka", "mock_kafka.pytest_plugin"]
+    assert not {"asyncio", "http.client", "broker", "kafka"} & set(done.stdout.split())

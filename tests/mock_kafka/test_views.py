@@ -1,0 +1,67 @@
+"""JSON of the admin port as frozen values."""
+
+from dataclasses import FrozenInstanceError, fields
+
+import pytest
+
+from mock_kafka.views import Request, metric_of, record_of, request_of
+
+PLAIN = {
+    "kind": "request",
+    "number": 7,
+    "received_ms": 1000,
+    "broker": 1,
+    "connection": 2,
+    "client_host": "127.0.0.1",
+    "client_id": None,
+    "user": "ANONYMOUS",
+    "listener": "PLAINTEXT",
+    "api": "Produce",
+    "version": 9,
+    "correlation_id": 4,
+    "outcome": "closed",
+    "close_reason": "fault drop before_answer",
+    "duration_us": 12,
+    "throttle_time_ms": 30,
+    "muted": False,
+    "fault": "drop before_answer",
+    "request_bytes": 100,
+    "answer_bytes": 0,
+    "topics": ["orders"],
+    "groups": [],
+    "errors": ["NOT_ENOUGH_REPLICAS"],
+}
+
+
+def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
+    request = request_of({**PLAIN, "of_a_newer_version": 1})
+    assert request.topics == ("orders",)
+    assert request.request is None
+    assert str(request) == (
+        "#7  broker 1  (no client id) as ANONYMOUS  Produce v9  orders"
+        "  -> fault drop before_answer NOT_ENOUGH_REPLICAS  throttled 30 ms  [drop before_answer]"
+    )
+    with pytest.raises(FrozenInstanceError):
+        request.number = 8  # type: ignore[misc]
+    assert {each.name for each in fields(Request)} == {*PLAIN, "request", "answer"} - {"kind"}
+
+
+def test_bytes_and_nulls_of_a_record_are_told_apart() -> None:
+    plain = {
+        "partition": 0,
+        "offset": 5,
+        "timestamp": 9,
+        "key": None,
+        "value": {"base64": ""},
+        "headers": [{"key": "h", "value": {"base64": "/w=="}}, {"key": "n", "value": None}],
+    }
+    record = record_of("t", plain)
+    assert (record.key, record.value) == (None, b"")
+    assert record.headers == (("h", b"\xff"), ("n", None))
+
+
+def test_a_metric_may_have_no_value() -> None:
+    metric = metric_of(
+        {"group": "Produce", "name": "byte-rate", "tags": {"user": "a"}, "value": None}
+    )
+    assert (metric.name, metric.tags["user"], metric.value) == ("byte-rate", "a", None)
