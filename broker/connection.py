@@ -120,7 +120,7 @@ class Connection:
         self._parked = None
         answer, self._ready_answer = self._ready_answer, None
         out: list[bytes] = []
-        self._finish(answer, out)
+        self._finish(answer, out, now_ms)
         if self._close_reason is not None:
             return Effects(b"".join(out), self._close_reason, has_more=False)
         return self._advance(out, now_ms)
@@ -160,7 +160,7 @@ class Connection:
                     out.append(answer)
                     left_bytes -= len(answer)
                 elif answer is not None:
-                    self._take_other(answer, out)
+                    self._take_other(answer, out, now_ms)
                     if self._close_reason is not None:
                         break
         except FrameError as error:
@@ -168,13 +168,15 @@ class Connection:
         self._has_more = left_bytes <= 0
         return Effects(b"".join(out), self._close_reason, self._has_more, self._muted_until_ms)
 
-    def _take_other(self, answer: "Waiting | Throttled | Close", out: list[bytes]) -> None:
+    def _take_other(
+        self, answer: "Waiting | Throttled | Close", out: list[bytes], now_ms: int
+    ) -> None:
         if isinstance(answer, Close | Throttled):
-            self._finish(answer, out)
+            self._finish(answer, out, now_ms)
             return
         parked, encode = answer
         if parked.is_done:
-            self._finish(encode(parked.response), out)
+            self._finish(encode(parked.response), out, now_ms)
             return
         self._parked = parked
 
@@ -184,13 +186,14 @@ class Connection:
 
         parked.attach(deliver)
 
-    def _finish(self, answer: "LateAnswer", out: list[bytes]) -> None:
+    def _finish(self, answer: "LateAnswer", out: list[bytes], now_ms: int) -> None:
         if isinstance(answer, Close):
             self._close_reason = answer.reason
             if answer.answer is not None:
                 out.append(answer.answer)
         elif isinstance(answer, Throttled):
-            self._muted_until_ms = answer.muted_until_ms
+            # From the answer on, however long that was parked.
+            self._muted_until_ms = now_ms + answer.throttle_time_ms
             self._throttled_by = answer.throttled_by
             self._throttled_by.queue_size += 1
             if answer.frame is not None:

@@ -255,4 +255,4 @@ def _throttled(context: RequestContext, quota: "ThrottlingQuota", frame: bytes |
     quota.note_throttle(
         context.principal, context.client_id, context.throttle_time_ms, context.now_ms
     )
-    return Throttled(frame, context.muted_until_ms, quota)
+    return Throttled(frame, context.throttle_time_ms, quota)

@@ -41,7 +41,7 @@ class Throttled:
     """A response frame (None for acks=0), behind which the connection is mute for a while."""
 
     frame: bytes | None
-    muted_until_ms: int
+    throttle_time_ms: int
     throttled_by: "ThrottlingQuota"
 
 

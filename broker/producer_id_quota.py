@@ -1,7 +1,7 @@
 """Which producer ids of a connection's Produce requests may be new to their user (KIP-936).
 
 An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends up to five requests ahead; the second, which waited behind the mute for just the time
+producer sends several requests ahead; the second, which waited behind the mute for just the time
 that a new id takes, would else be stored before the first, and that one be taken for a duplicate.
 """
 
@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from quotas.producer_ids import ProducerIdQuotaManager
 
 SENT_AHEAD_MAX = 4
-"""Requests behind a refused one that its client sent before it heard: five may be in flight."""
+"""Requests behind a refused one that its client sent before it heard: five may be in flight.
+
+A producer that was told KIP-758's window may have as many in flight as the window has numbers.
+"""
 
 _MESSAGE = "The throttling quota has been exceeded."
 
@@ -103,12 +106,19 @@ class ProducerIdGate:
             if context is not refused.last_early:
                 refused.last_early = context
                 refused.early_requests += 1
-            if refused.early_requests <= SENT_AHEAD_MAX:
+            if refused.early_requests <= self._sent_ahead_max():
                 return True
         del refused.base_sequences[partition]
         if not refused.base_sequences:
             self._refused = None
         return False
+
+    def _sent_ahead_max(self) -> int:
+        config = self._cluster.config
+        if config["producer.state.batches"] == 1:
+            window: int = config["max.in.flight.sequence.number.per.connection"]
+            return window
+        return SENT_AHEAD_MAX
 
     def _remember(self, partition: "Partition", header: "BatchHeader") -> None:
         self._known_id = -1

@@ -28,7 +28,7 @@ STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
 """How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
 
-LAST_ANSWER_S = 0.02
+LAST_ANSWER_S = 0.2
 """Time between a last answer and the end: a client that finds both at once may see the end alone.
 
 kafka-python does, and would never learn that its password was wrong.
@@ -288,7 +288,7 @@ class Server:
 
     def reset(self) -> None:
         """Put the cluster back to its start; connections are cut, ports stay."""
-        for protocol in self.protocols():
+        for protocol in self.protocols:
             protocol.dismiss()
         self.cluster.reset(self.clock.now_ms())
         self._schedule_idle_check(self.clock.now_ms())
@@ -314,9 +314,10 @@ class Server:
 
     # Connections ---------------------------------------------------------------------------
 
-    def protocols(self) -> list[ClientProtocol]:
+    @property
+    def protocols(self) -> tuple[ClientProtocol, ...]:
         """Every connection there is now."""
-        return list(self._protocols)
+        return tuple(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
         """Count a new connection; returns why it may not stay, or None."""
@@ -355,7 +356,7 @@ class Server:
                     listener.refuse()
                 else:
                     listener.accept_again()
-        for protocol in list(self._protocols):
+        for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
                 protocol.follow_reach()
 

@@ -206,7 +206,9 @@ def run(
             "quotas_unknown_to_target": found.unknown_quotas,
         }
     _write(summary, plan, found, paths)
-    _print(summary, paths, Console())
+    console = Console()
+    # Logs have no width of their own.
+    _print(summary, paths, console if console.is_terminal else Console(width=140))
     is_good = summary["is_complete"] and not any(
         each["verdict"] == "broken" and each["about"] != THIS_RUN for each in summary["verdicts"]
     )

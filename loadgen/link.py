@@ -5,7 +5,6 @@ Produce frames are handed to the transport as they are, and their answers to the
 """
 
 import asyncio
-import secrets
 import ssl
 from collections import deque
 from collections.abc import Callable
@@ -13,15 +12,13 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Any, Protocol, cast
 
-from client.errors import ConnectionLostError, SecurityError, UnreachableError, error_name
+from client.errors import ConnectionLostError, UnreachableError
+from client.handshake import handshake
 from client.resources import Address
-from client.sasl import exchange
 from client.security import SaslSettings
 from client.wire import Wire
 from loadgen import clock
-from protocol import messages
 from protocol.codec import DecodeError
-from protocol.errors import ErrorCode
 
 CONNECT_TIMEOUT_S = 5.0
 
@@ -59,6 +56,8 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._asked: asyncio.Future[Any] | None = None
         self._rest = b""
+        self._held: list[bytes] | None = None
+        """Frames that wait for the end of the read that is being worked off."""
         self._gone = asyncio.get_running_loop().create_future()
         self._is_deaf = False
 
@@ -82,18 +81,23 @@ class Link(asyncio.Protocol):
         if self._rest:
             data = self._rest + data
         position, available = 0, len(data)
-        while available - position >= 4:
-            (size,) = _SIZE.unpack_from(data, position)
-            end = position + 4 + size
-            if end > available:
-                break
-            try:
+        held = self._held = []
+        try:
+            while available - position >= 4:
+                (size,) = _SIZE.unpack_from(data, position)
+                end = position + 4 + size
+                if end > available:
+                    break
                 reader.answered(data, position + 4, end, now_us)
-            except DecodeError:
-                self.abort()
-                return
-            position = end
+                position = end
+        except DecodeError:
+            self.abort()
+            return
+        finally:
+            self._held = None
         self._rest = data[position:]
+        if held and self._transport is not None:
+            self._transport.write(b"".join(held))
 
     def eof_received(self) -> bool:
         """See `asyncio.Protocol`; the broker has closed, and so do we."""
@@ -118,11 +122,16 @@ class Link(asyncio.Protocol):
             ConnectionLostError: the connection broke, or the time is over, which breaks it.
             UnsupportedVersionError: the broker does not speak this API.
         """
-        return await self._exchange(self.wire.request(request), timeout_s)
+        return await self.exchange(self.wire.request(request), timeout_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a Produce frame; its answer goes to `reader`."""
-        if self._transport is not None:
+        """Send a Produce frame; its answer goes to `reader`.
+
+        What the answers of one read cause is written at once, for one system call instead of many.
+        """
+        if self._held is not None:
+            self._held.append(frame)
+        elif self._transport is not None:
             self._transport.write(frame)
 
     async def lose_answers(self, timeout_s: float) -> None:
@@ -145,7 +154,8 @@ class Link(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def _exchange(self, frame: bytes, timeout_s: float) -> Any:
+    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
+        """As `ask`, with the frame that `wire.request` made of the message."""
         if self.is_lost or self._transport is None:
             raise ConnectionLostError("the connection is closed")
         self._asked = asyncio.get_running_loop().create_future()
@@ -179,26 +189,14 @@ class Link(asyncio.Protocol):
             ConnectionLostError: it broke.
             SecurityError: the broker does not let us in.
         """
-        hello: bytes | None = self.wire.hello()
-        while hello is not None:
-            hello = self.wire.learn(await self._exchange(hello, timeout_s))
-        if access.sasl is None:
-            return
-        settings = access.sasl
-        shaken = await self.ask(
-            messages.SaslHandshakeRequest(mechanism=settings.mechanism), timeout_s
-        )
-        if shaken.error_code != ErrorCode.NONE:
-            raise SecurityError(f"the broker does not take {settings.mechanism}")
-        speaker = exchange(
-            settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
-        )
-        token: bytes | None = speaker.first()
-        while token is not None:
-            answer = await self.ask(messages.SaslAuthenticateRequest(auth_bytes=token), timeout_s)
-            if answer.error_code != ErrorCode.NONE:
-                raise SecurityError(answer.error_message or error_name(answer.error_code))
-            token = speaker.respond(bytes(answer.auth_bytes))
+        steps = handshake(self.wire, access.sasl)
+        answer: Any = None
+        while True:
+            try:
+                frame = steps.send(answer)
+            except StopIteration:
+                return
+            answer = await self.exchange(frame, timeout_s)
 
 
 async def open_link(address: Address, access: Access) -> Link:

@@ -126,8 +126,7 @@ class LoadClient:
             return None
         self._closed_loops += 1
         base = event.event_id & 0xFFFFFFFF
-        salt = (event.salt * 6364136223846793005 + 1442695040888963407) & 0x3FFFFFFFFFFFFFFF
-        return Event(base | self._closed_loops << 32, now_us, now_us, salt)
+        return Event(base | self._closed_loops << 32, now_us, now_us, event.salt + 1)
 
     def not_sent(self, event: Event) -> None:
         """Tell of an event whose time never came."""

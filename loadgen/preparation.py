@@ -10,6 +10,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from client import clock
+from client.addresses import addresses_of
 from client.admin import Admin
 from client.errors import ApiError, ClientError, UnreachableError
 from client.resources import Address, ConfigResource, NewTopic, QuotaChange, ResourceType
@@ -52,21 +53,6 @@ class Found:
     """Quota keys that this target does not have."""
 
 
-def addresses_of(bootstrap_servers: str) -> list[Address]:
-    """HOST:PORT,HOST:PORT as addresses.
-
-    Raises:
-        PreparationError: it is something else.
-    """
-    found = []
-    for word in bootstrap_servers.split(","):
-        host, separator, port = word.strip().rpartition(":")
-        if not separator or not host or not port.isdecimal() or int(port) > 65535:
-            raise PreparationError(f"{word.strip()!r} is not HOST:PORT")
-        found.append(Address(host.strip("[]"), int(port)))
-    return found
-
-
 def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: bool) -> Found:
     """Make the target ready for a run.
 
@@ -79,7 +65,10 @@ def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: boo
     Raises:
         PreparationError: nobody answers, somebody is not let in, or a topic or quota is refused.
     """
-    addresses = addresses_of(bootstrap_servers)
+    try:
+        addresses = addresses_of(bootstrap_servers)
+    except ValueError as error:
+        raise PreparationError(str(error)) from error
     try:
         for tenant in _one_per_login(plan.tenants):
             _check_login(plan, tenant, addresses)

@@ -16,6 +16,8 @@ TICK_MS = 100.0
 """How late a caller may hear of an expired batch."""
 MUTE_TOLERANCE_US = 2_000
 FLOAT_SLACK = 1e-6
+CLOCK_US = 1_000
+"""A broker's clock ticks in milliseconds, so a time between two ticks may seem one longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,19 +52,14 @@ def ids_activated(
         times_us: when the first success of each id was answered, in order.
         begin_us: when the first request with an id was sent.
     """
-    excess = max(
-        (
-            number - quota - (time_us - begin_us) / 1e6 * quota / window_s
-            for number, time_us in enumerate(times_us, 1)
-        ),
-        default=0.0,
-    )
-    allowed = quota + ((times_us[-1] if times_us else begin_us) - begin_us) / 1e6 * quota / window_s
+    allowed = [quota + (t - begin_us + CLOCK_US) / 1e6 * quota / window_s for t in times_us]
+    excess = max((number - most for number, most in enumerate(allowed, 1)), default=0.0)
     return Verdict(
         "new producer ids: at most Q + t·Q/T",
         f"user {user} at broker {node}",
         _word(is_kept=excess <= FLOAT_SLACK),
-        f"{len(times_us)} ids, at most {allowed:.1f} (Q={quota:g}, T={window_s:g} s)",
+        f"{len(times_us)} ids, at most {max(allowed, default=quota):.1f}"
+        f" (Q={quota:g}, T={window_s:g} s)",
     )
 
 
@@ -84,10 +81,10 @@ def mutations_admitted(
         begin_us: when the first one was sent.
         topic_mutations: the most that one topic costs: it passes whole when the bucket isn't empty.
     """
-    total, excess, allowed = 0, 0.0, rate * 0 + burst
+    total, excess, allowed = 0, 0.0, burst
     for answered_us, mutations in admitted:
         total += mutations
-        allowed = rate * (answered_us - begin_us) / 1e6 + burst
+        allowed = rate * (answered_us - begin_us + CLOCK_US) / 1e6 + burst
         excess = max(excess, total - topic_mutations - allowed)
     return Verdict(
         "topic mutations: at most R·t + B, and the topic that empties the bucket",

@@ -20,7 +20,7 @@ from loadgen.yaml_reader import PlanError
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-EVENTS_MAX = 50_000_000
+EVENTS_MAX = 10_000_000
 SCHEMA = "event_id bigint, t_us bigint, tenant int, client int, salt bigint"
 """`t_us`: the intended time, from the run's time zero; `client`: counted through all tenants;
 `salt`: 62 bits for whatever the behaviour wants to vary."""

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -36,8 +36,12 @@ def settings() -> dict[str, str]:
 
 
 @contextmanager
-def load_session(master: str, folder: Path) -> Iterator["SparkSession"]:
+def load_session(
+    master: str, folder: Path, more: Mapping[str, str] | None = None
+) -> Iterator["SparkSession"]:
     """A session of its own until the end of the block; what the JVM says is in folder/spark.log.
+
+    `more`: settings besides those of `settings`.
 
     Raises:
         SessionError: the JVM does not start, or the master can't be reached.
@@ -47,7 +51,7 @@ def load_session(master: str, folder: Path) -> Iterator["SparkSession"]:
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
-    conf.set("spark.master", master)
+    conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
     if _is_local(master):
         conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
@@ -72,8 +76,10 @@ def load_session(master: str, folder: Path) -> Iterator["SparkSession"]:
                 raise SessionError(
                     f"no Spark at {master}: {first_line(error)}; see {folder / 'spark.log'}"
                 ) from error
-            yield session
-            session.stop()
+            try:
+                yield session
+            finally:
+                session.stop()
         finally:
             gateway.shutdown()
             gateway.proc.stdin.close()

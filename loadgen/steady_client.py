@@ -71,6 +71,8 @@ class SteadyClient(LoadClient):
         self._must_reset = False
         self._pause_until_us = 0
         self._is_throttled = False
+        self._throttled_us = -(10**15)
+        """When the last throttle ends or ended."""
         self._wake: asyncio.TimerHandle | None = None
         self._opening: asyncio.Task[None] | None = None
 
@@ -99,7 +101,8 @@ class SteadyClient(LoadClient):
 
     def behind_us(self, now_us: int) -> int:
         """See `LoadClient`."""
-        if not self._queue or self._is_throttled:
+        patience_us = self.run.plan.give_up_behind_s * 1e6
+        if not self._queue or self._is_throttled or now_us < self._throttled_us + patience_us:
             return 0
         return now_us - self._queue[0].intended_us
 
@@ -119,6 +122,7 @@ class SteadyClient(LoadClient):
             self._opening.cancel()
             await asyncio.wait([self._opening])
         if self._link is not None:
+            self._link.reader = None  # what is still on its way was never answered, and not lost
             self._link.abort()
 
     # Sending -------------------------------------------------------------------------------
@@ -184,7 +188,7 @@ class SteadyClient(LoadClient):
         run.rows.end(batch.row, now_us, error_code, throttle_ms, base_offset)
         run.counts.requests += 1
         if throttle_ms:
-            self._throttled(throttle_ms, now_us)
+            self._throttled(throttle_ms, batch.sent_us, now_us)
         if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             self._refused(batch, error_code)
         else:
@@ -202,12 +206,16 @@ class SteadyClient(LoadClient):
             if another is not None:
                 self._queue.append(another)
 
-    def _throttled(self, throttle_ms: int, now_us: int) -> None:
+    def _throttled(self, throttle_ms: int, sent_us: int, now_us: int) -> None:
         self.run.counts.throttled += 1
-        until_us = now_us + throttle_ms * 1000
+        # Who obeys waits from the answer on. The broker's own wait began before the answer came,
+        # but not before the request was sent: that is what it can be held to.
+        is_obeying = self.tenant.obeys_throttle
+        until_us = (now_us if is_obeying else sent_us) + throttle_ms * 1000
         if self._link is not None:
             self._link.muted_until_us = max(self._link.muted_until_us, until_us)
-        if self.tenant.obeys_throttle:
+        self._throttled_us = until_us
+        if is_obeying:
             self._is_throttled = True
             self._pause(until_us, now_us)
 
@@ -310,6 +318,8 @@ class SteadyClient(LoadClient):
                     link.abort()
                     node = self.leader(self.tenant.topic, self.partition)
                     link = await self.connect(node)
+            if self._must_reset:
+                self._reset()
             if self.tenant.idempotent and self._producer_id < 0:
                 await self._get_producer_id(link, node)
         except ClientError:
@@ -318,8 +328,6 @@ class SteadyClient(LoadClient):
         self._opening = None
         if link.is_lost:
             return
-        if self._must_reset:
-            self._reset()
         self._node = node
         self._frames = self.frames(link)
         link.reader = self
@@ -332,6 +340,7 @@ class SteadyClient(LoadClient):
         )
         version = link.wire.version_of(ApiKey.INIT_PRODUCER_ID)
         while True:
+            frame = link.wire.request(request)
             rows, now_us = self.run.rows, clock.now_us()
             row = rows.begin(
                 NO_EVENT,
@@ -341,10 +350,11 @@ class SteadyClient(LoadClient):
                 self.number,
                 ApiKey.INIT_PRODUCER_ID,
                 version,
+                request_bytes=len(frame),
                 node=node,
             )
             try:
-                response = await link.ask(request, self.tenant.request_timeout_ms / 1000)
+                response = await link.exchange(frame, self.tenant.request_timeout_ms / 1000)
             except ClientError:
                 rows.lose(row)
                 raise

@@ -38,6 +38,7 @@ class Sent:
     """A Produce request on its way; awaiting `answer` tells how it ended."""
 
     row: int
+    sent_us: int
     answer: "asyncio.Future[tuple[int, int, int, int]]"
 
 
@@ -144,24 +145,26 @@ class Stepper(LoadClient):
             ClientError: there is no answer.
         """
         early_us = await self._keep_quiet()
-        rows, counts = self.run.rows, self.run.counts
+        frame = link.wire.request(request)
+        rows, counts, sent_us = self.run.rows, self.run.counts, clock.now_us()
         row = rows.begin(
             event.event_id,
             event.intended_us,
             event.handed_us,
-            clock.now_us(),
+            sent_us,
             self.number,
             request.API_KEY,
             link.wire.version_of(ApiKey(request.API_KEY)),
             attempt,
             topic=rows.topic_number(topic),
             partition=partition,
+            request_bytes=len(frame),
             early_us=early_us,
             node=node,
         )
         counts.requests += 1
         try:
-            response = await link.ask(request, timeout_s or self._timeout_s)
+            response = await link.exchange(frame, timeout_s or self._timeout_s)
         except ConnectionLostError:
             rows.lose(row)
             raise
@@ -172,7 +175,7 @@ class Stepper(LoadClient):
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         now_us = clock.now_us()
         rows.end(row, now_us, error_code, throttle_ms, mutations=mutations)
-        self._note(error_code, throttle_ms, now_us)
+        self._note(error_code, throttle_ms, sent_us, now_us)
         return response
 
     async def new_producer(self, event: Event, produce_link: ProduceLink) -> Producer:
@@ -226,11 +229,12 @@ class Stepper(LoadClient):
         frame = to.frames.frame(
             to.correlation_id, producer.producer_id, producer.epoch, sequence, event.event_id
         )
+        sent_us = clock.now_us()
         row = rows.begin(
             event.event_id,
             event.intended_us,
             event.handed_us,
-            clock.now_us(),
+            sent_us,
             self.number,
             ApiKey.PRODUCE,
             to.frames.version,
@@ -247,7 +251,7 @@ class Stepper(LoadClient):
             to.node,
         )
         self.run.counts.requests += 1
-        sent = Sent(row, to.queue.expect())
+        sent = Sent(row, sent_us, to.queue.expect())
         to.link.send(frame)
         return sent
 
@@ -264,16 +268,18 @@ class Stepper(LoadClient):
             self.run.rows.lose(sent.row)
             raise ConnectionLostError("no answer") from error
         self.run.rows.end(sent.row, now_us, error_code, throttle_ms, base_offset)
-        self._note(error_code, throttle_ms, now_us)
+        self._note(error_code, throttle_ms, sent.sent_us, now_us)
         return ProduceAnswer(error_code, base_offset, throttle_ms)
 
-    def _note(self, error_code: int, throttle_ms: int, now_us: int) -> None:
+    def _note(self, error_code: int, throttle_ms: int, sent_us: int, now_us: int) -> None:
+        """`sent_us`: what a broker's own wait, unlike an obeying client's, can't begin before."""
         counts = self.run.counts
         if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             counts.errors += 1
         if throttle_ms:
             counts.throttled += 1
-            self._muted_until_us = max(self._muted_until_us, now_us + throttle_ms * 1000)
+            begin_us = now_us if self.tenant.obeys_throttle else sent_us
+            self._muted_until_us = max(self._muted_until_us, begin_us + throttle_ms * 1000)
 
     async def _keep_quiet(self) -> int:
         """Wait as long as a throttle asks; for who does not obey, how long that would have been."""

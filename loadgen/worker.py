@@ -8,6 +8,7 @@ import contextlib
 import json
 import socket
 import sys
+from array import array
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -37,7 +38,7 @@ def work(
         np.concatenate([batch.column(name).to_numpy() for batch in tables] or [np.empty(0, int)])
         for name in ("event_id", "t_us", "client", "salt")
     ]
-    rows = Rows(max(1024, 2 * len(columns[0])))
+    rows = Rows()
     run = Run(
         spec,
         rows,
@@ -46,7 +47,10 @@ def work(
         timestamp_ms=clock.epoch_us() // 1000,
     )
     reporter = Reporter(run, worker)
-    event_ids, times_us, owners, salts = (column.tolist() for column in columns)
+    # As compact as the columns are, and quicker to index.
+    event_ids, times_us, owners, salts = (
+        array("q", column.astype(np.int64).tobytes()) for column in columns
+    )
     engine = Engine(run, event_ids, times_us, owners, salts, reporter.report)
     began_cpu_us, began_us = 0, 0
     with contextlib.closing(reporter), asyncio.Runner(loop_factory=_loop_factory()) as runner:

@@ -109,7 +109,7 @@ def list_connections(admin: Admin) -> list[ConnectionView]:
         if isinstance(line, Entry):
             client_ids[line.context.connection_id] = line.context.client_id
     views = []
-    for protocol in admin.server.protocols():
+    for protocol in admin.server.protocols:
         connection = protocol.connection
         if connection is not None:
             views.append(
@@ -132,7 +132,7 @@ def list_connections(admin: Admin) -> list[ConnectionView]:
 @operation("DELETE", "/v1/connections/{connection}", tag="connections", status=204, media_type=None)
 def cut_connection(admin: Admin, path: ConnectionPath) -> None:
     """Cut a connection; what it was not answered yet it never will be."""
-    for protocol in admin.server.protocols():
+    for protocol in admin.server.protocols:
         connection = protocol.connection
         if connection is not None and connection.connection_id == path.connection:
             protocol.cut("cut through the admin port")
@@ -152,7 +152,7 @@ def _view(admin: Admin, broker: "Broker") -> BrokerView:
         reach=broker.reach.value,
         is_controller=admin.cluster.controller_id == node_id,
         leads=sum(each.leader_id == node_id for each in partitions),
-        connections=sum(each.broker_id == node_id for each in admin.server.protocols()),
+        connections=sum(each.broker_id == node_id for each in admin.server.protocols),
         endpoints={
             name: f"{address.host}:{address.port}" for name, address in broker.endpoints.items()
         },

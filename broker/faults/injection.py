@@ -141,14 +141,7 @@ class Injection:
         if verdict.bytes_per_second is not None:
             size_bytes = self._context.size_bytes + _size_bytes(wrong)
             delay_ms += -(-size_bytes * MS_PER_S // verdict.bytes_per_second)
-        self._wait(delay_ms, now_ms, lambda now_ms: self._finish(wrong, now_ms))
-
-    def _finish(self, answer: "LateAnswer", now_ms: int) -> None:
-        if isinstance(answer, Throttled) and answer.throttled_by is _THROTTLE:
-            # The connection is mute from the answer on, however late that is.
-            muted_until_ms = now_ms + self._context.throttle_time_ms
-            answer = replace(answer, muted_until_ms=muted_until_ms)
-        self._parked.complete(answer)
+        self._wait(delay_ms, now_ms, lambda _now_ms: self._parked.complete(wrong))
 
     # ------------------------------------------------------------------------------------------
 

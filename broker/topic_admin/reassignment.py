@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from broker.config.alteration import Refusal
 from broker.topic_admin.placement import check_replicas
-from broker.topics import Partition, Topic
+from broker.topics import NO_LEADER, Partition, Topic
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def start_reassignment(
     if not is_reassigning(partition):
         # Only another order, or back to where it was: no broker has to be waited for.
         cluster.set_replicas(partition, target, now_ms)
-    else:
-        complete_reassignment(cluster, partition, now_ms)
+    elif not complete_reassignment(cluster, partition, now_ms):
+        _let_go(cluster, partition, now_ms)
     return None
 
 
@@ -95,6 +95,14 @@ def complete_reassignment(cluster: "Cluster", partition: Partition, now_ms: int)
         return False
     cluster.set_replicas(partition, target, now_ms)
     return True
+
+
+def _let_go(cluster: "Cluster", partition: Partition, now_ms: int) -> None:
+    """Have those in sync that a move added, and another in its place no longer wants, leave."""
+    partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
+    if partition.leader_id not in partition.isr:
+        alive = (n for n in partition.isr if cluster.brokers[n].is_alive)
+        cluster.set_leader(partition, next(alive, NO_LEADER), now_ms)
 
 
 def original_replicas(partition: Partition) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """The quota of new producer ids at a connection: who is refused, what is kept, who waits."""
 
+from bisect import insort
 from typing import Any
 
 import pytest
@@ -215,8 +216,59 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     assert producers.partition().log.log_end_offset == 4
 
 
-def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+@given(
+    batch_count=st.integers(1, 12),
+    in_flight_max=st.integers(1, 5),
+    rivals=st.lists(st.booleans(), max_size=20),
+)
+def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
+    batch_count: int, in_flight_max: int, rivals: list[bool]
+) -> None:
     producers = Producers("1")
+    rival_ids = iter(range(100, 200))
+    now_ms = NOW_MS
+    waiting, in_flight = list(range(batch_count)), list[int]()
+    stored = []
+    turns = iter([True, *rivals])
+    while waiting or in_flight:
+        if next(turns, False):
+            # Another producer of the user is there first when a new id may come.
+            Producers(None, producers.cluster).codes((1, next(rival_ids), 0), now_ms=now_ms)
+        while waiting and len(in_flight) < in_flight_max:
+            in_flight.append(waiting.pop(0))
+            producers.client.send(producers.frame((0, 1, in_flight[-1])), now_ms)
+        told = producers.answers()
+        for answer in told:
+            sequence = in_flight.pop(0)
+            (code,) = codes(answer)
+            assert code in {ErrorCode.NONE, REFUSED}
+            if code == ErrorCode.NONE:
+                stored.append(sequence)
+            else:
+                insort(waiting, sequence)
+        if not told:
+            due_ms = producers.cluster.timers.next_due_ms()
+            assert due_ms is not None
+            now_ms = due_ms
+            producers.client.settle(now_ms)
+    assert stored == list(range(batch_count))
+    assert producers.partition().log.log_end_offset == batch_count
+
+
+def test_all_that_the_window_lets_be_sent_ahead_waits_for_a_refused_batch() -> None:
+    """With KIP-758 more than five are in flight; the sixth once came through before the first."""
+    producers = Producers("1")
+    producers.send((0, 1, 0))
+    producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
+    due_ms = NOW_MS + producers.answers()[0].throttle_time_ms
+    producers.client.settle(due_ms)
+    assert [codes(each) for each in producers.answers()] == [[REFUSED]] * 11
+    for sequence in range(12):
+        assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
+
+
+def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+    producers = Producers("1", overrides={"producer.state.batches": "5"})
     producers.send((0, 1, 0))
     producers.send((0, 2, 0))
     due_ms = NOW_MS + HOUR_MS

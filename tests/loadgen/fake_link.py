@@ -21,6 +21,10 @@ class FakeWire:
     def version_of(self, api_key: ApiKey) -> int:
         return VERSION if api_key == ApiKey.PRODUCE else 1
 
+    def request(self, request: Any) -> bytes:
+        assert request.API_KEY == ApiKey.INIT_PRODUCER_ID
+        return b"InitProducerId"
+
 
 class FakeLink:
     """Keeps what is sent; `answer` and `lose` are the broker's part."""
@@ -34,8 +38,8 @@ class FakeLink:
         self.is_aborted = False
         self._producer_id = producer_id
 
-    async def ask(self, request: Any, _timeout_s: float) -> Any:
-        assert request.API_KEY == ApiKey.INIT_PRODUCER_ID
+    async def exchange(self, frame: bytes, _timeout_s: float) -> Any:
+        assert frame == b"InitProducerId"
         return messages.InitProducerIdResponse(
             version=1,
             throttle_time_ms=0,

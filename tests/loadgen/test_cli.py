@@ -1,11 +1,13 @@
 """From the command line: what can't begin ends in one line, at once."""
 
+import signal
 import socket
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Never
+from typing import Any, Never, cast
 
 import pytest
+from rich.console import Console
 
 from loadgen import cli
 from loadgen.cli import OwnBroker, main, main_of_job, parser_of
@@ -42,13 +44,13 @@ def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path
     ("arguments", "wanted"),
     [
         (("steady", "--rate-scale", "0"), "--rate-scale and --duration are above 0"),
-        (("steady", "--rate-scale", "1e9"), "events are more than 50000000: run it in steps"),
+        (("steady", "--rate-scale", "1e9"), "events are more than 10000000: run it in steps"),
         (
             ("steady", "--workers", "3"),
             "3 workers need as many free slots at once, and there are 2",
         ),
         (("steady", "--workers", "99", "--master", "spark://x:1"), "99 workers for 24 clients"),
-        (("steady", "--bootstrap-server", "x"), "'x' is not HOST:PORT"),
+        (("steady", "--bootstrap-server", "x:y"), "'x:y' is not HOST:PORT"),
     ],
 )
 def test_what_can_not_be_done(
@@ -67,3 +69,19 @@ def test_below_spark_submit_a_target_is_needed(
 def test_an_unknown_option_is_a_usage_error() -> None:
     with pytest.raises(SystemExit):
         parser_of("x").parse_args(["steady"])
+
+
+def test_the_first_ctrl_c_has_the_workers_stop_and_the_second_is_as_always() -> None:
+    told: list[str] = []
+
+    class Listener:
+        def stop_workers(self) -> None:
+            told.append("stop")
+
+    usual = signal.getsignal(signal.SIGINT)
+    with cli._stopping_by_ctrl_c(cast("Any", Listener()), Console(quiet=True)):
+        signal.raise_signal(signal.SIGINT)
+        assert told == ["stop"]
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is usual

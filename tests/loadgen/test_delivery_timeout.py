@@ -3,7 +3,8 @@
 from mock_kafka import MockKafka
 from tests.loadgen.runs import endings, of_api, plan_of, run
 
-TICK_US = 100_000
+# A busy machine's timers are late; a promise that isn't kept at all is late by more.
+TICK_US = 500_000
 
 
 def test_a_batch_that_no_broker_takes_is_told_at_its_deadline() -> None:

@@ -4,14 +4,15 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import cast
 
 import pytest
 
+from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings
 from loadgen.link import Access, AnswerQueue, Link, open_link
-from loadgen.preparation import addresses_of
 from mock_kafka import MockKafka
 from protocol import messages
 
@@ -184,3 +185,32 @@ def test_an_answer_queue_gives_each_answer_to_who_waits_for_it() -> None:
             await third
 
     asyncio.run(scenario())
+
+
+def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
+    written: list[bytes] = []
+
+    class Transport:
+        def write(self, data: bytes) -> None:
+            written.append(data)
+
+    class Asking:
+        def __init__(self, link: Link) -> None:
+            self._link = link
+
+        def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+            self._link.send(b"next")
+
+        def lost(self, now_us: int) -> None:
+            raise AssertionError("never")
+
+    async def scenario() -> None:
+        link = Link("test")
+        link.connection_made(cast("asyncio.Transport", Transport()))
+        link.reader = Asking(link)
+        link.send(b"first")
+        link.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
+        link.data_received(b"\0\1c")
+
+    asyncio.run(scenario())
+    assert written == [b"first", b"nextnext", b"next"]

@@ -4,10 +4,8 @@ import socket
 
 import pytest
 
-from client.resources import Address
 from loadgen.preparation import (
     PreparationError,
-    addresses_of,
     open_files_needed,
     prepare,
     slots_error,
@@ -18,14 +16,9 @@ from tests.loadgen.runs import plan_of
 STEADY = "[{name: a, behaviour: steady, topic: t, clients: 3, rate: 1}]"
 
 
-def test_addresses_are_split() -> None:
-    assert addresses_of("a:1, [::1]:2") == [Address("a", 1), Address("::1", 2)]
-
-
-@pytest.mark.parametrize("wrong", ["", "a", "a:", ":1", "a:x", "a:70000", "a:1,"])
-def test_what_is_no_address_is_told(wrong: str) -> None:
-    with pytest.raises(PreparationError, match="is not HOST:PORT"):
-        addresses_of(wrong)
+def test_what_is_no_address_is_told() -> None:
+    with pytest.raises(PreparationError, match="'a:x' is not HOST:PORT"):
+        prepare(plan_of(STEADY), "r", "a:x", sets_quotas=True)
 
 
 def test_the_cluster_is_looked_at_and_the_topics_are_made(servers: str) -> None:

@@ -19,10 +19,10 @@ SECOND = 1_000_000
 
 def test_q_ids_at_once_and_one_more_every_t_over_q() -> None:
     at_once = [0] * 5
-    later = [2 * SECOND, 4 * SECOND]
+    later = [2 * SECOND - 1000, 4 * SECOND - 1000]
     kept = ids_activated("u", 1, 5, 10, at_once + later, 0)
     assert (kept.verdict, kept.found) == ("kept", "7 ids, at most 7.0 (Q=5, T=10 s)")
-    assert ids_activated("u", 1, 5, 10, [*at_once, 2 * SECOND - 3], 0).verdict == "broken"
+    assert ids_activated("u", 1, 5, 10, [*at_once, 2 * SECOND - 1003], 0).verdict == "broken"
     assert ids_activated("u", 1, 5, 10, [0] * 6, 0).verdict == "broken"
     assert ids_activated("u", 1, 5, 10, [], 0).verdict == "kept"
 

@@ -95,5 +95,5 @@ def test_a_closed_loop_begins_each_client_once() -> None:
 
 def test_more_events_than_a_schedule_holds_are_refused() -> None:
     plan = Plan("x", 10_000.0, (Tenant("p", "steady", "p", rate=10_000.0),))
-    with pytest.raises(PlanError, match="100000000 events are more than 50000000"):
+    with pytest.raises(PlanError, match="100000000 events are more than 10000000"):
         schedule.event_counts(plan)

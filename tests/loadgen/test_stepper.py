@@ -87,7 +87,8 @@ def test_nothing_is_begun_once_the_run_was_given_up() -> None:
 
 def test_who_obeys_waits_and_who_does_not_knows_how_early_it_is() -> None:
     async def early_us(client: Listing, wait_us: int) -> int:
-        client._note(0, 1, clock.now_us() + wait_us)
+        now_us = clock.now_us() + wait_us
+        client._note(0, 1, now_us, now_us)
         return await client._keep_quiet()
 
     async def obey(client: Listing) -> None:

@@ -16,6 +16,7 @@ def test_topics_are_created_expanded_and_deleted(servers: str) -> None:
     for api, mutations in (("CreateTopics", 6), ("CreatePartitions", 12), ("DeleteTopics", 15)):
         assert endings(of_api(rows, api)) == {("answered", "new", 0): 2}
         assert {row["mutations"] for row in of_api(rows, api)} == {mutations}
+        assert min(row["bytes"] for row in of_api(rows, api)) > 60
     assert len({row["topic"] for row in rows}) == 6
 
 

@@ -6,7 +6,6 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
 from traceback import format_exception
 
 import structlog
@@ -39,9 +38,16 @@ def main() -> int:
     options = parser.parse_args()
     quieten()
     if options.seed is not None:
-        report = World(options.seed, partial(print, file=sys.stdout)).run()
-        return bool(report.violations)
+        return replay(options.seed)
     return run_many(range(options.first, options.first + options.seeds), options.jobs)
+
+
+def replay(seed: int) -> int:
+    """Run one world and tell all of it; returns 1 when something was violated."""
+    report = World(seed, print).run()
+    print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
+    print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
+    return bool(report.violations)
 
 
 def run_many(seeds: range, jobs: int) -> int:
@@ -55,11 +61,16 @@ def run_many(seeds: range, jobs: int) -> int:
             totals.update(report.counts, virtual_ms=report.virtual_ms)
             if report.violations:
                 failed.append(report.seed)
+                print(f"seed {report.seed}:", *report.violations, sep="\n  ", flush=True)
             if number % max(1, len(seeds) // 20) == 0:
-                number / (time.perf_counter() - started_s)
-    time.perf_counter() - started_s
-    totals.pop("virtual_ms", 0) // 1000
-    ", ".join(f"{count} {name}" for name, count in totals.items())
+                rate = number / (time.perf_counter() - started_s)
+                print(f"{number} worlds, {rate:.1f} seeds/s, {len(failed)} failed", flush=True)
+    took_s = time.perf_counter() - started_s
+    virtual_s = totals.pop("virtual_ms", 0) // 1000
+    told = ", ".join(f"{count} {name}" for name, count in totals.items())
+    print(f"{len(seeds)} worlds in {took_s:.1f} s: {len(seeds) / took_s:.1f} seeds/s")
+    print(f"{virtual_s} s of virtual time; {told}")
+    print(f"{len(failed)} with violations" + (f": {failed[:20]}" if failed else ""))
     return bool(failed)
 
 

@@ -71,16 +71,6 @@ class SimulatedServer(Server):
         ticks = iter(range(0, 1 << 62, HANDLING_NS))
         self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
 
-    @property
-    def protocols(self) -> tuple[ClientProtocol, ...]:
-        """The connections there are."""
-        return tuple(self._protocols)
-
-    @property
-    def protocol_count(self) -> int:
-        """How many connections there are."""
-        return len(self._protocols)
-
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
         """Take a client in, or refuse it as a process would that has ended."""
         node_id = int(address.host.removeprefix("broker-"))

@@ -27,12 +27,12 @@ from tests.simulation.network import Network
 if TYPE_CHECKING:
     from tests.simulation.virtual_time import Event
 
-HEARTBEAT_INTERVAL_MS = 300
-COMMIT_INTERVAL_MS = 500
+HEARTBEAT_INTERVAL_MS = 350
+COMMIT_INTERVAL_MS = 600
 REQUEST_TIMEOUT_MS = 1_000
-FETCH_WAIT_MS = 500
+FETCH_WAIT_MS = 700
 PAUSE_MS = 10
-METADATA_AGE_MS = 1_000
+METADATA_AGE_MS = 2_000
 EARLIEST = -2
 NO_OFFSET = -1
 _REJOIN = {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}
@@ -547,11 +547,42 @@ class GroupMember:
             for each in topic.partitions:
                 place = name, each.partition_index
                 if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
-                    self.positions[place] = max(0, each.log_start_offset)
+                    self._ask_for_start(place)
                 elif each.error_code != ErrorCode.NONE:
                     self._metadata_ms = 0
                 elif each.records and place in self.positions:
                     self._consume(place, bytes(each.records))
+
+    def _ask_for_start(self, place: Place) -> None:
+        """Records up to the position are gone: go on with the first there is."""
+        address = self._addresses.get(self._leaders[place].node_id)
+        link = None if address is None else self._link_to(_FETCH, address)
+        if link is None:
+            return
+        topic_class = messages.ListOffsetsRequest.ListOffsetsTopic
+        request = messages.ListOffsetsRequest(
+            replica_id=-1,
+            isolation_level=0,
+            topics=[
+                topic_class(
+                    name=place[0],
+                    partitions=[
+                        topic_class.ListOffsetsPartition(
+                            partition_index=place[1], current_leader_epoch=-1, timestamp=EARLIEST
+                        )
+                    ],
+                )
+            ],
+        )
+        self._ask(f"start {place}", link, request, partial(self._on_start, self._generation))
+
+    def _on_start(self, generation: int, response: Any, _answered: Answered) -> None:
+        topic = response.topics[0]
+        (answer,) = topic.partitions
+        place = topic.name, answer.partition_index
+        is_mine = generation == self._generation and place in self.positions
+        if is_mine and answer.error_code == ErrorCode.NONE:
+            self.positions[place] = max(self.positions[place], answer.offset)
 
     def _consume(self, place: Place, data: bytes) -> None:
         position = self.positions[place]

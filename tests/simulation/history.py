@@ -100,17 +100,16 @@ class Mutation(NamedTuple):
 
 
 class QuotaChange(NamedTuple):
-    """A quota of a user, from `sent_ms` on perhaps and from `answered_ms` on surely."""
+    """A quota of a user that somebody asked for; it may hold from `sent_ms` on."""
 
     user: str
     key: str
     value: float | None
     sent_ms: int
-    answered_ms: int
 
 
 class ProduceSeen(NamedTuple):
-    """One partition of a Produce answer."""
+    """One partition of a Produce answer; `is_admitted` when it was stored by this request."""
 
     user: str
     node_id: int

@@ -357,7 +357,11 @@ class Network:
         random: Random,
         weather: Weather,
         trace: Callable[[str], None],
+        *,
+        is_told: bool,
     ) -> None:
+        """`is_told` says whether anybody listens to `trace`."""
+        self.is_told = is_told
         self.schedule = schedule
         self.random = random
         self.weather = weather

@@ -20,8 +20,6 @@ from tests.simulation.network import Network
 if TYPE_CHECKING:
     from tests.simulation.virtual_time import Event
 
-ACCEPTED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-
 
 class ProducerClient:
     """Drives a core as its shell would: actions out, what happens in, a poll after each."""
@@ -135,7 +133,8 @@ class ProducerClient:
 
     def _send(self, node_id: int, call: Call) -> None:
         message, version_max = message_of(call)
-        self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
+        if self._network.is_told:
+            self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
 
         if isinstance(call, ProduceCall):
             for each in call.data:
@@ -144,7 +143,8 @@ class ProducerClient:
 
         def on_answer(response: Any, answered: Answered) -> None:
             answer = answer_of(call, response)
-            self._network.trace(f"{self.name} from node {node_id}: {answer}")
+            if self._network.is_told:
+                self._network.trace(f"{self.name} from node {node_id}: {answer}")
             if isinstance(call, ProduceCall):
                 self._note(node_id, call, response, answered)
             self.core.on_response(node_id, answer, self._network.schedule.time_ms)
@@ -161,14 +161,18 @@ class ProducerClient:
             each.error_code for topic in response.responses for each in topic.partition_responses
         ]
         topics = list(dict.fromkeys(each.topic for each in call.data))
-        in_order = sorted(call.data, key=lambda each: topics.index(each.topic))
-        for stamped, error_code in zip(in_order, outcomes, strict=False):
+        in_order = sorted(
+            zip(call.data, call.batches, strict=True), key=lambda each: topics.index(each[0].topic)
+        )
+        for (stamped, batch), error_code in zip(in_order, outcomes, strict=False):
+            # A batch that was sent before may be known already: then its id need not be admitted.
+            is_new = error_code == ErrorCode.NONE and batch.attempts == 1
             self._history.produced.append(
                 ProduceSeen(
                     self._user,
                     node_id,
                     read_header(stamped.records, 0).producer_id,
-                    error_code in ACCEPTED,
+                    is_new,
                     error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED,
                     answered.sent_ms,
                     answered.handled_ms,

@@ -13,7 +13,7 @@ from broker.handlers import k14_sync_group
 from broker.partition_log import PartitionLog
 from broker.server import Server
 from broker.topics import Partition
-from client.producer import answers, core
+from client.producer import answers, expiry
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
 from protocol.errors import ErrorCode
@@ -107,7 +107,7 @@ def expire_late(patch: Patch) -> None:
     def late(original: Any) -> Any:
         return lambda state, now_ms: original(state, now_ms - 500)
 
-    wrap(patch, core.expiry, "expire", late)
+    wrap(patch, expiry, "expire", late)
 
 
 def assign_to_all(patch: Patch) -> None:

@@ -31,7 +31,7 @@ from tests.simulation.network import Network, Weather
 from tests.simulation.producer_client import ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
 
-CHAOS_MS = 4_000
+CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
 LOG_BYTES_SMALL = 6_000
@@ -69,7 +69,13 @@ class World:
         self._told = trace
         self.history = History()
         self.random = self._random("world")
-        self.network = Network(self.schedule, self._random("network"), self._weather(), self.trace)
+        self.network = Network(
+            self.schedule,
+            self._random("network"),
+            self._weather(),
+            self.trace,
+            is_told=trace is not silent,
+        )
         self.broker_count = self.random.choice((1, 2, 3, 3, 3, 5))
         self.has_small_log = self.random.random() < 0.1
         self.config = self._config()
@@ -177,7 +183,7 @@ class World:
     def _set_quota(self, user: str, key: str, value: float) -> None:
         entity = make_entity([("user", user)])
         assert self.server.cluster.quotas.clients.alter(entity, [(key, value)]) is None
-        self.history.quota_changes.append(QuotaChange(user, key, value, START_MS, START_MS))
+        self.history.quota_changes.append(QuotaChange(user, key, value, START_MS))
 
     def _make_producer(self, name: str) -> ProducerClient:
         random = self.random
@@ -224,7 +230,7 @@ class World:
             topics=DATA_TOPICS,
             instance_id=f"instance-of-{name}" if random.random() < 0.25 else None,
             session_timeout_ms=random.choice((1_000, 2_000)),
-            rebalance_timeout_ms=random.choice((500, 1_500)),
+            rebalance_timeout_ms=random.choice((1_000, 1_500)),
             says_hello=random.random() < 0.1,
             versions_max={
                 ApiKey.FETCH: random.choice((11, 12, 13, 18)),
@@ -300,7 +306,7 @@ class World:
         known = self.server.cluster.topics.get(topic)
         count = len(known.partitions) if known is not None else 1
         for _ in range(random.randint(1, 2)):
-            producer.send((topic, random.randrange(count)), random.randint(1, 4))
+            producer.send((topic, random.randrange(count)), random.choice((1, 1, 2, 3, 4, 12)))
 
     def _disturb(self, member: GroupMember) -> None:
         if not member.is_running:
@@ -404,8 +410,8 @@ class World:
             admin.close()
         self.network.close_half_open()
         self.schedule.run_until(self.schedule.time_ms + STEP_MS)
-        if self.server.protocol_count:
-            self.history.memory.append(f"{self.server.protocol_count} connections are left over")
+        if left := self.server.protocols:
+            self.history.memory.append(f"{len(left)} connections are left over")
         for topic in self.server.cluster.topics.all():
             for partition in topic.partitions:
                 if partition.log.waiters:

@@ -61,7 +61,7 @@ def test_a_reset_leaves_nothing_of_what_was() -> None:
         reader, writer = await connect(site.kafka_ports[2])
         cluster.create_topic("empty", [(3,)], {})
         writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
-        while not any(each.connection.is_waiting for each in admin.server.protocols()):  # type: ignore[union-attr]  # noqa: ASYNC110
+        while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         cluster.stop_broker(1, NOW_MS)
         cluster.cut_off_broker(2, NOW_MS, elect=True)
@@ -105,7 +105,7 @@ def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
     async def scenario(site: Site) -> None:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
-        while site.admin.server.protocols():  # noqa: ASYNC110 - the server tells nobody
+        while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0)
         assert list(site.admin.cluster.journal) == []
         await leave(writer)

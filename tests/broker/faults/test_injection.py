@@ -1,5 +1,6 @@
 """What a client sees of each fault, through the connection core, at any time the test likes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -27,8 +28,10 @@ CLOSED = "closed"
 class Clients:
     """Connections to one cluster, and what each was written; time is moved by hand."""
 
-    def __init__(self, *faults: FaultRule, count: int = 1, **config: str) -> None:
-        self.cluster = make_cluster(3, **config)
+    def __init__(
+        self, *faults: FaultRule, count: int = 1, overrides: Mapping[str, str] | None = None
+    ) -> None:
+        self.cluster = make_cluster(3, **(overrides or {}))
         self.topic = self.cluster.create_topic(TOPIC, [(1, 2), (1, 3)], {})
         self.now_ms = NOW_MS
         self.bugs: list[BaseException] = []
@@ -272,6 +275,20 @@ def test_mute_begins_with_the_answer_however_late_it_is() -> None:
     clients = Clients(FaultRule(throttle_time_ms=100, delay_ms=500, times=1))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(599)
+    assert clients.ids() == [1]
+    clients.advance(1)
+    assert clients.ids() == [1, 2]
+
+
+def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
+    quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
+    clients = Clients(FaultRule(delay_ms=20_000, times=1), overrides=quota)
+    clients.send(produce_frame(1) + produce_frame(2))
+    clients.advance(20_000)
+    (answer,) = clients.answers()
+    told_ms = messages.ProduceResponse.decode(answer[4:], version=8).throttle_time_ms
+    assert 0 < told_ms < 20_000
+    clients.advance(told_ms - 1)
     assert clients.ids() == [1]
     clients.advance(1)
     assert clients.ids() == [1, 2]

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from broker.cluster import Cluster
@@ -180,6 +180,7 @@ replica_lists = st.lists(st.integers(1, 5), min_size=1, max_size=4, unique=True)
     replica_lists,
     st.lists(st.one_of(replica_lists, st.none(), st.integers(1, 5)), max_size=12),
 )
+@example([1], [1, 4, [2, 4], 1, [4]])  # a second move wants none of whom the first had added
 def test_whatever_happens_a_partition_is_whole(
     first: list[int], steps: list[list[int] | int | None]
 ) -> None:
