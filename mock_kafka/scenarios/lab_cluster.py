@@ -20,10 +20,16 @@ class LabCluster:
     What is refused is an `urllib.error.HTTPError`; its body says why.
     """
 
-    def __init__(self, brokers: int = 1, config: Mapping[str, object] | None = None) -> None:
+    def __init__(
+        self,
+        brokers: int = 1,
+        config: Mapping[str, object] | None = None,
+        *,
+        log_level: str = "error",
+    ) -> None:
         """`config` has Kafka's broker keys."""
         self._arguments = ["serve", "--port", "0", "--admin-port", "0", "--brokers", str(brokers)]
-        self._arguments += ["--log-level", "error"]
+        self._arguments += ["--log-level", log_level]
         for key, value in (config or {}).items():
             self._arguments += ["-o", f"{key}={value}"]
         self._process: BrokerProcess | None = None
@@ -48,6 +54,11 @@ class LabCluster:
         """`HOST:PORT` of every broker, comma-separated."""
         assert self._process is not None
         return self._process.bootstrap_servers
+
+    def log_lines(self) -> list[str]:
+        """What it logged so far, oldest first."""
+        assert self._process is not None
+        return self._process.log_lines()
 
     def ask(self, method: str, path: str, body: object = None, **query: object) -> Any:
         """Anything that the admin port's `/openapi.json` describes under /v1, decoded."""

@@ -17,6 +17,18 @@ SCENARIOS = {
         "how long a record may stay without an outcome, in every phase (KIP-91)",
         "mock_kafka.scenarios.delivery_timeout",
     ),
+    "restart-loop": Scenario(
+        "clients that restart in a loop, without and with the quota (KIP-936)",
+        "mock_kafka.scenarios.producer_ids.restart_loop",
+    ),
+    "producer-per-error": Scenario(
+        "a new producer after every error, without and with the quota (KIP-936)",
+        "mock_kafka.scenarios.producer_ids.producer_per_error",
+    ),
+    "producer-per-batch": Scenario(
+        "a new producer for every batch, without and with the quota (KIP-936)",
+        "mock_kafka.scenarios.producer_ids.producer_per_batch",
+    ),
 }
 
 

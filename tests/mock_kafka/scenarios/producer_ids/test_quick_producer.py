@@ -1,0 +1,30 @@
+from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka.scenarios.producer_ids.quick_producer import QuickProducer, Written, place_of
+
+CONFIG = {
+    "listeners": "SASL_PLAINTEXT://:0",
+    "sasl.users": "me:me",
+    "broker.clock": "standing",
+    # Shorter than a connection may be idle.
+    "producer.id.quota.window.size.seconds": 300,
+}
+
+
+def test_a_batch_is_written_refused_and_written_again_when_time_has_passed() -> None:
+    with LabCluster(config=CONFIG) as lab:
+        lab.create_topic("t")
+        quota = {"entity": {"user": "me"}, "values": {"producer_ids_rate": 1}}
+        lab.ask("PUT", "/quotas", quota)
+        place, now_ms = place_of(lab, "t"), lab.ask("GET", "/clock")["now_ms"]
+        with (
+            QuickProducer(lab.bootstrap_servers, "me", now_ms) as first,
+            QuickProducer(lab.bootstrap_servers, "me", now_ms) as second,
+        ):
+            assert first.producer_id != second.producer_id
+            assert [first.write(place) for _ in range(2)] == [Written(None, 0)] * 2
+            refused = second.write(place)
+            assert refused == Written("THROTTLING_QUOTA_EXCEEDED", 300_000)
+            lab.advance_ms(refused.throttle_time_ms)
+            assert second.write(place) == Written(None, 0)
+        texts = [each["value"]["text"] for each in lab.records("t")]
+        assert texts == ["0", "1", "0"]
