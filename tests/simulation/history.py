@@ -38,7 +38,10 @@ class ProducerFacts:
     acks: int
     is_idempotent: bool
     is_ordered: bool
-    """Idempotent, or with one request in flight."""
+    """Idempotent, or with one request in flight until its answer comes.
+
+    Without answers a connection that is cut may bring the last requests after those of the next.
+    """
     delivery_timeout_ms: int
 
 

@@ -56,7 +56,7 @@ class ProducerClient:
             settings.acks,
             settings.enable_idempotence,
             is_ordered=settings.enable_idempotence
-            or settings.max_in_flight_requests_per_connection == 1,
+            or (settings.acks != 0 and settings.max_in_flight_requests_per_connection == 1),
             delivery_timeout_ms=settings.delivery_deadline_ms,
         )
 
