@@ -29,6 +29,14 @@ SCENARIOS = {
         "a new producer for every batch, without and with the quota (KIP-936)",
         "mock_kafka.scenarios.producer_ids.producer_per_batch",
     ),
+    "cascade": Scenario(
+        "a broker goes, and its producer ids take the others along, or not (KIP-936)",
+        "mock_kafka.scenarios.producer_ids.cascade",
+    ),
+    "steady-id": Scenario(
+        "an id in steady use is never called new when the oldest layer goes (KIP-936)",
+        "mock_kafka.scenarios.producer_ids.steady_id",
+    ),
 }
 
 
