@@ -32,6 +32,7 @@ from broker.certificates import write_certificates
 from broker.clock import SystemClock
 from mock_kafka import MockKafka
 from protocol.errors import ErrorCode
+from tests.interop.clients import Deadline
 
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "SASL_SSL", "SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
