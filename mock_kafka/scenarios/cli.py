@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mock_kafka.scenarios import registry
+from mock_kafka.scenarios.client_logs import silenced
 from mock_kafka.scenarios.picture import MissingLibraryError
 
 USAGE_ERROR = 2
@@ -33,7 +34,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"mock-kafka scenario: {wrong}\n{scenario_lines()}", file=sys.stderr)
         return USAGE_ERROR
     try:
-        return registry.run(parsed.name, parsed.out)
+        with silenced():
+            return registry.run(parsed.name, parsed.out)
     except MissingLibraryError as error:
         print(f"mock-kafka scenario: {error}", file=sys.stderr)
         return 1

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import importlib
 import importlib.util
-import logging
 import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, NamedTuple, Protocol
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from client import Producer, ProducerSettings
 from client.errors import ClientError
 from client.producer.delivery import DeliveryTimeoutError
+from mock_kafka.scenarios.client_logs import SILENT
 
 Heard = Callable[[str | None], None]
 """Told once: None for a delivered record, else the error in a few words."""
@@ -115,7 +115,6 @@ class KafkaPython:
 
     def __init__(self, servers: str, client_id: str, deadline_ms: int) -> None:
         kafka = importlib.import_module("kafka")
-        logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._producer: Any = kafka.KafkaProducer(
             bootstrap_servers=servers,
             client_id=client_id,
@@ -154,9 +153,6 @@ class Confluent:
 
     def __init__(self, servers: str, client_id: str, deadline_ms: int) -> None:
         confluent_kafka = importlib.import_module("confluent_kafka")
-        quiet = logging.getLogger("mock_kafka.scenarios.confluent")
-        quiet.addHandler(logging.NullHandler())
-        quiet.propagate = False
         self._producer: Any = confluent_kafka.Producer(
             {
                 "bootstrap.servers": servers,
@@ -169,7 +165,7 @@ class Confluent:
                 "retry.backoff.ms": _BACKOFF_MS,
                 "retry.backoff.max.ms": _BACKOFF_MAX_MS,
             },
-            logger=quiet,
+            logger=SILENT,
         )
 
     def send(self, topic: str, value: bytes, heard: Heard) -> None:
@@ -198,7 +194,6 @@ class Aiokafka(_InLoop):
     def __init__(self, servers: str, client_id: str, deadline_ms: int) -> None:
         aiokafka = importlib.import_module("aiokafka")
         super().__init__()
-        logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
         self._deadline_s = deadline_ms / 1000
 
         async def start() -> Any:

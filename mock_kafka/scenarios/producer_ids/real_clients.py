@@ -6,11 +6,11 @@ A client that is not installed writes nothing.
 import asyncio
 import importlib
 import importlib.util
-import logging
 from collections.abc import Callable
 from typing import Any
 
 from client import clock
+from mock_kafka.scenarios.client_logs import SILENT
 
 CARELESS, CAREFUL = "careless", "careful"
 """Users, their passwords, and the topics they write to."""
@@ -24,7 +24,6 @@ class CarefulClient:
 
     def __init__(self, servers: str) -> None:
         kafka = importlib.import_module("kafka")
-        logging.getLogger("kafka").setLevel(logging.CRITICAL)
         self._producer: Any = kafka.KafkaProducer(
             bootstrap_servers=servers, linger_ms=2, **_kafka_python_sasl(CAREFUL)
         )
@@ -57,9 +56,6 @@ def write_once(name: str, servers: str) -> bool | None:
 
 def _by_confluent(servers: str) -> bool:
     confluent_kafka = importlib.import_module("confluent_kafka")
-    quiet = logging.getLogger("mock_kafka.scenarios.confluent")
-    quiet.addHandler(logging.NullHandler())
-    quiet.propagate = False
     errors: list[Any] = []
     producer = confluent_kafka.Producer(
         {
@@ -72,7 +68,7 @@ def _by_confluent(servers: str) -> bool:
             "sasl.username": CARELESS,
             "security.protocol": "SASL_PLAINTEXT",
         },
-        logger=quiet,
+        logger=SILENT,
     )
     producer.produce(CARELESS, b"once", on_delivery=lambda error, _message: errors.append(error))
     producer.flush(5)
@@ -100,7 +96,6 @@ def _by_kafka_python(servers: str) -> bool:
 
 def _by_aiokafka(servers: str) -> bool:
     aiokafka = importlib.import_module("aiokafka")
-    logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
 
     async def write() -> bool:
         producer = aiokafka.AIOKafkaProducer(
