@@ -23,13 +23,28 @@ SENT_AHEAD_MAX = 4
 A producer that was told KIP-758's window may have as many in flight as the window has numbers.
 """
 
+SENT_AHEAD_MS = 1_000
+"""How long after the first of these requests the others may still come, a slow network's time.
+
+Who gave the refused batch up and goes on in the same epoch is held no longer.
+"""
+
+_SEQUENCES = 1 << 31
+
 _MESSAGE = "The throttling quota has been exceeded."
 
 
 class _Refused:
     """The producer that was refused last, and what it has to send again first."""
 
-    __slots__ = ("base_sequences", "early_requests", "last_early", "producer_epoch", "producer_id")
+    __slots__ = (
+        "base_sequences",
+        "early_requests",
+        "early_since_ms",
+        "last_early",
+        "producer_epoch",
+        "producer_id",
+    )
 
     def __init__(self, header: "BatchHeader") -> None:
         self.producer_id = header.producer_id
@@ -37,6 +52,7 @@ class _Refused:
         self.base_sequences: dict[Partition, int] = {}
         self.early_requests = 0
         """How many requests since had batches that came too early; `last_early` is one of them."""
+        self.early_since_ms = 0
         self.last_early: RequestContext | None = None
 
     def is_of(self, header: "BatchHeader") -> bool:
@@ -102,11 +118,14 @@ class ProducerIdGate:
         expected = refused.base_sequences.get(partition)
         if expected is None:
             return False
-        if header.base_sequence > expected:
+        if 0 < (header.base_sequence - expected) % _SEQUENCES < _SEQUENCES // 2:
             if context is not refused.last_early:
                 refused.last_early = context
                 refused.early_requests += 1
-            if refused.early_requests <= self._sent_ahead_max():
+                if refused.early_requests == 1:
+                    refused.early_since_ms = context.now_ms
+            is_ahead = context.now_ms < refused.early_since_ms + SENT_AHEAD_MS
+            if is_ahead and refused.early_requests <= self._sent_ahead_max():
                 return True
         del refused.base_sequences[partition]
         if not refused.base_sequences:

@@ -277,6 +277,28 @@ def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
     assert told == [[REFUSED]] * 4 + [[ErrorCode.NONE]]
 
 
+def test_who_goes_on_after_a_refusal_is_held_for_a_second_and_not_for_a_window() -> None:
+    producers = Producers("1")
+    producers.send((0, 1, 0))
+    producers.send((0, 2, 0))
+    due_ms = NOW_MS + HOUR_MS
+    producers.client.settle(due_ms)
+    assert producers.codes((0, 2, 1), now_ms=due_ms) == [REFUSED]
+    assert producers.codes((0, 2, 2), now_ms=due_ms + 999) == [REFUSED]
+    assert producers.codes((0, 2, 3), now_ms=due_ms + 1_000) == [ErrorCode.NONE]
+
+
+def test_what_was_sent_ahead_is_held_across_the_end_of_the_sequences() -> None:
+    producers = Producers("1")
+    producers.send((0, 1, 0))
+    last = 2**31 - 1
+    producers.client.send(producers.frame((0, 2, last)) + producers.frame((0, 2, 0)))
+    producers.client.settle(NOW_MS + HOUR_MS)
+    assert [codes(each) for each in producers.answers()] == [[REFUSED], [REFUSED]]
+    for sequence in (last, 0):
+        assert producers.codes((0, 2, sequence), now_ms=NOW_MS + HOUR_MS) == [ErrorCode.NONE]
+
+
 def test_a_new_epoch_waits_for_nothing() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))

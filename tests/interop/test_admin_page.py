@@ -161,7 +161,8 @@ def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
     before_ms = cluster.ask("GET", "/v1/clock")["now_ms"]
     page.get_by_role("button", name="+1 h").click()
     expect(page.locator("#says")).to_be_hidden()
-    page.wait_for_function(f"clock.now_ms >= {before_ms + 3_600_000}")
+    hour_later = page.evaluate("(ms) => dateText(ms)", before_ms + 3_600_000)
+    expect(page.locator("#time")).to_have_text(hour_later)
     assert cluster.ask("GET", "/v1/clock") == {
         "mode": "standing",
         "factor": 0,

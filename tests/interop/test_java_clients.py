@@ -181,7 +181,7 @@ def test_a_producer_goes_on_after_records_expired(
         servers,
         topic,
         3,
-        delivery_timeout_ms=700,
+        delivery_timeout_ms=3000,
         request_timeout_ms=500,
         batch_size=0,
     )
