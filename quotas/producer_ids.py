@@ -166,6 +166,15 @@ class ProducerIdQuotaManager:
             else:
                 heapq.heappush(expiries, (layered.expires_ms, user))
 
+    def _is_limited(self, user: str) -> bool:
+        return self._limits.scope(user, None)[1] is not None
+
+    def _drop_unlimited(self) -> None:
+        """Empty the filters of users whose quota was taken away and who have not come since."""
+        for user, layered in self._filters.items():
+            if not self._is_limited(user):
+                layered.clear()
+
     def forget(self) -> None:
         """Begin anew, as a broker does that was stopped and started."""
         self._counters = ClientCounters(self._limits, self._make_counter)
@@ -183,16 +192,18 @@ class ProducerIdQuotaManager:
 
     def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
         """The users whose ids are remembered, with the layers of their filters, newest first."""
+        self._drop_unlimited()
         for user, layered in self._filters.items():
             if layers := layered.layers(now_ms):
                 yield user, layers
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """The KIP's `rate`, `tokens`, `throttle-time` by user, and what their filters are like."""
+        self._drop_unlimited()
         yield Measurement(GROUP, "queue-size", {}, self.queue_size)
         for tags, counter in self._counters.live(now_ms):
             by_user = _user_tags(tags[0])
-            if counter.bucket is not None:
+            if counter.bucket is not None and self._is_limited(tags[0]):
                 yield Measurement(GROUP, "rate", by_user, counter.rate(now_ms))
                 yield Measurement(GROUP, "tokens", by_user, float(counter.bucket.tokens(now_ms)))
             if counter.throttle_time is not None:

@@ -324,3 +324,15 @@ def test_names_of_users_are_encoded_in_tags() -> None:
     setup = Setup(10)
     setup.new(0, "CN=a")
     assert "tokens" in setup.measured(0, "CN%3Da")
+
+
+def test_a_quota_that_is_taken_away_takes_what_was_remembered_along() -> None:
+    setup = Setup(10)
+    setup.new(0)
+    assert setup.measured(0)["tokens"] == 8
+    setup.set(None)
+    assert list(setup.manager.filters(0)) == []
+    assert setup.measured(0) == {}
+    setup.set(10)
+    assert setup.manager.track("user", 1_000_000, 0) == 0
+    assert setup.measured(0)["live-layers"] == 1
