@@ -40,7 +40,7 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None, None, None]:
-    """A kafka-python client left running looks for its broker during all later tests: not allowed."""
+    """A kafka-python client left running would look for its broker during all later tests."""
     yield
     threads = [thread for thread in threading.enumerate() if _CLIENT_THREAD.search(thread.name)]
     for thread in threads:
