@@ -134,8 +134,7 @@ class Cluster:
             broker.is_alive = True
             self._set_reach(broker, Reach.SERVES)
         self.start(now_ms)
-        for rule in self.first_faults:
-            self.faults.add(rule, now_ms)
+        self.faults.add_all(self.first_faults, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""

@@ -248,13 +248,13 @@ class FaultRule:
 
 
 def rules_from_json(document: Any) -> list[FaultRule]:
-    """Rules from a parsed JSON list.
+    """Rules from a parsed JSON document: a list of rules, or one rule.
 
     Raises:
-        ValueError: it says which rule of the list is meant.
+        ValueError: it says what is wrong, and with which rule of a list.
     """
     if not isinstance(document, list):
-        raise ValueError("the rules are a list of objects")  # noqa: TRY004
+        return [FaultRule.from_json(document)]
     rules = []
     for number, each in enumerate(document, 1):
         try:
