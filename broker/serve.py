@@ -101,12 +101,11 @@ async def start_server(options: ServeOptions) -> Server:
         broker.host, broker.port = first.host, first.port
         broker.rack = options.config["broker.rack"] or None
     server.start()
-    for rule in options.faults:
-        try:
-            cluster.faults.add(rule, server.clock.now_ms())
-        except ValueError as error:
-            await server.stop()
-            raise StartError(f"--faults: {error}") from error
+    try:
+        cluster.faults.add_all(options.faults, server.clock.now_ms())
+    except ValueError as error:
+        await server.stop()
+        raise StartError(f"--faults: {error}") from error
     cluster.first_faults = options.faults
     return server
 

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unp
 from urllib.parse import quote
 
 from mock_kafka.control import Control, ControlError
-from mock_kafka.fault import Fault, When
+from mock_kafka.fault import Fault, Rules, When, document_of
 from mock_kafka.views import (
     Metric,
     Record,
@@ -124,6 +124,19 @@ class ClusterVerbs(ABC):
             ControlError: it names the field that is wrong, and the nearest word that would do.
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
+
+    def add_faults(self, rules: Rules) -> list[Fault]:
+        """Add all rules of a JSON file, by its path, or of a list; or, where one is wrong, none.
+
+        It is the file that `mock-kafka serve --faults FILE` and `POST /v1/faults` take too.
+
+        Raises:
+            ControlError: it says which rule is wrong, and what with it.
+            OSError: the file can't be read.
+            ValueError: it has no JSON in it.
+        """
+        added = self.control.ask("POST", "/v1/faults", document_of(rules))
+        return [Fault(self.control, each) for each in added]
 
     def faults(self) -> list[Fault]:
         """All rules, in the order in which they are asked; those that are used up too."""
@@ -349,6 +362,7 @@ class AsyncVerbs:
     hang = _twin(ClusterVerbs.hang)
     throttle = _twin(ClusterVerbs.throttle)
     add_fault = _twin(ClusterVerbs.add_fault)
+    add_faults = _twin(ClusterVerbs.add_faults)
     faults = _twin(ClusterVerbs.faults)
     clear_faults = _twin(ClusterVerbs.clear_faults)
     advance = _twin(ClusterVerbs.advance)
