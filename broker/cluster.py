@@ -20,6 +20,7 @@ from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
+from broker.registry import limited_routes
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
 from broker.timers import Timers
@@ -96,6 +97,8 @@ class Cluster:
         """Everything that requests can change, as it is at the start."""
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
+        self.routes = limited_routes(config["broker.api.versions"])
+        """Which APIs there are, in which versions, by API key."""
         self.controller_id = 1
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved by hand, by group or transactional id."""
@@ -307,6 +310,7 @@ class Cluster:
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
+        self.routes = limited_routes(self.shared_config["broker.api.versions"])
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 

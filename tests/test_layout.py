@@ -38,6 +38,7 @@ SHELLS = {
     "broker/admin/web.py",
     "broker/certificates.py",
     "broker/cli.py",
+    "broker/client_protocol.py",
     "broker/clock.py",
     "broker/listener.py",
     "broker/serve.py",

@@ -11,7 +11,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages import API_NAMES
+from protocol.messages import API_NAMES, api_key_of
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -270,20 +270,16 @@ def _hint(word: Any, known: Collection[str]) -> str:
 
 
 _KEYS_BY_NAME = {name: key for key, name in API_NAMES.items()}
-_NAMES_BY_LETTERS = {name.lower(): name for name in _KEYS_BY_NAME}
 
 
 def _api_name(api: Any) -> str:
     """Kafka's name of an API; PRODUCE, a key and an ApiKey will do too."""
     if isinstance(api, int) and not isinstance(api, bool) and api in API_NAMES:
         return API_NAMES[ApiKey(api)]
-    letters = str(api).replace("_", "").lower()
-    name = _NAMES_BY_LETTERS.get(letters)
-    if name is None:
-        nearest = difflib.get_close_matches(letters, _NAMES_BY_LETTERS, n=1)
-        hint = f"; did you mean {_NAMES_BY_LETTERS[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"api: there is no {api}{hint}")
-    return name
+    try:
+        return API_NAMES[api_key_of(str(api))]
+    except ValueError as error:
+        raise ValueError(f"api: {error}") from None
 
 
 def _error_name(error: Any) -> str:
