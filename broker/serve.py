@@ -115,7 +115,7 @@ async def _listen(server: Server, broker: Broker, address: Address, entrance: En
         return await server.listen(broker, address.host, address.port, entrance)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise StartError(f"cannot listen on {address.host}:{address.port}: {reason}") from error
+        raise StartError(f"cannot listen on {address}: {reason}") from error
 
 
 async def start_admin_port(options: ServeOptions, server: Server) -> "tuple[AdminPort, str]":
@@ -145,7 +145,7 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
     for name in next(iter(cluster.brokers.values())).endpoints:
         addresses = [address for _broker, address in cluster.addresses(name)]
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
-        lines.append(f"{key}={','.join(f'{each.host}:{each.port}' for each in addresses)}")
+        lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines
 
 

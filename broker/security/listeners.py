@@ -12,6 +12,8 @@ from itertools import count
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 
+PORT_MAX = 65535
+
 
 class SecurityProtocol(Enum):
     """What a listener speaks: encrypted or not, with SASL or without."""
@@ -97,6 +99,9 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
             raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
     addresses = {name: advertised.get(name, Address(bound[name].host, 0)) for name in bound}
     port_step = _port_step(bound.values(), addresses.values(), broker_count)
+    for name in bound:
+        for address in (bound[name], addresses[name]):
+            _check_ports(name, address, port_step, broker_count)
     return [
         Listener(name, protocols[name], bound[name], addresses[name], port_step) for name in bound
     ]
@@ -133,9 +138,16 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
 def _split(key: str, text: str) -> tuple[str, Address]:
     name, scheme_end, rest = text.partition("://")
     host, colon, port = rest.rpartition(":")
-    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > 65535:
+    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
         raise ConfigError(f"{key}: {text!r} is not NAME://HOST:PORT")
     return name, Address(host.strip("[]"), int(port))
+
+
+def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -> None:
+    for index in range(broker_count):
+        port = first.shifted(index * port_step).port
+        if port > PORT_MAX:
+            raise ConfigError(f"{name}: port {port} of broker {index + 1} is above {PORT_MAX}")
 
 
 def _port_step(bound: Iterable[Address], told: Iterable[Address], broker_count: int) -> int:

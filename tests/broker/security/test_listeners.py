@@ -81,6 +81,20 @@ def test_only_a_listener_can_be_advertised() -> None:
         plan(1, listeners="PLAINTEXT://:1", advertised_listeners="SSL://h:1")
 
 
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"listeners": "PLAINTEXT://:65534"},
+        {"listeners": "PLAINTEXT://:1,SSL://:65534"},
+        {"advertised_listeners": "PLAINTEXT://far:65534"},
+    ],
+)
+def test_a_later_brokers_port_that_there_is_not_is_refused(overrides: dict[str, str]) -> None:
+    assert plan(2, **overrides)
+    with pytest.raises(ConfigError, match="port 65536 of broker 3"):
+        plan(3, **overrides)
+
+
 def test_adjacent_ports_leave_room_for_each_other() -> None:
     first, second = plan(3, listeners="PLAINTEXT://:9092,SASL_SSL://:9093")
     assert [first.bound_by(i).port for i in range(3)] == [9092, 9094, 9096]
