@@ -109,7 +109,8 @@ def _request(row: Mapping[str, Any]) -> Sequence[str]:
 def _ended(summary: Mapping[str, Any]) -> str:
     if summary["is_complete"]:
         return ""
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in summary["ended"])
+    not_due = f"{summary['totals']['not_due']:,} events were still ahead"
+    reasons = "".join(f"<li>{escape(each)}</li>" for each in (*summary["ended"], not_due))
     return (
         '<div class="ended"><strong>This run is not complete.</strong> What was done until then is'
         f" below; it is no evidence for the rest.<ul>{reasons}</ul></div>"

@@ -55,6 +55,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             "throttled": 2,
             "unanswered": 3,
             "not_sent": 4,
+            "not_due": 5,
         },
         "machine": {"generator_percent": 3.0, "broker_percent": None, "cpus": 2},
         "fairness": None,
