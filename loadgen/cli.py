@@ -363,6 +363,8 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
     from loadgen.charts import draw  # noqa: PLC0415 - slow to load
     from loadgen.report import render  # noqa: PLC0415
 
+    text = json.dumps(summary, indent=1, ensure_ascii=False)
+    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
     charts = draw(summary, plan, found.config)
     folder = paths.out / "charts"
     folder.mkdir(exist_ok=True)
@@ -372,8 +374,6 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
         (folder / f"{name}.png").write_bytes(png)
     (paths.out / "report.html").write_text(render(summary, charts, plan.text), encoding="utf-8")
     (paths.out / "plan.yaml").write_text(plan.text, encoding="utf-8")
-    text = json.dumps(summary, indent=1, ensure_ascii=False)
-    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
 from loadgen import promises
-from loadgen.plan import Plan, Quota, Tenant
+from loadgen.plan import Plan
 from loadgen.preparation import Found
 from loadgen.promises import Verdict
 from loadgen.schedule import event_counts
@@ -51,10 +51,10 @@ SECONDS = """
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
 LATENCIES = """
-    SELECT floor(intended_us / 1e6) AS second,
+    SELECT floor(intended_us / 1e6) AS second, tenant,
            percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
     FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
-    GROUP BY second ORDER BY second"""
+    GROUP BY second, tenant ORDER BY second, tenant"""
 HEAT = """
     SELECT floor(intended_us / {cell_us}) AS cell,
            least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
@@ -280,32 +280,13 @@ def _named(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "error": "" if code is None else error_name(code)}
 
 
-def _quota_of(plan: Plan, key: str, tenant: Tenant) -> Quota | None:
-    """The most specific quota with this key that holds for a tenant, as Kafka looks it up."""
-    user, client = tenant.principal, tenant.client_id
-    for entity in (
-        {"user": user, "client-id": client},
-        {"user": user, "client-id": ""},
-        {"user": user},
-        {"user": "", "client-id": client},
-        {"user": "", "client-id": ""},
-        {"user": ""},
-        {"client-id": client},
-        {"client-id": ""},
-    ):
-        for quota in plan.quotas:
-            if quota.key == key and dict(quota.entity) == entity:
-                return quota
-    return None
-
-
 def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
     window_s = data.found.config["producer.id.quota.window.size.seconds"]
     verdicts = []
     for beginning in beginnings:
         user, node = beginning["user"], beginning["node"]
         tenant = next(each for each in data.plan.tenants if each.principal == user)
-        quota = _quota_of(data.plan, "producer_ids_rate", tenant)
+        quota = data.plan.quota_of(tenant, "producer_ids_rate")
         if quota is None or quota.key in data.found.unknown_quotas:
             continue
         times_us = [
@@ -320,18 +301,14 @@ def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
 
 
 def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
-    """A quota's bucket is shared by all tenants that it holds for."""
     config, plan = data.found.config, data.plan
     samples = config["controller.quota.window.num"]
     window_s = config["controller.quota.window.size.seconds"]
-    by_quota: dict[int, list[Tenant]] = {}
-    for tenant in plan.tenants:
-        quota = _quota_of(plan, "controller_mutation_rate", tenant)
-        if quota is not None and tenant.behaviour in MAIN_APIS:
-            by_quota.setdefault(plan.quotas.index(quota), []).append(tenant)
     verdicts = []
-    for index, tenants in by_quota.items():
-        quota = plan.quotas[index]
+    for quota, users in plan.buckets("controller_mutation_rate").values():
+        tenants = [tenant for tenant in users if tenant.behaviour in MAIN_APIS]
+        if not tenants:
+            continue
         names = [tenant.name for tenant in tenants]
         its = [row for row in mutations if row["tenant"] in names]
         verdicts.append(
