@@ -143,10 +143,10 @@ def _brokers(options: pytest.Config) -> int:
 
 
 def _faults(options: pytest.Config) -> "Path | None":
-    told = options.getoption("--mock-kafka-faults")
+    told: str | None = options.getoption("--mock-kafka-faults")
     if told is not None:
         return options.invocation_params.dir / told
-    from_root = options.getini("mock_kafka_faults")
+    from_root: str = options.getini("mock_kafka_faults")
     return options.rootpath / from_root if from_root else None
 
 

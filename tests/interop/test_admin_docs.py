@@ -42,10 +42,9 @@ def test_every_curl_line_is_answered_with_success(
 ) -> None:
     lines = commands(name)
     assert len(lines) >= count_min
-    first_rules = re.findall(
-        r"```json\n(.*?)```", (ROOT / "docs/faults.md").read_text("utf-8"), re.DOTALL
-    )
-    (tmp_path / "faults.json").write_text(first_rules[0])
+    told = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+    first_rules = re.findall(r"```json\n(.*?)```", told, re.DOTALL)[0]
+    (tmp_path / "faults.json").write_text(first_rules)
     for line in lines:
         done = subprocess.run(
             [*("curl", "-s", "-w", STATUS), *_words(line.replace("127.0.0.1:9099", admin_address))],

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 from urllib.request import Request, urlopen
 
 import pytest
@@ -206,7 +207,7 @@ input()
         os.close(descriptor)
 
 
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"api": "Produce", "topic": "orders", "drop": "before_answer", "times": 1},
     {"api": "Metadata", "delay_ms": 20, "jitter_ms": 10, "seed": 7},
     {"broker": 1, "refuse_connection": True, "nth": 99},
@@ -246,7 +247,11 @@ def test_one_file_gives_the_same_rules_through_every_door(rules_path: Path) -> N
         assert [fault.id for fault in kafka.add_faults(rules_path)] == [1, 2, 3]
         assert listed(kafka) == RULES
         kafka.reset()
-        asyncio.run(kafka.aio.add_faults(RULES))
+
+        async def add() -> None:
+            await kafka.aio.add_faults(RULES)
+
+        asyncio.run(add())
         assert listed(kafka) == RULES
         with pytest.raises(ControlError, match=r"rule 2: tpoic: .* did you mean topic"):
             kafka.add_faults([RULES[0], {"tpoic": "t", "delay_ms": 1}])

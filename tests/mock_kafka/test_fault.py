@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,10 @@ def test_it_says_which_rule_it_is() -> None:
     assert (fault.id, fault.rule["times"]) == (3, 1)
 
 
-RULES = [{"api": "Produce", "drop": "before_answer", "times": 1}, {"delay_ms": 3}]
+RULES: list[dict[str, Any]] = [
+    {"api": "Produce", "drop": "before_answer", "times": 1},
+    {"delay_ms": 3},
+]
 
 
 def test_rules_are_those_of_a_file_or_of_a_list(tmp_path: Path) -> None:
