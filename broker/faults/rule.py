@@ -33,7 +33,14 @@ _MATCHERS_OF_REQUESTS = (
     "user",
 )
 _CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
-CLUSTER_ACTIONS = ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker")
+CLUSTER_ACTIONS = (
+    "leader",
+    "coordinator",
+    "stop_broker",
+    "cut_off_broker",
+    "fence_broker",
+    "start_broker",
+)
 _DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
@@ -135,6 +142,8 @@ class FaultRule:
     stop_broker: int | str | None = None
     """A broker, or `self`: the one that was asked."""
     cut_off_broker: int | str | None = None
+    fence_broker: int | str | None = None
+    """One that the others take for gone, and that serves its connections as before."""
     start_broker: int | None = None
     elect: bool | None = None
     """Whether the others notice: by default of a stopped broker, not of one that is cut off."""
@@ -168,7 +177,7 @@ class FaultRule:
         needed = {
             "leader": ("topic",),
             "coordinator": ("group", "transactional_id"),
-            "restart_after_ms": ("stop_broker", "cut_off_broker"),
+            "restart_after_ms": ("stop_broker", "cut_off_broker", "fence_broker"),
             "drop_after_bytes": ("drop",),
         }
         for name, others in needed.items():
@@ -178,7 +187,7 @@ class FaultRule:
                 raise ValueError(f"{name}: needs {' or '.join(others)}")
         if self.at_once and not set(self.actions) <= set(CLUSTER_ACTIONS):
             raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker}:
+        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker, self.fence_broker}:
             raise ValueError("at_once: there is no broker that was asked, name one")
         if self.stale_metadata and self.api_key not in {None, *APIS_OF_METADATA}:
             known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
@@ -379,6 +388,7 @@ _CHECKS: dict[str, Any] = {
     "coordinator": _broker_or(NEXT),
     "stop_broker": _broker_or(SELF),
     "cut_off_broker": _broker_or(SELF),
+    "fence_broker": _broker_or(SELF),
     "start_broker": _whole(0),
     "elect": _flag,
     "restart_after_ms": _DURATION,
