@@ -5,6 +5,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from broker.security.listeners import Address
+
 LISTEN_BACKLOG = 4096
 
 
