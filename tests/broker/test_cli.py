@@ -186,7 +186,7 @@ def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
     [
         ('[{"apj": "Produce"}]', "rule 1: apj: there is no such field; did you mean api?"),
         ("[{", "Expecting property name"),
-        ("{}", "the rules are a list of objects"),
+        ("7", "a rule is an object, not int"),
     ],
 )
 def test_a_bad_file_of_rules_stops_the_start_with_what_is_wrong(
