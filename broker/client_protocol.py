@@ -117,7 +117,8 @@ class ClientProtocol(asyncio.Protocol):
 
     def follow_reach(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
-        reach = self._server.cluster.brokers[self.broker_id].reach
+        broker = self._server.cluster.brokers.get(self.broker_id)
+        reach = Reach.REFUSES if broker is None else broker.reach
         if reach is Reach.REFUSES:
             self.cut("broker stopped")
         elif self.is_cut_off != (reach is Reach.SILENT):

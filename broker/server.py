@@ -14,12 +14,15 @@ from broker.client_protocol import ClientProtocol
 from broker.cluster import Reach
 from broker.dispatch import Dispatcher
 from broker.entrance import PLAINTEXT, Entrance
-from broker.listener import Listener
+from broker.listener import Listener, ListenError
+from broker.membership import add_broker, new_broker
+from broker.security.listeners import Address
 
 if TYPE_CHECKING:
     from broker.clock import Clock
     from broker.cluster import Broker, Cluster
     from broker.context import RequestContext
+    from broker.security.listeners import Listener as ListenerPlan
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -36,6 +39,9 @@ class Server:
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
         self.connection_ids = count(1)
+        self.doors: list[tuple[ListenerPlan, Entrance]] = []
+        """By which addresses every broker is reached, and how clients come in there."""
+        self._joining = asyncio.Lock()
         # In the order they came: an outage cuts them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
@@ -51,7 +57,7 @@ class Server:
         """Accept connections for a broker; returns the port, which matters when 0 was asked for.
 
         Raises:
-            OSError: the address cannot be bound.
+            ListenError: the address cannot be bound.
         """
         self._loop = asyncio.get_running_loop()
         listener = Listener(
@@ -60,6 +66,47 @@ class Server:
         bound_port = await listener.open(host, port)
         self._listeners.append(listener)
         return bound_port
+
+    async def open(self, broker: "Broker") -> None:
+        """Bind a broker's part of `doors`, and tell it its addresses and its rack.
+
+        Raises:
+            ListenError: an address cannot be bound.
+        """
+        index = broker.node_id - 1
+        for door, entrance in self.doors:
+            bound, told = door.bound_by(index), door.advertised_by(index)
+            port = await self.listen(broker, bound.host, bound.port, entrance)
+            broker.endpoints[door.name] = Address(told.host, told.port or port)
+        first = next(iter(broker.endpoints.values()))
+        broker.host, broker.port = first.host, first.port
+        broker.rack = self.cluster.config["broker.rack"] or None
+
+    async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> "Broker":
+        """Have one broker more, on ports of its own; see `membership.add_broker`.
+
+        Raises:
+            ValueError: the node id is taken, or there are as many brokers as may be.
+            ListenError: an address cannot be bound.
+        """
+        async with self._joining:
+            broker = new_broker(self.cluster, node_id)
+            if not broker.endpoints:
+                try:
+                    await self.open(broker)
+                except ListenError:
+                    self._end_listeners(broker.node_id)
+                    raise
+            broker.rack = rack or broker.rack
+            add_broker(self.cluster, broker, self.clock.now_ms())
+            return broker
+
+    def _end_listeners(self, *node_ids: int) -> None:
+        """Stop listening for these brokers, for good."""
+        for listener in self._listeners:
+            if listener.broker_id in node_ids:
+                listener.end()
+        self._listeners = [each for each in self._listeners if each.broker_id not in node_ids]
 
     def start(self) -> None:
         """Start the regular work and the alarm clock."""
@@ -70,10 +117,15 @@ class Server:
         self._schedule_idle_check(now_ms)
 
     def reset(self) -> None:
-        """Put the cluster back to its start; connections are cut, ports stay."""
+        """Put the cluster back to its start; connections are cut, ports stay.
+
+        Brokers that were added are gone, those that were decommissioned are back.
+        """
         for protocol in self.protocols:
             protocol.dismiss()
         self.cluster.reset(self.clock.now_ms())
+        added = {each.broker_id for each in self._listeners} - set(self.cluster.brokers)
+        self._end_listeners(*added)
         self._schedule_idle_check(self.clock.now_ms())
 
     async def stop(self) -> None:

@@ -185,6 +185,28 @@ class ClusterVerbs(ABC):
         """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
         self.control.ask("POST", f"/v1/brokers/{broker}/start")
 
+    def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
+        """Have one broker more, on a port of its own; returns its node id.
+
+        It leads new partitions and what is moved there. Without a node id it gets the next one; one
+        that was decommissioned comes back on its port.
+        """
+        told = {"node_id": broker, "rack": rack}
+        given = {key: value for key, value in told.items() if value is not None}
+        node_id: int = self.control.ask("POST", "/v1/brokers", given)["node_id"]
+        return node_id
+
+    def decommission_broker(self, broker: int) -> None:
+        """Stop a broker for good: leaders move, and nobody is told of it any more."""
+        self.control.ask("DELETE", f"/v1/brokers/{broker}")
+
+    def fence_broker(self, broker: int) -> None:
+        """Have the others take a broker for gone, which goes on serving its connections.
+
+        It leaves Metadata, and what it led moves, until `start_broker`.
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/fence")
+
     def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
         """Have a broker lead a partition; None leaves it without a leader."""
         path = f"/v1/topics/{quote(topic, safe='')}/partitions/{partition}/leader"
@@ -371,6 +393,9 @@ class AsyncVerbs:
     stop_broker = _twin(ClusterVerbs.stop_broker)
     cut_off_broker = _twin(ClusterVerbs.cut_off_broker)
     start_broker = _twin(ClusterVerbs.start_broker)
+    add_broker = _twin(ClusterVerbs.add_broker)
+    decommission_broker = _twin(ClusterVerbs.decommission_broker)
+    fence_broker = _twin(ClusterVerbs.fence_broker)
     move_leader = _twin(ClusterVerbs.move_leader)
     move_coordinator = _twin(ClusterVerbs.move_coordinator)
     quota = _twin(ClusterVerbs.quota)

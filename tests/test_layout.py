@@ -34,6 +34,7 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
+    "broker/admin/brokers.py",
     "broker/admin/follow.py",
     "broker/admin/web.py",
     "broker/certificates.py",

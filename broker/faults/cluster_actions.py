@@ -1,6 +1,7 @@
 """What a rule does to the cluster: leaders and coordinators that move, brokers that go."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
@@ -9,7 +10,6 @@ if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.topics import Partition
 
-_BROKER_ACTIONS = ("stop_broker", "cut_off_broker", "start_broker")
 _NO_OTHER = "no other broker is up"
 
 
@@ -40,8 +40,8 @@ def check_cluster(rule: FaultRule, cluster: "Cluster") -> None:
 def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int) -> str | None:
     """Do what a rule says to the cluster; `broker_id` is the broker that was asked.
 
-    What can't be done as things are (a leader on a broker that is down) is left. Returns why, when
-    nothing at all could be done.
+    What can't be done as things are (a leader on a broker that is down, anything with one that was
+    decommissioned) is left. Returns why, when nothing at all could be done.
     """
     obstacles: list[str | None] = []
     if rule.leader is not None:
@@ -53,15 +53,27 @@ def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int)
         keys = [key for key in (rule.group, rule.transactional_id) if key is not None]
         obstacles += [_move_coordinator(rule.coordinator, each, cluster, now_ms) for each in keys]
     if rule.stop_broker is not None:
-        elect = rule.elect is not False
-        _take(rule, rule.stop_broker, cluster, broker_id, now_ms, elect, cluster.stop_broker)
+        stop = partial(cluster.stop_broker, elect=rule.elect is not False)
+        obstacles.append(_take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop))
     if rule.cut_off_broker is not None:
-        elect = rule.elect is True
-        _take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, elect, cluster.cut_off_broker)
+        cut_off = partial(cluster.cut_off_broker, elect=rule.elect is True)
+        obstacles.append(_take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, cut_off))
+    if rule.fence_broker is not None:
+        obstacles.append(
+            _take(rule, rule.fence_broker, cluster, broker_id, now_ms, cluster.fence_broker)
+        )
     if rule.start_broker is not None:
-        cluster.start_broker(rule.start_broker, now_ms)
-    has_done = None in obstacles or not set(rule.actions).isdisjoint(_BROKER_ACTIONS)
-    return None if has_done or not obstacles else obstacles[0]
+        obstacles.append(_obstacle(cluster.start_broker, rule.start_broker, now_ms))
+    return None if None in obstacles else obstacles[0]
+
+
+def _obstacle(do: Callable[..., None], *arguments: object) -> str | None:
+    """Do something to the cluster; returns why it could not be done, or None."""
+    try:
+        do(*arguments)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _take(
@@ -70,17 +82,19 @@ def _take(
     cluster: "Cluster",
     broker_id: int | None,
     now_ms: int,
-    elect: bool,
-    take: Callable[..., None],
-) -> None:
+    take: Callable[[int, int], None],
+) -> str | None:
     asked_id = broker_id if wanted == SELF else int(wanted)
     assert asked_id is not None, "a rule that is at once names its broker"
     node_id: int = asked_id
-    take(node_id, now_ms, elect=elect)
-    if rule.restart_after_ms is not None:
-        cluster.timers.schedule(
-            now_ms + rule.restart_after_ms, lambda now_ms: cluster.start_broker(node_id, now_ms)
-        )
+    obstacle = _obstacle(take, node_id, now_ms)
+    if obstacle is None and rule.restart_after_ms is not None:
+
+        def start(now_ms: int) -> None:
+            _obstacle(cluster.start_broker, node_id, now_ms)
+
+        cluster.timers.schedule(now_ms + rule.restart_after_ms, start)
+    return obstacle
 
 
 def _partitions(rule: FaultRule, cluster: "Cluster") -> "list[Partition]":
@@ -113,11 +127,7 @@ def _move_leader(
         leader_id = int(wanted)
     if leader_id is None:
         return _NO_OTHER
-    try:
-        cluster.move_leader(partition, leader_id, now_ms)
-    except ValueError as error:
-        return str(error)
-    return None
+    return _obstacle(cluster.move_leader, partition, leader_id, now_ms)
 
 
 def _move_coordinator(wanted: int | str, key: str, cluster: "Cluster", now_ms: int) -> str | None:
@@ -128,15 +138,11 @@ def _move_coordinator(wanted: int | str, key: str, cluster: "Cluster", now_ms: i
         node_id = int(wanted)
     if node_id is None:
         return _NO_OTHER
-    try:
-        cluster.move_coordinator(key, node_id, now_ms)
-    except ValueError as error:
-        return str(error)
-    return None
+    return _obstacle(cluster.move_coordinator, key, node_id, now_ms)
 
 
 def _next(current_id: int | None, among: Sequence[int], cluster: "Cluster") -> int | None:
     """The next broker after this one that is up, in turn; None when there is no other."""
     start = among.index(current_id) + 1 if current_id in among else 0
     in_turn = (*among[start:], *among[:start])
-    return next((n for n in in_turn if n != current_id and cluster.brokers[n].is_alive), None)
+    return next((n for n in in_turn if n != current_id and cluster.is_alive(n)), None)

@@ -183,8 +183,8 @@ class Injection:
             if obstacle is not None:
                 self._cluster.faults.take_back(firing)
                 self._context.fault = f"{self._context.fault} (nothing was done: {obstacle})"
-        is_gone = self._cluster.brokers[self._context.broker_id].reach is Reach.REFUSES
-        if firings and is_gone:
+        broker = self._cluster.brokers.get(self._context.broker_id)
+        if firings and (broker is None or broker.reach is Reach.REFUSES):
             self._parked.complete(self._dropped())
             return True
         return False

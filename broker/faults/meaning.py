@@ -34,7 +34,7 @@ _MATCHERS_OF_REQUESTS = (
     "user",
 )
 _FIRING = ("nth", "skip", "every", "times", "after_ms", "until_ms", "probability")
-_BROKER_ACTIONS = ("stop_broker", "cut_off_broker", "start_broker")
+_BROKER_ACTIONS = ("stop_broker", "cut_off_broker", "fence_broker", "start_broker")
 _NEEDS = {
     "coordinator": ("group", "transactional_id"),
     "drop_after_bytes": ("drop",),
@@ -42,7 +42,7 @@ _NEEDS = {
     "jitter_ms": ("delay_request_ms", "delay_ms", "delay_connection_ms"),
     "leader": ("topic",),
     "mute": ("throttle_time_ms",),
-    "restart_after_ms": ("stop_broker", "cut_off_broker"),
+    "restart_after_ms": ("stop_broker", "cut_off_broker", "fence_broker"),
     "at": ("error", *CLUSTER_ACTIONS),
 }
 """Fields that mean nothing without one of others."""
@@ -99,7 +99,7 @@ def _check_connection(rule: "FaultRule") -> None:
 def _check_at_once(rule: "FaultRule") -> None:
     if not set(rule.actions) <= set(CLUSTER_ACTIONS):
         raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-    if SELF in {rule.stop_broker, rule.cut_off_broker}:
+    if SELF in {rule.stop_broker, rule.cut_off_broker, rule.fence_broker}:
         raise ValueError("at_once: there is no broker that was asked, name one")
     targets = {
         "topic": rule.leader is not None,

@@ -21,7 +21,14 @@ NONE = "none"
 SELF = "self"
 
 CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
-CLUSTER_ACTIONS = ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker")
+CLUSTER_ACTIONS = (
+    "leader",
+    "coordinator",
+    "stop_broker",
+    "cut_off_broker",
+    "fence_broker",
+    "start_broker",
+)
 _DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
@@ -123,6 +130,8 @@ class FaultRule:
     stop_broker: int | str | None = None
     """A broker, or `self`: the one that was asked."""
     cut_off_broker: int | str | None = None
+    fence_broker: int | str | None = None
+    """One that the others take for gone, and that serves its connections as before."""
     start_broker: int | None = None
     elect: bool | None = None
     """Whether the others notice: by default of a stopped broker, not of one that is cut off."""
@@ -349,6 +358,7 @@ _CHECKS: dict[str, Any] = {
     "coordinator": _broker_or(NEXT),
     "stop_broker": _broker_or(SELF),
     "cut_off_broker": _broker_or(SELF),
+    "fence_broker": _broker_or(SELF),
     "start_broker": _whole(0),
     "elect": _flag,
     "restart_after_ms": _DURATION,

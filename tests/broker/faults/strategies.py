@@ -55,6 +55,7 @@ _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "coordinator": st.one_of(brokers, st.just("next")),
     "stop_broker": st.one_of(brokers, st.just("self")),
     "cut_off_broker": st.one_of(brokers, st.just("self")),
+    "fence_broker": st.one_of(brokers, st.just("self")),
     "start_broker": brokers,
     "elect": st.booleans(),
     "restart_after_ms": delays,
@@ -71,7 +72,14 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
         chosen = draw(st.lists(st.sampled_from(list(known)), max_size=3, unique=True))
         fields |= {name: draw(known[name]) for name in chosen}
     if not may_touch_cluster:
-        for name in ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker"):
+        for name in (
+            "leader",
+            "coordinator",
+            "stop_broker",
+            "cut_off_broker",
+            "fence_broker",
+            "start_broker",
+        ):
             fields.pop(name, None)
     if fields.get("leader") is not None:
         fields.setdefault("topic", TOPIC)
