@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -141,6 +142,17 @@ def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, sch
     page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
     keep(page, f"page-{scheme}")
+
+
+def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, page: Page) -> None:
+    cluster.ask("POST", "/v1/faults", [{"broker": 1, "refuse_connection": True}])
+    host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        peer = "{}:{}".format(*client.getsockname())
+        row = page.locator("#lines tr", has_text="new connection").first
+        expect(row).to_contain_text(peer)
+    expect(row).to_contain_text("refused")
+    expect(row).to_contain_text("#1 refuse_connection")
 
 
 def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:

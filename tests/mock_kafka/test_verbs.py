@@ -123,6 +123,7 @@ def test_a_response_is_dropped_after_the_append_and_a_request_before(
 def test_every_verb_of_faults_makes_the_rule_that_it_says(
     kafka: MockKafka, after_bytes: int | None
 ) -> None:
+    kafka.create_topic("t")
     made = [
         kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_answer", nth=2),
         kafka.delay(ms=5, every=3),
@@ -151,6 +152,10 @@ def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
     with pytest.raises(ControlError, match="did you mean topic"):
         kafka.add_fault(topik="orders", error="UNKNOWN_SERVER_ERROR")
+    with pytest.raises(ControlError, match="partition: Heartbeat names none"):
+        kafka.fail(api="Heartbeat", partition=1, error="REBALANCE_IN_PROGRESS")
+    with pytest.raises(ControlError, match="topic: there is no topic t yet"):
+        kafka.add_fault(topic="t", leader="none", at_once=True)
     with pytest.raises(ControlError, match="did you mean Produce"):
         kafka.requests(api="Prodce")
     with pytest.raises(ControlError, match="did you mean Produce"):
@@ -275,6 +280,26 @@ def test_waiting_in_vain_says_for_what_and_what_came_instead(
     producer.send("orders", b"1").get(30)
     with pytest.raises(TimeoutError, match=r"api='Fetch', topic='x' in 0.0 s(.|\n)*Produce v"):
         kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
+
+
+def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
+    kafka.add_faults(
+        [
+            {"broker": 1, "refuse_connection": True, "times": 1},
+            {"broker": 2, "delay_connection_ms": 1, "times": 1},
+        ]
+    )
+    peers = []
+    for number, outcome in ((0, "refused"), (1, "delayed")):
+        host, _, port = kafka.bootstrap_servers_list[number].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            peers.append("{}:{}".format(*client.getsockname()))
+            seen = kafka.wait_for(kind="connection", broker=number + 1)
+            assert (seen.kind, seen.outcome, seen.api) == ("connection", outcome, "")
+    refused, delayed = kafka.requests(kind="connection")
+    assert (refused.peer, refused.broker, refused.fault) == (peers[0], 1, "#1 refuse_connection")
+    assert (delayed.peer, delayed.delay_ms) == (peers[1], 1)
+    assert kafka.requests() == kafka.requests(api="Produce") == []
 
 
 def test_the_verbs_of_coroutines_leave_the_loop_running(
