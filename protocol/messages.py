@@ -189,6 +189,26 @@ def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
     return bool(first.name == "throttle_time_ms")
 
 
+@cache
+def has_throttle_time(api_key: ApiKey, api_version: int) -> bool:
+    """Whether this version's response has a `throttle_time_ms`."""
+    found = response_class(api_key)._struct.fields.get("throttle_time_ms")
+    return found is not None and bool(found.for_version_q(api_version))
+
+
+def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
+    """Names of a request's fields; of arrays of structs with the names in these, else with None."""
+    return _fields_of(request_class(api_key)._struct, api_version)
+
+
+def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
+    return {
+        name: _fields_of(each.array_of, api_version) if each.is_struct_array() else None
+        for name, each in struct.fields.items()
+        if each.for_version_q(api_version)
+    }
+
+
 def entry_class(message: Any, field_name: str) -> Any:
     """The class of the entries of an array field of a message or struct."""
     return type(message)._struct.fields[field_name].array_of.data_class
@@ -288,8 +308,10 @@ __all__ = [
     "api_key_of",
     "begins_with_throttle",
     "entry_class",
+    "has_throttle_time",
     "is_flexible",
     "request_class",
+    "request_fields",
     "response_class",
     "schema_versions",
 ]

@@ -180,11 +180,14 @@ class Injection:
 
     def _is_broker_gone_after(self, at: str, now_ms: int) -> bool:
         """Do what rules do to the cluster; whether that ended the broker that was asked."""
-        rules = self._verdict.cluster_rules(at)
-        for rule in rules:
-            act(rule, self._cluster, self._context.broker_id, now_ms)
+        firings = self._verdict.cluster_firings(at)
+        for firing in firings:
+            obstacle = act(firing.rule, self._cluster, self._context.broker_id, now_ms)
+            if obstacle is not None:
+                self._cluster.faults.take_back(firing)
+                self._context.fault = f"{self._context.fault} (nothing was done: {obstacle})"
         broker = self._cluster.brokers.get(self._context.broker_id)
-        if rules and (broker is None or broker.reach is Reach.REFUSES):
+        if firings and (broker is None or broker.reach is Reach.REFUSES):
             self._parked.complete(self._dropped())
             return True
         return False

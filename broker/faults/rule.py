@@ -22,19 +22,7 @@ NEXT = "next"
 NONE = "none"
 SELF = "self"
 
-_MATCHERS_OF_REQUESTS = (
-    "api",
-    "version_min",
-    "version_max",
-    "topic",
-    "partition",
-    "group",
-    "transactional_id",
-    "client_id",
-    "connection",
-    "user",
-)
-_CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
+CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
 CLUSTER_ACTIONS = (
     "leader",
     "coordinator",
@@ -63,7 +51,7 @@ APIS_OF_METADATA = frozenset(
     }
 )
 """What can be answered from stale metadata: who leads, coordinates and is there."""
-ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *_CONNECTION_ACTIONS)
+ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *CONNECTION_ACTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +161,10 @@ class FaultRule:
                 check(name, value)
         if self.answer is not None:
             self._check_answer()
-        self._check_whole()
+        # It knows what rules are, so it can't be there before them.
+        from broker.faults.meaning import check_meaning  # noqa: PLC0415
+
+        check_meaning(self)
 
     def _check_answer(self) -> None:
         if self.api_key is None:
@@ -183,34 +174,6 @@ class FaultRule:
         except ValueError as error:
             raise ValueError(f"answer: {error}") from None
         object.__setattr__(self, "answer", deepcopy(self.answer))
-
-    def _check_whole(self) -> None:
-        if not self.actions:
-            raise ValueError(f"the rule does nothing: it needs one of {', '.join(ACTIONS)}")
-        if self.nth is not None and (self.every is not None or self.times is not None):
-            raise ValueError("nth: excludes every and times")
-        needed = {
-            "leader": ("topic",),
-            "coordinator": ("group", "transactional_id"),
-            "restart_after_ms": ("stop_broker", "cut_off_broker", "fence_broker"),
-            "drop_after_bytes": ("drop",),
-        }
-        for name, others in needed.items():
-            if getattr(self, name) is not None and not any(
-                getattr(self, other) is not None for other in others
-            ):
-                raise ValueError(f"{name}: needs {' or '.join(others)}")
-        if self.at_once and not set(self.actions) <= set(CLUSTER_ACTIONS):
-            raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker, self.fence_broker}:
-            raise ValueError("at_once: there is no broker that was asked, name one")
-        if self.stale_metadata and self.api_key not in {None, *APIS_OF_METADATA}:
-            known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
-            raise ValueError(f"stale_metadata: is for {known} alone")
-        if self.is_of_connections:
-            for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS):
-                if name not in _CONNECTION_ACTIONS and getattr(self, name) is not None:
-                    raise ValueError(f"{name}: a connection has no such thing yet")
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -224,7 +187,7 @@ class FaultRule:
     @property
     def is_of_connections(self) -> bool:
         """Whether it is about new connections, and not about requests."""
-        return any(name in _CONNECTION_ACTIONS for name in self.actions)
+        return any(name in CONNECTION_ACTIONS for name in self.actions)
 
     @property
     def decides(self) -> bool:
@@ -240,6 +203,11 @@ class FaultRule:
     def error_code(self) -> ErrorCode | None:
         """The error it answers with, or None."""
         return None if self.error is None else ErrorCode[self.error]
+
+    @staticmethod
+    def default_of(name: str) -> Any:
+        """What a field is that nobody has said."""
+        return _DEFAULTS[name]
 
     def describe(self) -> str:
         """Its actions in a few words."""
@@ -311,7 +279,7 @@ def _api_name(api: Any) -> str:
 def _error_name(error: Any) -> str:
     if isinstance(error, int) and not isinstance(error, bool):
         try:
-            return ErrorCode(error).name
+            error = ErrorCode(error).name
         except ValueError:
             raise ValueError(f"error: there is no error code {error}") from None
     if not isinstance(error, str) or error not in ErrorCode.__members__:
@@ -360,8 +328,8 @@ def _broker_or(*words: str) -> Any:
 
 
 def _probability(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{name}: must be a number from 0 to 1, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise ValueError(f"{name}: must be a number above 0 and up to 1, not {value!r}")
 
 
 _LONGEST_MS = 1 << 53
@@ -384,10 +352,10 @@ _CHECKS: dict[str, Any] = {
     "every": _whole(1),
     "times": _whole(1),
     "after_ms": _DURATION,
-    "until_ms": _DURATION,
+    "until_ms": _whole(1, _LONGEST_MS),
     "probability": _probability,
     "seed": _whole(-(1 << 63), (1 << 63) - 1),
-    "throttle_time_ms": _whole(0),
+    "throttle_time_ms": _whole(1),
     "mute": _flag,
     "delay_request_ms": _DURATION,
     "delay_ms": _DURATION,
@@ -416,3 +384,4 @@ _CHECKS: dict[str, Any] = {
 }
 _FIELD_NAMES = tuple(each.name for each in fields(FaultRule))
 assert all(each.default is not MISSING for each in fields(FaultRule))
+_DEFAULTS = {each.name: each.default for each in fields(FaultRule)}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker.faults.answer_bytes import fraction
-from broker.faults.cluster_actions import act, check_brokers
+from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
@@ -106,8 +106,13 @@ class ListedRule:
 class Firing:
     """One rule that fired on one request, and for which time: what seeds its random choices."""
 
-    rule: FaultRule
+    listed: ListedRule
     number: int
+
+    @property
+    def rule(self) -> FaultRule:
+        """The rule itself."""
+        return self.listed.rule
 
 
 # A rule has to do something; waiting for no time is the least.
@@ -132,7 +137,7 @@ class Verdict:
     def add(self, listed: ListedRule) -> None:
         """Take in a rule that has just fired."""
         rule = listed.rule
-        self.firings.append(Firing(rule, listed.fire_count))
+        self.firings.append(Firing(listed, listed.fire_count))
         self.descriptions.append(f"#{listed.rule_id} {rule.describe()}")
         if rule.decides:
             self.deciding = rule
@@ -153,10 +158,10 @@ class Verdict:
         """Which rules fired and what they do, for logs and journals."""
         return "; ".join(self.descriptions)
 
-    def cluster_rules(self, at: str) -> list[FaultRule]:
+    def cluster_firings(self, at: str) -> list[Firing]:
         """Those that do something to the cluster at this point."""
         return [
-            each.rule
+            each
             for each in self.firings
             if each.rule.at == at and not set(CLUSTER_ACTIONS).isdisjoint(each.rule.actions)
         ]
@@ -191,7 +196,7 @@ class FaultTable:
         """Add a rule behind all others; returns its id.
 
         Raises:
-            ValueError: it names a broker that isn't there.
+            ValueError: it names what isn't there, such as a broker.
         """
         (rule_id,) = self.add_all([rule], now_ms)
         return rule_id
@@ -200,11 +205,11 @@ class FaultTable:
         """Add rules in their order behind all others, or none of them; returns their ids.
 
         Raises:
-            ValueError: one names a broker that isn't there; of several rules, it says which.
+            ValueError: one names what isn't there, such as a broker; of several it says which.
         """
         for number, rule in enumerate(rules, 1):
             try:
-                check_brokers(rule, self._cluster)
+                check_cluster(rule, self._cluster)
             except ValueError as error:
                 raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
         ids = [self._take_in(rule, now_ms) for rule in rules]
@@ -217,13 +222,19 @@ class FaultTable:
         listed = ListedRule(self._last_id, rule, now_ms, view=view)
         self._listed[listed.rule_id] = listed
         if rule.at_once:
-            listed.fire_count = 1
-            act(rule, self._cluster, None, now_ms)
+            has_acted = act(rule, self._cluster, None, now_ms) is None
+            listed.fire_count = int(has_acted)
         return listed.rule_id
 
     def rules(self) -> list[ListedRule]:
         """Every rule with its counts, those that are used up too, in order."""
         return list(self._listed.values())
+
+    def take_back(self, firing: Firing) -> None:
+        """Don't count a firing: what its rule does to the cluster could not be done."""
+        if set(firing.rule.actions) <= set(CLUSTER_ACTIONS):
+            firing.listed.fire_count -= 1
+            self._refresh()
 
     def remove(self, rule_id: int) -> bool:
         """Forget a rule; False if there is none with this id. Answers it delays stay delayed."""

@@ -140,6 +140,7 @@ def test_a_response_is_dropped_after_the_append_and_a_request_before(
 def test_every_verb_of_faults_makes_the_rule_that_it_says(
     kafka: MockKafka, after_bytes: int | None
 ) -> None:
+    kafka.create_topic("t")
     made = [
         kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_answer", nth=2),
         kafka.delay(ms=5, every=3),
@@ -168,6 +169,10 @@ def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
     with pytest.raises(ControlError, match="did you mean topic"):
         kafka.add_fault(topik="orders", error="UNKNOWN_SERVER_ERROR")
+    with pytest.raises(ControlError, match="partition: Heartbeat names none"):
+        kafka.fail(api="Heartbeat", partition=1, error="REBALANCE_IN_PROGRESS")
+    with pytest.raises(ControlError, match="topic: there is no topic t yet"):
+        kafka.add_fault(topic="t", leader="none", at_once=True)
     with pytest.raises(ControlError, match="did you mean Produce"):
         kafka.requests(api="Prodce")
     with pytest.raises(ControlError, match="did you mean Produce"):
