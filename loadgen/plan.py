@@ -77,6 +77,11 @@ class Tenant:
     group: str = "load"
 
     @property
+    def is_idempotent(self) -> bool:
+        """Whether no broker may store a batch of its twice."""
+        return self.idempotent and (self.acks == -1 or self.behaviour != "delivery-timeout")
+
+    @property
     def principal(self) -> str:
         """The user that quotas go by."""
         return self.user or "ANONYMOUS"
@@ -353,9 +358,23 @@ def _tenant(section: Section, duration_s: float) -> Tenant:
         section.refuse(
             "user" if tenant.user else "password", "a tenant has user and password, or neither"
         )
+    if behaviour == "delivery-timeout":
+        _check_producer(tenant, section)
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         section.refuse("stop_s", "not behind start_s")
     return tenant
+
+
+def _check_producer(tenant: Tenant, section: Section) -> None:
+    """What Kafka's own producer would not do."""
+    if tenant.delivery_timeout_ms < tenant.request_timeout_ms:
+        section.refuse(
+            "delivery_timeout_ms" if section.has("delivery_timeout_ms") else "request_timeout_ms",
+            f"delivery_timeout_ms={tenant.delivery_timeout_ms} has no room for one request of"
+            f" request_timeout_ms={tenant.request_timeout_ms}",
+        )
+    if not tenant.obeys_throttle:
+        section.refuse("obeys_throttle", "a whole producer that obeys: another behaviour may not")
 
 
 def _optional_time(section: Section, key: str, duration_s: float) -> float | None:

@@ -153,7 +153,7 @@ MAIN_APIS = {
 }
 """What settles an event of a behaviour; Produce for all others."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
-CAN_REPEAT = {"new-producer-per-error", "delivery-timeout"}
+CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
 COMPILED_ROWS_MIN = 300_000
 """Below so many rows, compiling a query takes longer than interpreting it."""
@@ -381,7 +381,7 @@ def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
                 row["acknowledged"],
                 row["missing"],
                 int(times.get(tenant.name) or 0),
-                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.idempotent,
+                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.is_idempotent,
             )
         )
     return verdicts
