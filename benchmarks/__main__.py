@@ -1,8 +1,9 @@
 """The command line of the benchmarks; `scripts/bench` is its front door.
 
 Runs the measurements named (default: all), mock-kafka, librdkafka's mock cluster and kfake (where
-there is Go) in turn, and prints JSON lines on stdout. A missed bar is reported, never a failure;
-the status is 1 when something could not be measured at all.
+there is Go) in turn, and prints JSON lines on stdout. A missed bar is reported, never a failure,
+but for promises that have nothing to do with time; the status is 1 when one of these was broken, or
+something could not be measured at all.
 """
 
 import argparse
