@@ -155,7 +155,7 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         "--faults",
         type=Path,
         metavar="FILE",
-        help="JSON list of fault rules, which count from the start (docs/faults.md)",
+        help="JSON list of fault rules (or one rule), which count from the start (docs/faults.md)",
     )
     command.add_argument(
         "--log-level",

@@ -16,7 +16,7 @@ from broker.faults.partial_errors import merged, split
 from broker.faults.rule import BEFORE_HANDLING
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
-from broker.registry import ROUTES, Route
+from broker.registry import Route
 from broker.security.authentication import answer_raw_token
 from broker.throttling import charge_time
 from protocol import codec, produce
@@ -78,12 +78,12 @@ class Dispatcher:
             return Close(f"undecodable request header: {error}")
         if is_limited and api_key not in APIS_OF_AUTHENTICATION:
             return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
-        route = ROUTES.get(api_key)
+        route = self._cluster.routes.get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
             if api_key == ApiKey.API_VERSIONS:
-                return unsupported_version_response(correlation_id)
+                return unsupported_version_response(correlation_id, route)
             return Close(f"unsupported version {api_version} of {route.api_key.name}")
         context = RequestContext(
             api_key,
@@ -194,8 +194,8 @@ class Dispatcher:
         end: int,
         cluster: "Cluster",
     ) -> Answer:
-        quotas = self._cluster.quotas
-        if quotas.clients.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
+        quotas = self._cluster.quotas.clients
+        if quotas.is_enabled and quotas.request_percentage.is_enabled:
             started_ns = self._now_ns()
             context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:

@@ -13,11 +13,12 @@ from uuid import uuid4
 import structlog
 
 from broker.clock import BrokerClock, ClockMode
-from broker.cluster import Broker, Cluster
+from broker.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.security.listeners import Address, plan_listeners
+from broker.listener import ListenError
+from broker.security.listeners import plan_listeners
 from broker.security.principal_mapping import name_mapper
 from broker.server import Server
 from broker.tls import server_context
@@ -91,32 +92,20 @@ async def start_server(options: ServeOptions) -> Server:
         tls = (
             server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
         )
-        entrance = Entrance(listener.name, has_sasl, tls, to_principal)
-        for index, broker in enumerate(cluster.brokers.values()):
-            port = await _listen(server, broker, listener.bound_by(index), entrance)
-            told = listener.advertised_by(index)
-            broker.endpoints[listener.name] = Address(told.host, told.port or port)
+        server.doors.append((listener, Entrance(listener.name, has_sasl, tls, to_principal)))
     for broker in cluster.brokers.values():
-        first = broker.endpoints[listeners[0].name]
-        broker.host, broker.port = first.host, first.port
-        broker.rack = options.config["broker.rack"] or None
-    server.start()
-    for rule in options.faults:
         try:
-            cluster.faults.add(rule, server.clock.now_ms())
-        except ValueError as error:
-            await server.stop()
-            raise StartError(f"--faults: {error}") from error
+            await server.open(broker)
+        except ListenError as error:
+            raise StartError(str(error)) from error
+    server.start()
+    try:
+        cluster.faults.add_all(options.faults, server.clock.now_ms())
+    except ValueError as error:
+        await server.stop()
+        raise StartError(f"--faults: {error}") from error
     cluster.first_faults = options.faults
     return server
-
-
-async def _listen(server: Server, broker: Broker, address: Address, entrance: Entrance) -> int:
-    try:
-        return await server.listen(broker, address.host, address.port, entrance)
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise StartError(f"cannot listen on {address}: {reason}") from error
 
 
 async def start_admin_port(options: ServeOptions, server: Server) -> "tuple[AdminPort, str]":

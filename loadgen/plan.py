@@ -159,6 +159,38 @@ class Plan:
         start_s = -self.warm_up_s if tenant.start_s is None else tenant.start_s
         return start_s, self.duration_s if tenant.stop_s is None else tenant.stop_s
 
+    def quota_of(self, tenant: Tenant, key: str) -> Quota | None:
+        """The most specific quota with this key that holds for a tenant, as Kafka looks it up."""
+        user, client = tenant.principal, tenant.client_id
+        for entity in (
+            {"user": user, "client-id": client},
+            {"user": user, "client-id": ""},
+            {"user": user},
+            {"user": "", "client-id": client},
+            {"user": "", "client-id": ""},
+            {"user": ""},
+            {"client-id": client},
+            {"client-id": ""},
+        ):
+            for quota in self.quotas:
+                if quota.key == key and dict(quota.entity) == entity:
+                    return quota
+        return None
+
+    def buckets(self, key: str) -> dict[str, tuple[Quota, list[Tenant]]]:
+        """Who is counted together by a quota with this key: by name, its quota and tenants.
+
+        A default is a value for all, and no bucket for all: each user or client id has its own.
+        """
+        found: dict[str, tuple[Quota, list[Tenant]]] = {}
+        for tenant in self.tenants:
+            quota = self.quota_of(tenant, key)
+            if quota is not None:
+                its = {"user": tenant.principal, "client-id": tenant.client_id}
+                name = ", ".join(f"{kind} {its[kind]}" for kind in its if kind in quota.entity)
+                found.setdefault(name, (quota, []))[1].append(tenant)
+        return found
+
     def own_broker_config(self) -> dict[str, str]:
         """The broker configuration that a cluster of our own needs for this plan."""
         users = {each.user: each.password for each in self.tenants if each.password is not None}

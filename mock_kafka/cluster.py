@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
+from mock_kafka.fault import Rules, rules_file
 from mock_kafka.verbs import AsyncVerbs, ClusterVerbs
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ class MockKafka(ClusterVerbs):
         log_level: str = "warning",
         admin_port: int | None = 0,
         in_process: bool = False,
+        faults: Rules | None = None,
     ) -> None:
         """Describe a cluster; nothing runs yet.
 
@@ -52,6 +55,8 @@ class MockKafka(ClusterVerbs):
                 then there are no verbs, and requests are not kept for `requests`.
             in_process: serve from a thread of this process: for debuggers, and where processes
                 can't be started. Otherwise a process of its own is faster and disturbed by nothing.
+            faults: rules that are there from the start, and again after a reset: the path of a
+                JSON file, or a list (docs/faults.md).
         """
         self.brokers = brokers
         self.config = dict(config or {})
@@ -60,6 +65,7 @@ class MockKafka(ClusterVerbs):
         self.log_level = log_level
         self.admin_port = admin_port
         self.in_process = in_process
+        self.faults_at_start = faults
         self.aio = AsyncVerbs(self)
         self._process: BrokerProcess | BrokerThread | None = None
         self._control: Control | None = None
@@ -132,12 +138,14 @@ class MockKafka(ClusterVerbs):
         """
         if self._process is not None:
             raise RuntimeError(f"{self!r} was started already")
-        if self.in_process:
-            from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
+        with rules_file(self.faults_at_start) as faults_file:
+            arguments = self._arguments(faults_file)
+            if self.in_process:
+                from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
 
-            self._process = BrokerThread(self._arguments(), START_TIMEOUT_S)
-        else:
-            self._process = BrokerProcess(self._arguments(), START_TIMEOUT_S)
+                self._process = BrokerThread(arguments, START_TIMEOUT_S)
+            else:
+                self._process = BrokerProcess(arguments, START_TIMEOUT_S)
         if self.admin_port is not None:
             token = self.config.get("broker.admin.token")
             self._control = Control(self._process.admin_url, None if token is None else str(token))
@@ -184,11 +192,13 @@ class MockKafka(ClusterVerbs):
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
         return self._process
 
-    def _arguments(self) -> list[str]:
+    def _arguments(self, faults_file: Path | None) -> list[str]:
         arguments = ["serve", "--host", self.host, "--port", str(self.port)]
         arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]
+        if faults_file is not None:
+            arguments += ["--faults", str(faults_file)]
         for key, value in self.config.items():
             arguments += ["-o", f"{key}={_config_text(value)}"]
         return arguments

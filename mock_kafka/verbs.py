@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unp
 from urllib.parse import quote
 
 from mock_kafka.control import Control, ControlError
-from mock_kafka.fault import Fault, When
+from mock_kafka.fault import Fault, Rules, When, document_of
 from mock_kafka.views import (
     Metric,
     Record,
@@ -125,6 +125,19 @@ class ClusterVerbs(ABC):
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
 
+    def add_faults(self, rules: Rules) -> list[Fault]:
+        """Add all rules of a JSON file, by its path, or of a list; or, where one is wrong, none.
+
+        It is the file that `mock-kafka serve --faults FILE` and `POST /v1/faults` take too.
+
+        Raises:
+            ControlError: it says which rule is wrong, and what with it.
+            OSError: the file can't be read.
+            ValueError: it has no JSON in it.
+        """
+        added = self.control.ask("POST", "/v1/faults", document_of(rules))
+        return [Fault(self.control, each) for each in added]
+
     def faults(self) -> list[Fault]:
         """All rules, in the order in which they are asked; those that are used up too."""
         return [Fault(self.control, each) for each in self.control.ask("GET", "/v1/faults")]
@@ -171,6 +184,28 @@ class ClusterVerbs(ABC):
     def start_broker(self, broker: int) -> None:
         """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
         self.control.ask("POST", f"/v1/brokers/{broker}/start")
+
+    def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
+        """Have one broker more, on a port of its own; returns its node id.
+
+        It leads new partitions and what is moved there. Without a node id it gets the next one; one
+        that was decommissioned comes back on its port.
+        """
+        told = {"node_id": broker, "rack": rack}
+        given = {key: value for key, value in told.items() if value is not None}
+        node_id: int = self.control.ask("POST", "/v1/brokers", given)["node_id"]
+        return node_id
+
+    def decommission_broker(self, broker: int) -> None:
+        """Stop a broker for good: leaders move, and nobody is told of it any more."""
+        self.control.ask("DELETE", f"/v1/brokers/{broker}")
+
+    def fence_broker(self, broker: int) -> None:
+        """Have the others take a broker for gone, which goes on serving its connections.
+
+        It leaves Metadata, and what it led moves, until `start_broker`.
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/fence")
 
     def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
         """Have a broker lead a partition; None leaves it without a leader."""
@@ -349,6 +384,7 @@ class AsyncVerbs:
     hang = _twin(ClusterVerbs.hang)
     throttle = _twin(ClusterVerbs.throttle)
     add_fault = _twin(ClusterVerbs.add_fault)
+    add_faults = _twin(ClusterVerbs.add_faults)
     faults = _twin(ClusterVerbs.faults)
     clear_faults = _twin(ClusterVerbs.clear_faults)
     advance = _twin(ClusterVerbs.advance)
@@ -357,6 +393,9 @@ class AsyncVerbs:
     stop_broker = _twin(ClusterVerbs.stop_broker)
     cut_off_broker = _twin(ClusterVerbs.cut_off_broker)
     start_broker = _twin(ClusterVerbs.start_broker)
+    add_broker = _twin(ClusterVerbs.add_broker)
+    decommission_broker = _twin(ClusterVerbs.decommission_broker)
+    fence_broker = _twin(ClusterVerbs.fence_broker)
     move_leader = _twin(ClusterVerbs.move_leader)
     move_coordinator = _twin(ClusterVerbs.move_coordinator)
     quota = _twin(ClusterVerbs.quota)

@@ -8,6 +8,7 @@ attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version la
 schema's default, so a handler fills in what it knows and the version decides what is sent.
 """
 
+import difflib
 from functools import cache
 from typing import Any
 
@@ -152,6 +153,23 @@ API_NAMES: dict[ApiKey, str] = {
 }
 """The name of every API as Kafka writes it, such as `InitProducerId`."""
 
+_KEYS_BY_LETTERS = {name.lower(): key for key, name in API_NAMES.items()}
+
+
+def api_key_of(name: str) -> ApiKey:
+    """The key of an API by its name: `InitProducerId`, and INIT_PRODUCER_ID will do too.
+
+    Raises:
+        ValueError: there is none; the message names the nearest.
+    """
+    letters = name.replace("_", "").lower()
+    key = _KEYS_BY_LETTERS.get(letters)
+    if key is None:
+        nearest = difflib.get_close_matches(letters, _KEYS_BY_LETTERS, n=1)
+        hint = f"; did you mean {API_NAMES[_KEYS_BY_LETTERS[nearest[0]]]}?" if nearest else ""
+        raise ValueError(f"there is no {name}{hint}")
+    return key
+
 
 def request_class(api_key: ApiKey) -> Any:
     """The request message of an API key; KeyError for one that no handler could serve."""
@@ -267,6 +285,7 @@ __all__ = [
     "SaslHandshakeResponse",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "api_key_of",
     "begins_with_throttle",
     "entry_class",
     "is_flexible",

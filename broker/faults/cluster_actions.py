@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
@@ -27,7 +28,8 @@ def check_brokers(rule: FaultRule, cluster: "Cluster") -> None:
 def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int) -> None:
     """Do what a rule says to the cluster; `broker_id` is the broker that was asked.
 
-    What can't be done as things are (a leader on a broker that is down) is left.
+    What can't be done as things are (a leader on a broker that is down, anything with one that was
+    decommissioned) is left.
     """
     if rule.leader is not None:
         for partition in _partitions(rule, cluster):
@@ -37,13 +39,20 @@ def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int)
             if key is not None:
                 _move_coordinator(rule.coordinator, key, cluster, now_ms)
     if rule.stop_broker is not None:
-        elect = rule.elect is not False
-        _take(rule, rule.stop_broker, cluster, broker_id, now_ms, elect, cluster.stop_broker)
+        stop = partial(cluster.stop_broker, elect=rule.elect is not False)
+        _take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop)
     if rule.cut_off_broker is not None:
-        elect = rule.elect is True
-        _take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, elect, cluster.cut_off_broker)
+        cut_off = partial(cluster.cut_off_broker, elect=rule.elect is True)
+        _take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, cut_off)
+    if rule.fence_broker is not None:
+        _take(rule, rule.fence_broker, cluster, broker_id, now_ms, cluster.fence_broker)
     if rule.start_broker is not None:
-        cluster.start_broker(rule.start_broker, now_ms)
+        _start(rule.start_broker, cluster, now_ms)
+
+
+def _start(node_id: int, cluster: "Cluster", now_ms: int) -> None:
+    with suppress(ValueError):
+        cluster.start_broker(node_id, now_ms)
 
 
 def _take(
@@ -52,16 +61,16 @@ def _take(
     cluster: "Cluster",
     broker_id: int | None,
     now_ms: int,
-    elect: bool,
-    take: Callable[..., None],
+    take: Callable[[int, int], None],
 ) -> None:
     asked_id = broker_id if wanted == SELF else int(wanted)
     assert asked_id is not None, "a rule that is at once names its broker"
     node_id: int = asked_id
-    take(node_id, now_ms, elect=elect)
+    with suppress(ValueError):
+        take(node_id, now_ms)
     if rule.restart_after_ms is not None:
         cluster.timers.schedule(
-            now_ms + rule.restart_after_ms, lambda now_ms: cluster.start_broker(node_id, now_ms)
+            now_ms + rule.restart_after_ms, lambda now_ms: _start(node_id, cluster, now_ms)
         )
 
 
@@ -106,4 +115,4 @@ def _next(current_id: int | None, among: Sequence[int], cluster: "Cluster") -> i
     """The next broker after this one that is up, in turn; None when there is no other."""
     start = among.index(current_id) + 1 if current_id in among else 0
     in_turn = (*among[start:], *among[:start])
-    return next((n for n in in_turn if n != current_id and cluster.brokers[n].is_alive), None)
+    return next((n for n in in_turn if n != current_id and cluster.is_alive(n)), None)

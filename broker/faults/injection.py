@@ -180,8 +180,8 @@ class Injection:
         rules = self._verdict.cluster_rules(at)
         for rule in rules:
             act(rule, self._cluster, self._context.broker_id, now_ms)
-        is_gone = self._cluster.brokers[self._context.broker_id].reach is Reach.REFUSES
-        if rules and is_gone:
+        broker = self._cluster.brokers.get(self._context.broker_id)
+        if rules and (broker is None or broker.reach is Reach.REFUSES):
             self._parked.complete(self._dropped())
             return True
         return False

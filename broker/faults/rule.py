@@ -11,7 +11,7 @@ from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages import API_NAMES
+from protocol.messages import API_NAMES, api_key_of
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -33,7 +33,14 @@ _MATCHERS_OF_REQUESTS = (
     "user",
 )
 _CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
-CLUSTER_ACTIONS = ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker")
+CLUSTER_ACTIONS = (
+    "leader",
+    "coordinator",
+    "stop_broker",
+    "cut_off_broker",
+    "fence_broker",
+    "start_broker",
+)
 _DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
@@ -135,6 +142,8 @@ class FaultRule:
     stop_broker: int | str | None = None
     """A broker, or `self`: the one that was asked."""
     cut_off_broker: int | str | None = None
+    fence_broker: int | str | None = None
+    """One that the others take for gone, and that serves its connections as before."""
     start_broker: int | None = None
     elect: bool | None = None
     """Whether the others notice: by default of a stopped broker, not of one that is cut off."""
@@ -168,7 +177,7 @@ class FaultRule:
         needed = {
             "leader": ("topic",),
             "coordinator": ("group", "transactional_id"),
-            "restart_after_ms": ("stop_broker", "cut_off_broker"),
+            "restart_after_ms": ("stop_broker", "cut_off_broker", "fence_broker"),
             "drop_after_bytes": ("drop",),
         }
         for name, others in needed.items():
@@ -178,7 +187,7 @@ class FaultRule:
                 raise ValueError(f"{name}: needs {' or '.join(others)}")
         if self.at_once and not set(self.actions) <= set(CLUSTER_ACTIONS):
             raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker}:
+        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker, self.fence_broker}:
             raise ValueError("at_once: there is no broker that was asked, name one")
         if self.stale_metadata and self.api_key not in {None, *APIS_OF_METADATA}:
             known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
@@ -248,13 +257,13 @@ class FaultRule:
 
 
 def rules_from_json(document: Any) -> list[FaultRule]:
-    """Rules from a parsed JSON list.
+    """Rules from a parsed JSON document: a list of rules, or one rule.
 
     Raises:
-        ValueError: it says which rule of the list is meant.
+        ValueError: it says what is wrong, and with which rule of a list.
     """
     if not isinstance(document, list):
-        raise ValueError("the rules are a list of objects")  # noqa: TRY004
+        return [FaultRule.from_json(document)]
     rules = []
     for number, each in enumerate(document, 1):
         try:
@@ -270,20 +279,16 @@ def _hint(word: Any, known: Collection[str]) -> str:
 
 
 _KEYS_BY_NAME = {name: key for key, name in API_NAMES.items()}
-_NAMES_BY_LETTERS = {name.lower(): name for name in _KEYS_BY_NAME}
 
 
 def _api_name(api: Any) -> str:
     """Kafka's name of an API; PRODUCE, a key and an ApiKey will do too."""
     if isinstance(api, int) and not isinstance(api, bool) and api in API_NAMES:
         return API_NAMES[ApiKey(api)]
-    letters = str(api).replace("_", "").lower()
-    name = _NAMES_BY_LETTERS.get(letters)
-    if name is None:
-        nearest = difflib.get_close_matches(letters, _NAMES_BY_LETTERS, n=1)
-        hint = f"; did you mean {_NAMES_BY_LETTERS[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"api: there is no {api}{hint}")
-    return name
+    try:
+        return API_NAMES[api_key_of(str(api))]
+    except ValueError as error:
+        raise ValueError(f"api: {error}") from None
 
 
 def _error_name(error: Any) -> str:
@@ -383,6 +388,7 @@ _CHECKS: dict[str, Any] = {
     "coordinator": _broker_or(NEXT),
     "stop_broker": _broker_or(SELF),
     "cut_off_broker": _broker_or(SELF),
+    "fence_broker": _broker_or(SELF),
     "start_broker": _whole(0),
     "elect": _flag,
     "restart_after_ms": _DURATION,

@@ -193,7 +193,25 @@ class FaultTable:
         Raises:
             ValueError: it names a broker that isn't there.
         """
-        check_brokers(rule, self._cluster)
+        (rule_id,) = self.add_all([rule], now_ms)
+        return rule_id
+
+    def add_all(self, rules: Sequence[FaultRule], now_ms: int) -> list[int]:
+        """Add rules in their order behind all others, or none of them; returns their ids.
+
+        Raises:
+            ValueError: one names a broker that isn't there; of several rules, it says which.
+        """
+        for number, rule in enumerate(rules, 1):
+            try:
+                check_brokers(rule, self._cluster)
+            except ValueError as error:
+                raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
+        ids = [self._take_in(rule, now_ms) for rule in rules]
+        self._refresh()
+        return ids
+
+    def _take_in(self, rule: FaultRule, now_ms: int) -> int:
         self._last_id += 1
         view = StaleView(self._cluster) if rule.stale_metadata else None
         listed = ListedRule(self._last_id, rule, now_ms, view=view)
@@ -201,7 +219,6 @@ class FaultTable:
         if rule.at_once:
             listed.fire_count = 1
             act(rule, self._cluster, None, now_ms)
-        self._refresh()
         return listed.rule_id
 
     def rules(self) -> list[ListedRule]:

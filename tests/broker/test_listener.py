@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from broker.listener import Listener
+from broker.listener import Listener, ListenError
 
 
 class Greeter(asyncio.Protocol):
@@ -61,5 +61,35 @@ def test_the_last_word_counts_when_both_come_at_once() -> None:
             await greeting(port)
         listener.accept_again()
         await listener.close()
+
+    asyncio.run(main())
+
+
+def test_it_ends_for_good_even_while_it_comes_back() -> None:
+    async def main() -> None:
+        listener = Listener(1, Greeter, None)
+        port = await listener.open("127.0.0.1", 0)
+        listener.refuse()
+        listener.accept_again()
+        opening = listener._opening
+        assert opening is not None
+        listener.end()
+        await opening
+        with pytest.raises(ConnectionRefusedError):
+            await greeting(port)
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+
+    asyncio.run(main())
+
+
+def test_a_port_in_use_is_told_with_its_address() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(
+                ListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use"
+            ):
+                await Listener(1, Greeter, None).open("127.0.0.1", port)
 
     asyncio.run(main())

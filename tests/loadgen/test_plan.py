@@ -142,6 +142,38 @@ def test_a_file_wins_over_a_built_in_plan(tmp_path: Path) -> None:
     assert load_plan(str(path)).name == "mine"
 
 
+def test_the_most_specific_quota_counts_and_a_default_is_a_bucket_for_each() -> None:
+    def mutations(value: float, **entity: str) -> Quota:
+        names = {"user": "user", "client": "client-id"}
+        return Quota({names[kind]: name for kind, name in entity.items()}, "k", value)
+
+    tenants = (
+        Tenant("a", "topic-creator", "x", user="u"),
+        Tenant("b", "topic-creator", "y", user="u"),
+        Tenant("c", "topic-creator", "x", user="v"),
+        Tenant("d", "topic-creator", "x", user="w"),
+        Tenant("e", "topic-creator", "x", user="w"),
+    )
+    quotas = (
+        mutations(1, user=""),
+        mutations(2, user="u", client="y"),
+        mutations(3, user="u"),
+        mutations(4, client="x"),
+    )
+    plan = Plan("p", 1, tenants, quotas=quotas)
+    found = {
+        name: (quota.value, [tenant.name for tenant in its])
+        for name, (quota, its) in plan.buckets("k").items()
+    }
+    assert found == {
+        "user u": (3, ["a"]),
+        "user u, client-id y": (2, ["b"]),
+        "user v": (1, ["c"]),
+        "user w": (1, ["d", "e"]),
+    }
+    assert plan.buckets("other") == {}
+
+
 def test_what_is_neither_file_nor_built_in_is_told_with_the_names() -> None:
     with pytest.raises(PlanError, match=r"'stead' is no file and no built-in plan; built in: lost"):
         load_plan("stead")

@@ -123,6 +123,25 @@ def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: b
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=1)
 
 
+@pytest.mark.parametrize("is_ini", [True, False])
+def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.mock_kafka(faults=[{"delay_ms": 2}])
+        def test_for_one(mock_kafka):
+            assert [each.rule for each in mock_kafka.faults()] == [{"delay_ms": 1}, {"delay_ms": 2}]
+
+        def test_for_all(mock_kafka):
+            assert [each.rule for each in mock_kafka.faults()] == [{"delay_ms": 1}]
+    """)
+    pytester.path.joinpath("faults.json").write_text('{"delay_ms": 1}')
+    options = [] if is_ini else ["--mock-kafka-faults=faults.json"]
+    if is_ini:
+        pytester.makeini("[pytest]\nmock_kafka_faults = faults.json")
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
+
+
 def test_a_word_without_a_value_is_told(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CONFIGURED)
     done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")

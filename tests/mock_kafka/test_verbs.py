@@ -294,6 +294,27 @@ def test_the_verbs_of_coroutines_leave_the_loop_running(
     asyncio.run(run())
 
 
+def test_brokers_join_leave_and_are_fenced(kafka: MockKafka) -> None:
+    first = [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")]
+    added = kafka.add_broker(rack="r1")
+    assert added == max(first) + 1
+    kafka.create_topic("orders", len(first) + 1)
+    assert added in {each.leader for each in kafka.topics()[0].partitions}
+    with pytest.raises(ControlError, match=f"there is a broker {added} already"):
+        kafka.add_broker(added)
+
+    kafka.decommission_broker(added)
+    with pytest.raises(ControlError, match=f"there is no broker {added}"):
+        kafka.start_broker(added)
+    assert kafka.add_broker(added) == added
+    kafka.fence_broker(added)
+    assert added not in {each.leader for each in kafka.topics()[0].partitions}
+    kafka.start_broker(added)
+
+    kafka.reset()
+    assert [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")] == first
+
+
 def test_a_reset_forgets_everything_and_cuts_the_clients(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:

@@ -5,6 +5,7 @@ import pytest
 from broker.cluster import Cluster, Reach
 from broker.faults.cluster_actions import act, check_brokers
 from broker.faults.rule import FaultRule
+from broker.membership import decommission_broker
 from broker.topics import NO_LEADER, Topic
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -76,6 +77,7 @@ def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
         (FaultRule(stop_broker=2, elect=False), Reach.REFUSES, True),
         (FaultRule(cut_off_broker=2), Reach.SILENT, True),
         (FaultRule(cut_off_broker=2, elect=True), Reach.SILENT, False),
+        (FaultRule(fence_broker=2), Reach.SERVES, False),
     ],
 )
 def test_the_others_notice_or_do_not(rule: FaultRule, reach: Reach, is_alive: bool) -> None:
@@ -84,6 +86,21 @@ def test_the_others_notice_or_do_not(rule: FaultRule, reach: Reach, is_alive: bo
     assert (cluster.brokers[2].reach, cluster.brokers[2].is_alive) == (reach, is_alive)
     act(FaultRule(start_broker=2), cluster, 1, NOW_MS)
     assert (cluster.brokers[2].reach, cluster.brokers[2].is_alive) == (Reach.SERVES, True)
+
+
+def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
+    cluster, _topic = cluster_and_topic()
+    act(FaultRule(stop_broker=2, restart_after_ms=500), cluster, 1, NOW_MS)
+    decommission_broker(cluster, 2, NOW_MS)
+    cluster.timers.run_due(NOW_MS + 500)
+    for rule in (
+        FaultRule(start_broker=2),
+        FaultRule(stop_broker=2),
+        FaultRule(fence_broker=2),
+        FaultRule(cut_off_broker=2),
+    ):
+        act(rule, cluster, 1, NOW_MS)
+    assert list(cluster.brokers) == [1, 3]
 
 
 def test_brokers_that_are_not_there_are_named() -> None:

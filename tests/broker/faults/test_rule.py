@@ -78,8 +78,12 @@ def test_of_a_list_the_rule_is_named_that_is_wrong() -> None:
     assert [rule.delay_ms for rule in rules_from_json([{"delay_ms": 1}, {"delay_ms": 2}])] == [1, 2]
     with pytest.raises(ValueError, match="rule 2: drop: must be"):
         rules_from_json([{"delay_ms": 1}, {"drop": "x"}])
-    with pytest.raises(ValueError, match="the rules are a list"):
-        rules_from_json({"delay_ms": 1})
+
+
+def test_a_document_may_be_one_rule_alone() -> None:
+    assert rules_from_json({"delay_ms": 1}) == [FaultRule(delay_ms=1)]
+    with pytest.raises(ValueError, match="a rule is an object, not str"):
+        rules_from_json("delay_ms")
 
 
 json_values = st.one_of(

@@ -160,6 +160,17 @@ def test_a_rule_must_name_brokers_that_are_there() -> None:
         table_of(FaultRule(stop_broker=9))
 
 
+def test_of_several_rules_all_are_added_or_none() -> None:
+    table = table_of()
+    wrong = [FaultRule(stop_broker=2, at_once=True), FaultRule(stop_broker=9)]
+    with pytest.raises(ValueError, match=r"rule 2: stop_broker: there is no broker 9"):
+        table.add_all(wrong, NOW_MS)
+    assert table.rules() == []
+    assert not table.is_enabled
+    assert table.add_all([FaultRule(delay_ms=1), FaultRule(delay_ms=2)], NOW_MS) == [1, 2]
+    assert table.is_enabled
+
+
 def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
     cluster = make_cluster()
     cluster.faults.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
