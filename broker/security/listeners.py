@@ -81,7 +81,7 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
     Raises:
         ConfigError: an entry is malformed, or names what there is not.
     """
-    told = [_split("advertised.listeners", each) for each in config["advertised.listeners"] or ()]
+    told = _named(config, "advertised.listeners")
     if "listeners" not in config.overrides:
         bound = {"PLAINTEXT": Address(host, port)}
         told = [("PLAINTEXT", address) for _name, address in told[:1]]
@@ -109,10 +109,7 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
 
 def _bound(config: BrokerConfig, host: str) -> dict[str, Address]:
     bound: dict[str, Address] = {}
-    for text in config["listeners"]:
-        name, address = _split("listeners", text)
-        if name in config["controller.listener.names"]:
-            continue
+    for name, address in _named(config, "listeners"):
         if name in bound:
             raise ConfigError(f"listeners: {name} is there twice")
         bound[name] = Address(address.host or host, address.port)
@@ -133,6 +130,12 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
                 f" {', '.join(each.value for each in SecurityProtocol)}"
             ) from None
     return protocols
+
+
+def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
+    """The entries of a key, without those of Kafka's controllers."""
+    entries = [_split(key, text) for text in config[key] or ()]
+    return [entry for entry in entries if entry[0] not in config["controller.listener.names"]]
 
 
 def _split(key: str, text: str) -> tuple[str, Address]:

@@ -156,6 +156,24 @@ def test_a_file_with_an_unknown_key_is_refused(
     assert "num.partitons" in one_error_line(capsys)
 
 
+@pytest.mark.parametrize(
+    "word",
+    [
+        "background.threads=10",
+        "log.cleaner.threads=1",
+        "num.replica.fetchers=1",
+        "queued.max.requests=500",
+        "replica.fetch.max.bytes=1048576",
+        "replica.lag.time.max.ms=30000",
+        "sasl.mechanism.inter.broker.protocol=PLAIN",
+        "security.inter.broker.protocol=SASL_PLAINTEXT",
+    ],
+)
+def test_what_files_of_real_brokers_often_set_is_taken(word: str) -> None:
+    key, _, text = word.partition("=")
+    assert str(read_config(None, [word])[key]) == text
+
+
 def test_overrides_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("# ours\nnum.partitions = 4\nmessage.max.bytes=2000\n")

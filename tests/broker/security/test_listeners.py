@@ -49,9 +49,11 @@ def test_listeners_have_the_order_names_and_protocols_that_were_configured() -> 
 def test_the_listeners_of_kafkas_controllers_are_left_out() -> None:
     overrides = {
         "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "advertised_listeners": "CONTROLLER://far:9093,PLAINTEXT://far:9092",
         "controller_listener_names": "CONTROLLER",
     }
-    assert [each.name for each in plan(1, **overrides)] == ["PLAINTEXT"]
+    [listener] = plan(1, **overrides)
+    assert (listener.name, listener.advertised) == ("PLAINTEXT", Address("far", 9092))
 
 
 @pytest.mark.parametrize(
