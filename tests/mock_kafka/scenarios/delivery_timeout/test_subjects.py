@@ -39,7 +39,7 @@ def test_a_client_delivers_and_can_be_ended(lab: MockKafka, kind: SubjectKind) -
 @pytest.mark.parametrize("kind", SUBJECTS, ids=lambda kind: kind.name)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_client_that_has_not_delivered_is_ended_all_the_same(
-    lab: LabCluster, kind: SubjectKind
+    lab: MockKafka, kind: SubjectKind
 ) -> None:
     threads = set(threading.enumerate())
     subject = kind.make(lab.bootstrap_servers, kind.name, 10_000)
