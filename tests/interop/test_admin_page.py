@@ -1,8 +1,8 @@
 """The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
 
-Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; that of
-the light scheme is in docs/pictures/page.png. Without Chromium the tests are skipped: Debian has it
-as the package `chromium`; the environment variable CHROMIUM names another.
+Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; one of
+the light scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the
+package `chromium`; the environment variable CHROMIUM names another.
 """
 
 import json
