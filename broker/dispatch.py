@@ -5,11 +5,13 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.clock import perf_ns
 from broker.context import RequestContext
 from broker.effects import Answer, Close, LateAnswer, Throttled, Waiting
+from broker.faults.answer_overlay import laid_over
 from broker.faults.error_answers import Framed, error_answer
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import merged, split
@@ -27,6 +29,7 @@ from protocol.framing import Frame
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.connection import Connection
+    from broker.faults.rule import FaultRule
     from broker.journal import Entry
     from broker.throttling import ThrottlingQuota
 
@@ -182,8 +185,17 @@ class Dispatcher:
 
             return self._guarded(route, context, encode)
 
+        lay_over = partial(self._lay_over, route, context, rule)
         is_partial = parts is not None
-        return Injection(self._cluster, context, verdict, handle, fail, is_partial).begin()
+        injection = Injection(
+            self._cluster, context, verdict, handle, fail, lay_over, is_partial=is_partial
+        )
+        return injection.begin()
+
+    def _lay_over(
+        self, route: Route, context: RequestContext, rule: "FaultRule", frame: bytes
+    ) -> LateAnswer:
+        return self._guarded(route, context, lambda: laid_over(context, frame, rule.answer or {}))
 
     def _handle(
         self,
@@ -194,8 +206,8 @@ class Dispatcher:
         end: int,
         cluster: "Cluster",
     ) -> Answer:
-        quotas = self._cluster.quotas
-        if quotas.clients.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
+        quotas = self._cluster.quotas.clients
+        if quotas.is_enabled and quotas.request_percentage.is_enabled:
             started_ns = self._now_ns()
             context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:

@@ -5,6 +5,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from broker.security.listeners import Address
+
 LISTEN_BACKLOG = 4096
 
 
@@ -50,7 +52,7 @@ class Listener:
             )
         except (OSError, OverflowError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
+            raise ListenError(f"cannot listen on {Address(host, port)}: {reason}") from error
         self._servers = [server]
         self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
         self._accepts = True

@@ -160,7 +160,7 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
     for name in next(iter(cluster.brokers.values())).endpoints:
         addresses = [address for _broker, address in cluster.addresses(name)]
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
-        lines.append(f"{key}={','.join(f'{each.host}:{each.port}' for each in addresses)}")
+        lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines
 
 

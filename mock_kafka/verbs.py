@@ -91,6 +91,18 @@ class ClusterVerbs(ABC):
         """
         return self.add_fault(error=error, at=at, **when)
 
+    def answer(
+        self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
+    ) -> Fault:
+        """Answer with these values in place of the answer's own, which keeps all others.
+
+        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object is laid over
+        each entry of an array, a list takes its place. `handle=False` does nothing of what is asked
+        and claims success, with these values.
+        """
+        refusal = {} if handle else {"error": "NONE"}
+        return self.add_fault(answer=dict(response), **refusal, **when)
+
     def delay(
         self, *, ms: int, jitter_ms: int = 0, at: At = "before_answer", **when: Unpack[When]
     ) -> Fault:
@@ -380,6 +392,7 @@ class AsyncVerbs:
         self.cluster = cluster
 
     fail = _twin(ClusterVerbs.fail)
+    answer = _twin(ClusterVerbs.answer)
     delay = _twin(ClusterVerbs.delay)
     drop_request = _twin(ClusterVerbs.drop_request)
     drop_response = _twin(ClusterVerbs.drop_response)

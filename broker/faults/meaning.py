@@ -19,6 +19,7 @@ from broker.faults.rule import (
 )
 from broker.faults.subject import NAMED_BY_REQUESTS, named_by
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, has_throttle_time, schema_versions
 
 if TYPE_CHECKING:
@@ -66,6 +67,8 @@ def check_meaning(rule: "FaultRule") -> None:
     for name, others in _NEEDS.items():
         if _is_said(rule, name) and not any(_is_said(rule, other) for other in others):
             raise ValueError(f"{name}: needs {' or '.join(others)}")
+    if rule.error_code == ErrorCode.NONE and rule.answer is None:
+        raise ValueError("error: NONE is none; a rule with delay_ms 0 only counts")
     _check_firing(rule)
     if rule.is_of_connections:
         _check_connection(rule)

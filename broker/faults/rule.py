@@ -6,12 +6,14 @@ inverse, and everything that is wrong with a rule is a ValueError that names the
 
 import difflib
 from collections.abc import Collection, Mapping
+from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, api_key_of
+from protocol.overlay import check_overlay
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -29,7 +31,7 @@ CLUSTER_ACTIONS = (
     "fence_broker",
     "start_broker",
 )
-_DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
+_DECIDING_ACTIONS = ("error", "answer", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
     "delay_request_ms",
@@ -96,6 +98,8 @@ class FaultRule:
     # What happens ------------------------------------------------------------------------------
     error: str | None = None
     """Name of the error code that the answer carries for all that was asked for."""
+    answer: dict[str, Any] | None = None
+    """Values in place of those of the answer: of the real one, or of that of `error`."""
     throttle_time_ms: int | None = None
     mute: bool = True
     """Whether the connection is mute for as long as it is told to wait."""
@@ -155,10 +159,21 @@ class FaultRule:
             value = getattr(self, name)
             if value is not None:
                 check(name, value)
+        if self.answer is not None:
+            self._check_answer()
         # It knows what rules are, so it can't be there before them.
         from broker.faults.meaning import check_meaning  # noqa: PLC0415
 
         check_meaning(self)
+
+    def _check_answer(self) -> None:
+        if self.api_key is None:
+            raise ValueError("answer: needs api")
+        try:
+            check_overlay(self.api_key, self.answer)
+        except ValueError as error:
+            raise ValueError(f"answer: {error}") from None
+        object.__setattr__(self, "answer", deepcopy(self.answer))
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -197,6 +212,8 @@ class FaultRule:
     def describe(self) -> str:
         """Its actions in a few words."""
         told = {name: getattr(self, name) for name in self.actions}
+        if self.answer is not None:
+            told["answer"] = " ".join(self.answer)
         return ", ".join(
             name if value is True else f"{name} {value}" for name, value in told.items()
         )
@@ -268,8 +285,6 @@ def _error_name(error: Any) -> str:
     if not isinstance(error, str) or error not in ErrorCode.__members__:
         known = ErrorCode.__members__
         raise ValueError(f"error: there is no {error}{_hint(str(error).upper(), known)}")
-    if error == ErrorCode.NONE.name:
-        raise ValueError(f"error: {error} is none; a rule with delay_ms 0 only counts")
     return error
 
 

@@ -106,6 +106,23 @@ def test_a_fault_counts_and_is_removed(kafka: MockKafka, producer: KafkaProducer
     assert kafka.faults() == []
 
 
+def test_answers_are_given_in_place_of_the_real_ones(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
+    kafka.answer(api="Produce", response=offsets, times=1)
+    assert producer.send("orders", b"done", partition=0).get(30).offset == 41
+    kafka.answer(api="Produce", response=offsets, handle=False, times=1)
+    assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
+    assert [each.value for each in kafka.records("orders")] == [b"done"]
+    (first, second) = kafka.requests(api="Produce", fault="answer")
+    assert first.answer["responses"][0]["partition_responses"][0]["base_offset"] == 41
+    assert second.fault is not None
+
+    with pytest.raises(ControlError, match=r"answer: coordinator: .* did you mean coordinators"):
+        kafka.answer(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
+
+
 def test_a_response_is_dropped_after_the_append_and_a_request_before(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:

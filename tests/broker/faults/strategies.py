@@ -38,6 +38,7 @@ _FIRING: dict[str, st.SearchStrategy[Any]] = {
 }
 _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "error": st.sampled_from([code.name for code in ErrorCode if code]),
+    "answer": st.sampled_from([{}, {"throttle_time_ms": 7}, {"topics": []}]),
     "throttle_time_ms": delays,
     "mute": st.booleans(),
     "delay_request_ms": delays,

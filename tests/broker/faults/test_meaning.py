@@ -26,7 +26,7 @@ TRIES = 200
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"api": "Produce"}, "the rule does nothing: it needs one of error, drop"),
+        ({"api": "Produce"}, "the rule does nothing: it needs one of error, answer"),
         # When it fires.
         ({"delay_ms": 1, "nth": 2, "every": 2}, "nth: excludes every and times"),
         ({"delay_ms": 1, "after_ms": 9, "until_ms": 5}, "until_ms: 5 is not after after_ms, 9"),
@@ -120,6 +120,7 @@ TRIES = 200
             {"hang": "before_handling", "stop_broker": 1, "at": "before_answer"},
             "at: the request never comes to before_answer, hang ends it before",
         ),
+        ({"api": "Fetch", "answer": {}, "hang": "before_answer"}, "answer: comes to nothing, hang"),
         ({"error": 3, "stale_metadata": True}, "stale_metadata: the answer is an error"),
         # Brokers.
         ({"stop_broker": 1, "cut_off_broker": 1}, "cut_off_broker: the same broker is named by st"),
@@ -137,6 +138,7 @@ def test_what_can_not_be_is_refused_by_the_name_of_its_field(
     "rule",
     [
         {"delay_ms": 0},
+        {"api": "Produce", "error": "NONE", "answer": {"throttle_time_ms": 3}},
         {"drop": "within_answer", "error": 5, "delay_ms": 3},
         {"drop": "before_answer", "delay_request_ms": 3},
         {"hang": "before_answer", "cut_off_broker": 1, "at": "before_answer"},
