@@ -117,3 +117,23 @@ def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.sock
         bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     bound.bind(address)
     return bound
+
+
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a host that clients may connect to; who serves them, serves.
+
+    Raises:
+        OSError: an address cannot be bound.
+    """
+    flags = socket.AI_PASSIVE
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    sockets: list[socket.socket] = []
+    try:
+        for family, _type, _protocol, _name, address in dict.fromkeys(found):
+            sockets.append(_bind(family, address))  # type: ignore[arg-type]
+            sockets[-1].listen(LISTEN_BACKLOG)
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets

@@ -204,7 +204,9 @@ def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
     [
         ('[{"apj": "Produce"}]', "rule 1: apj: there is no such field; did you mean api?"),
         ("[{", "Expecting property name"),
-        ("7", "a rule is an object, not int"),
+        ("{}", "the rule does nothing: it needs one of error"),
+        ("3", "a rule is an object, not int"),
+        ('[{"api": "Heartbeat", "partition": 1, "delay_ms": 1}]', "rule 1: partition: Heartbeat"),
     ],
 )
 def test_a_bad_file_of_rules_stops_the_start_with_what_is_wrong(
