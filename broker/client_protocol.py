@@ -85,6 +85,8 @@ class ClientProtocol(asyncio.Protocol):
             )
             return
         fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None:
+            server.cluster.journal.arrived(self.broker_id, self.peer, fault, self.last_active_ms)
         if fault is not None and fault.is_refused:
             self._close(f"fault {fault.description}")
         elif fault is not None and fault.delay_ms:

@@ -131,10 +131,14 @@ def pytest_runtest_makereport(
 
 def _last_requests(kafka: "MockKafka", count: int) -> str:
     try:
-        requests = kafka.requests(limit=count, has_messages=False)
+        lines = [
+            *kafka.requests(limit=count, has_messages=False),
+            *kafka.requests(kind="connection", limit=count),
+        ]
     except (OSError, RuntimeError) as error:  # a report must not fail for it
         return f"not to be had: {error}"
-    return "\n".join(map(str, requests)) or "none came"
+    lines.sort(key=lambda line: line.number)
+    return "\n".join(map(str, lines[-count:])) or "none came"
 
 
 def _brokers(options: pytest.Config) -> int:

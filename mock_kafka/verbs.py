@@ -54,7 +54,8 @@ class Which(TypedDict, total=False):
     """Which requests; what is said must fit. Names of APIs and errors in any case.
 
     `since` is the number of the last request that was already seen; `fault` is found anywhere in
-    the words for what a rule did.
+    the words for what a rule did. Of the `kind` `connection` are the connections that a rule
+    refused or held up.
     """
 
     topic: str
@@ -64,9 +65,10 @@ class Which(TypedDict, total=False):
     broker: int
     connection: int
     error: str
-    outcome: Literal["waiting", "answered", "unanswered", "closed"]
+    outcome: Literal["waiting", "answered", "unanswered", "closed", "refused", "delayed"]
     fault: str
     since: int
+    kind: Literal["request", "connection"]
 
 
 class ClusterVerbs(ABC):
@@ -322,7 +324,7 @@ class ClusterVerbs(ABC):
 
         `has_messages=False` leaves the decoded messages out, which is quicker.
         """
-        query = {"api": api, **which, "kind": "request", "limit": limit, "bodies": has_messages}
+        query = {"api": api, "kind": "request", **which, "limit": limit, "bodies": has_messages}
         return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
 
     def wait_for(
@@ -338,7 +340,7 @@ class ClusterVerbs(ABC):
                 last requests that came.
         """
         wish = {"api": api, **which}
-        query = {**wish, "kind": "request", "timeout_ms": round(timeout_s * 1000)}
+        query = {"kind": "request", **wish, "timeout_ms": round(timeout_s * 1000)}
         answer = self.control.ask(
             "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
         )

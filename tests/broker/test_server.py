@@ -12,6 +12,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import Reach
 from broker.faults import FaultRule
+from broker.journal import Arrival
 from broker.server import Server
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.test_connection import (
@@ -183,6 +184,7 @@ def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() ->
 def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
     async def scenario(server: Server, port: int, _other_port: int) -> None:
         faults, now_ms = server.cluster.faults, server.clock.now_ms()
+        server.cluster.journal.is_enabled = True
         faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
         faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
         reader, writer = await connect(port)
@@ -198,6 +200,9 @@ def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> Non
         assert not reader._buffer  # type: ignore[attr-defined]
         server.advance(1)
         await read_frame(reader)
+        came = [line for line in server.cluster.journal if isinstance(line, Arrival)]
+        assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
+        assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
 
     run_with_two(scenario)

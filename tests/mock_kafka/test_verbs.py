@@ -299,6 +299,26 @@ def test_waiting_in_vain_says_for_what_and_what_came_instead(
         kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
 
 
+def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
+    kafka.add_faults(
+        [
+            {"broker": 1, "refuse_connection": True, "times": 1},
+            {"broker": 2, "delay_connection_ms": 1, "times": 1},
+        ]
+    )
+    peers = []
+    for number, outcome in ((0, "refused"), (1, "delayed")):
+        host, _, port = kafka.bootstrap_servers_list[number].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            peers.append("{}:{}".format(*client.getsockname()))
+            seen = kafka.wait_for(kind="connection", broker=number + 1)
+            assert (seen.kind, seen.outcome, seen.api) == ("connection", outcome, "")
+    refused, delayed = kafka.requests(kind="connection")
+    assert (refused.peer, refused.broker, refused.fault) == (peers[0], 1, "#1 refuse_connection")
+    assert (delayed.peer, delayed.delay_ms) == (peers[1], 1)
+    assert kafka.requests() == kafka.requests(api="Produce") == []
+
+
 def test_the_verbs_of_coroutines_leave_the_loop_running(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
