@@ -154,7 +154,10 @@ class Dispatcher:
                 return produce.decode_request(context.api_version, buffer, start, end)
             return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
 
-        verdict = self._cluster.faults.judge(context, decode)
+        by_schema = partial(
+            codec.decode_request, route.api_key, context.api_version, buffer, start, end
+        )
+        verdict = self._cluster.faults.judge(context, decode, by_schema)
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description
