@@ -210,8 +210,8 @@ class Dispatcher:
         end: int,
         cluster: "Cluster",
     ) -> Answer:
-        quotas = self._cluster.quotas
-        if quotas.clients.is_enabled and quotas.brokers[context.broker_id].request.is_enabled:
+        quotas = self._cluster.quotas.clients
+        if quotas.is_enabled and quotas.request_percentage.is_enabled:
             started_ns = self._now_ns()
             context.stopwatch = lambda: self._now_ns() - started_ns
         if route.is_raw:

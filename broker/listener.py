@@ -5,6 +5,8 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from broker.security.listeners import Address
+
 LISTEN_BACKLOG = 4096
 
 
@@ -50,7 +52,7 @@ class Listener:
             )
         except (OSError, OverflowError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise ListenError(f"cannot listen on {host}:{port}: {reason}") from error
+            raise ListenError(f"cannot listen on {Address(host, port)}: {reason}") from error
         self._servers = [server]
         self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
         self._accepts = True
@@ -115,3 +117,23 @@ def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.sock
         bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     bound.bind(address)
     return bound
+
+
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a host that clients may connect to; who serves them, serves.
+
+    Raises:
+        OSError: an address cannot be bound.
+    """
+    flags = socket.AI_PASSIVE
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    sockets: list[socket.socket] = []
+    try:
+        for family, _type, _protocol, _name, address in dict.fromkeys(found):
+            sockets.append(_bind(family, address))  # type: ignore[arg-type]
+            sockets[-1].listen(LISTEN_BACKLOG)
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets

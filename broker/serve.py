@@ -3,11 +3,13 @@
 import asyncio
 import base64
 import gc
+import importlib
 import logging
 import signal
+import socket
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -17,7 +19,7 @@ from broker.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.listener import ListenError
+from broker.listener import ListenError, listening_sockets
 from broker.security.listeners import plan_listeners
 from broker.security.principal_mapping import name_mapper
 from broker.server import Server
@@ -66,11 +68,11 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
     lines = bootstrap_lines(server.cluster)
-    admin_port = None
-    if options.admin_port is not None:
-        admin_port, url = await start_admin_port(options, server)
-        lines.append(f"admin.url={url}")
+    door = None if options.admin_port is None else open_admin_door(options, server)
+    if door is not None:
+        lines.append(f"admin.url={door.url}")
     print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
+    admin_port = None if door is None else await serve_admin_port(door, options, server)
     gc.freeze()
     await stopped.wait()
     if admin_port is not None:
@@ -108,22 +110,45 @@ async def start_server(options: ServeOptions) -> Server:
     return server
 
 
-async def start_admin_port(options: ServeOptions, server: Server) -> "tuple[AdminPort, str]":
-    """The admin port of a cluster, listening, and its URL. From now on the journal is kept."""
-    # aiohttp is only loaded by those who ask for it: it takes a while.
+class AdminDoor(NamedTuple):
+    """Where the admin port listens, while nobody serves it yet."""
+
+    url: str
+    sockets: list[socket.socket]
+
+
+def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
+    """Listen for the admin port; who comes waits. From now on the journal is kept.
+
+    Raises:
+        StartError: the address cannot be bound.
+    """
+    host, port = options.admin_host, options.admin_port
+    assert port is not None
+    try:
+        sockets = listening_sockets(host, port)
+    except (OSError, OverflowError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise StartError(f"cannot listen on {host}:{port}: {reason}") from error
+    server.cluster.journal.is_enabled = True
+    bound_port = sockets[0].getsockname()[1]
+    return AdminDoor(f"http://{f'[{host}]' if ':' in host else host}:{bound_port}", sockets)
+
+
+async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Server) -> "AdminPort":
+    """Serve the admin port.
+
+    What it is made of is loaded in a thread: that takes longer than all of the start, and the first
+    Kafka clients are served meanwhile.
+    """
+    await asyncio.to_thread(importlib.import_module, "broker.admin.web")
     from broker.admin.state import Admin  # noqa: PLC0415
     from broker.admin.web import AdminPort  # noqa: PLC0415
 
-    server.cluster.journal.is_enabled = True
     assert isinstance(server.clock, BrokerClock)
     port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
-    assert options.admin_port is not None
-    try:
-        return port, await port.start(options.admin_host, options.admin_port)
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        where = f"{options.admin_host}:{options.admin_port}"
-        raise StartError(f"cannot listen on {where}: {reason}") from error
+    await port.start(options.admin_host, door.sockets)
+    return port
 
 
 def bootstrap_lines(cluster: Cluster) -> list[str]:
@@ -135,7 +160,7 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
     for name in next(iter(cluster.brokers.values())).endpoints:
         addresses = [address for _broker, address in cluster.addresses(name)]
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
-        lines.append(f"{key}={','.join(f'{each.host}:{each.port}' for each in addresses)}")
+        lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines
 
 

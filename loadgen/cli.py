@@ -30,7 +30,7 @@ from loadgen.preparation import (
 )
 from loadgen.progress import Listener, Standing
 from loadgen.promises import THIS_RUN
-from loadgen.run_spec import RunSpec
+from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.schedule import event_counts
 from loadgen.session import (
     SessionError,
@@ -44,7 +44,7 @@ from loadgen.yaml_reader import PlanError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OK, BROKEN, USAGE_ERROR = 0, 1, 2
+OK, BROKEN, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
 _COLOURS = {"kept": "green", "broken": "bold red", "not judged": "dim"}
 
 
@@ -132,11 +132,18 @@ def main_of_job(arguments: Sequence[str]) -> int:
 
 
 def _guarded(action: Callable[[], int]) -> int:
+    """The exit status; SIGTERM is taken as a Ctrl-C, so that it leaves no cluster and no JVM."""
+    usual = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return action()
     except (ClientError, LoadError, PlanError, PreparationError, SessionError) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("mock-kafka load: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +259,7 @@ def _drive(
                 run_load(spark, spec, str(paths.out))
             except Exception as error:
                 raise LoadError(f"the Spark job failed: {first_line(error)}") from error
-        reasons = listener.standing.reasons
+        reasons, ended_us = listener.standing.reasons, round(listener.standing.t_s * 1e6)
     wall_us = clock.now_us() - began_us
     cpus = os.cpu_count() or 1
     shares = {
@@ -260,13 +267,16 @@ def _drive(
         for name, pid in pids.items()
     }
     read_back_path: str | None = paths.read_back if plan.read_back and plan.topics else None
-    if read_back_path is not None:
+    if STOPPED_BY_USER in reasons:
+        read_back_path = None  # who is in a hurry does not want to wait for that
+    elif read_back_path is not None:
         try:
             read_back(spark, spec, read_back_path)
         except Exception as error:  # noqa: BLE001 - whatever Spark makes of it
             reasons.append(f"could not be read back: {first_line(error)}")
             read_back_path = None
-    summary = summarise(spark, RunData(plan, found, paths.results, read_back_path))
+    data = RunData(plan, found, paths.results, read_back_path, ended_us if reasons else None)
+    summary = summarise(spark, data)
     workers_cpu_us = sum(each["cpu_us"] for each in summary["workers"])
     workers_wall_us = max((each["wall_us"] for each in summary["workers"]), default=0)
     generator = machine.percent(workers_cpu_us, workers_wall_us, cpus)
@@ -322,12 +332,18 @@ def _bar(plan: Plan, console: Console) -> Iterator[Callable[[Standing], None]]:
 
 @contextmanager
 def _stopping_by_ctrl_c(listener: Listener, console: Console) -> Iterator[None]:
-    """The first Ctrl-C has the workers end and hand in what they have; the second is as always."""
+    """The first Ctrl-C has the workers end and hand in what they have; the second is as always.
+
+    So is the first while nobody has sent anything that would be worth keeping.
+    """
     usual = signal.getsignal(signal.SIGINT)
 
     def stop(_number: int, _frame: object) -> None:
-        listener.stop_workers()
         signal.signal(signal.SIGINT, usual)
+        if not listener.standing.by_worker:
+            signal.raise_signal(signal.SIGINT)
+            return
+        listener.stop_workers()
         console.print("stopping; what was done so far is kept (again: at once)")
 
     signal.signal(signal.SIGINT, stop)
@@ -347,6 +363,8 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
     from loadgen.charts import draw  # noqa: PLC0415 - slow to load
     from loadgen.report import render  # noqa: PLC0415
 
+    text = json.dumps(summary, indent=1, ensure_ascii=False)
+    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
     charts = draw(summary, plan, found.config)
     folder = paths.out / "charts"
     folder.mkdir(exist_ok=True)
@@ -356,8 +374,6 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
         (folder / f"{name}.png").write_bytes(png)
     (paths.out / "report.html").write_text(render(summary, charts, plan.text), encoding="utf-8")
     (paths.out / "plan.yaml").write_text(plan.text, encoding="utf-8")
-    text = json.dumps(summary, indent=1, ensure_ascii=False)
-    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
@@ -371,7 +387,8 @@ def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
     console.print(
         f"{totals['requests']:,} requests, {summary['requests_per_s']:,.0f} answers/s,"
         f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
-        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent"
+        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent,"
+        f" {totals['not_due']:,} not due before the end"
     )
     for reason in summary["ended"]:
         console.print(f"[bold red]not complete:[/bold red] {reason}")

@@ -113,20 +113,28 @@ class BrokerThread:
         self._started.set()
 
     async def _serve(self, options: "ServeOptions") -> None:
-        from broker.serve import bootstrap_lines, start_admin_port, start_server  # noqa: PLC0415
+        from broker.serve import (  # noqa: PLC0415
+            bootstrap_lines,
+            open_admin_door,
+            serve_admin_port,
+            start_server,
+        )
 
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
         self._server = server = await start_server(options)
         lines = bootstrap_lines(server.cluster)
         admin_port = None
         try:
+            door = None
             if options.admin_port is not None:
-                admin_port, url = await start_admin_port(options, server)
-                lines.append(f"{ADMIN_LINE_PREFIX}{url}")
+                door = open_admin_door(options, server)
+                lines.append(f"{ADMIN_LINE_PREFIX}{door.url}")
             for line in lines:
                 key, _, value = line.partition("=")
                 self._lines[key] = value
             self._started.set()
+            if door is not None:
+                admin_port = await serve_admin_port(door, options, server)
             await self._stopped.wait()
         finally:
             if admin_port is not None:

@@ -80,11 +80,6 @@ class ClientRateQuotaManager:
         self.queue_size = 0
         """Connections that are muted now on this quota's account."""
 
-    @property
-    def is_enabled(self) -> bool:
-        """Whether such a quota was ever set for anybody; nothing is kept before."""
-        return self._limits.is_enabled
-
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
         """Count a value; how long the client has to pause for it, in ms."""
         if not self._limits.is_enabled:

@@ -1,8 +1,8 @@
 """The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
 
-Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; the one
-of the light scheme is in docs/pictures/page.png. Without Chromium the tests are skipped: Debian has
-it as the package `chromium`; the environment variable CHROMIUM names another.
+Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; one of
+the light scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the
+package `chromium`; the environment variable CHROMIUM names another.
 """
 
 import json
@@ -28,6 +28,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 TOKEN = "sesame"
+PRODUCE = re.compile(r"Produce v\d")
+"""A line of a Produce request, and not of InitProducerId."""
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or set CHROMIUM"
@@ -220,7 +222,7 @@ def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
     expect(page.locator("#lines")).to_contain_text(EVIL)
     expect(page.locator("#faults")).to_contain_text(EVIL)
     expect(page.locator("#quotas")).to_contain_text("onerror")
-    page.locator("#lines tr", has_text="Produce").first.click()
+    page.locator("#lines tr", has_text=PRODUCE).first.click()
     expect(page.locator("#detail")).to_contain_text("onerror")
     assert page.locator("main img, main b b, td b").count() == 0
     assert page.title() == "mock-kafka"
@@ -228,7 +230,7 @@ def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
 
 def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"1")
-    expect(page.locator("#lines tr", has_text="Produce")).to_have_count(1)
+    expect(page.locator("#lines tr", has_text=PRODUCE)).to_have_count(1)
     page.locator("#search").fill("produce orders")
     expect(page.locator("#lines tr")).to_have_count(1)
     page.get_by_role("button", name="Pause").click()

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from loadgen.report import render
 from tests.loadgen.summaries import PLAN, summary_of
 
-CHARTS = {"rates": b"png of rates", "tokens": b"png of tokens"}
+CHARTS = {"rates": b"png of rates", "users": b"png of users"}
 
 
 class Balance(HTMLParser):

@@ -79,13 +79,16 @@ def stored(*rows: Row) -> list[Row]:
 
 @pytest.fixture
 def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def run(rows: list[Row], in_topic: list[Row] | None = None) -> dict[str, Any]:
+    def run(
+        rows: list[Row], in_topic: list[Row] | None = None, ended_us: int | None = None
+    ) -> dict[str, Any]:
         in_topic = stored(*rows) if in_topic is None else in_topic
         results, read_back = tmp_path / "results.parquet", tmp_path / "read.parquet"
         pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), results)
         pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
         found = Found(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
-        return summarise(spark, RunData(PLAN, found, str(results), str(read_back)))
+        data = RunData(PLAN, found, str(results), str(read_back), ended_us)
+        return summarise(spark, data)
 
     return run
 
@@ -132,6 +135,7 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
         "unanswered": 0,
         "lost": 1,
         "not_sent": 0,
+        "not_due": 0,
         "expired": 1,
         "errors": 0,
         "throttled": 1,
@@ -153,21 +157,31 @@ def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) ->
         row(40, "maker", mutations=16, **made),
     ]
     twice = {**rows[4], "base_offset": 99}
-    broken = verdicts(judge(rows, stored(*rows[1:6], twice)))
+    summary = judge(rows, stored(*rows[1:6], twice))
+    broken = verdicts(summary)
     assert {key: verdict for key, verdict in broken.items() if verdict != "broken"} == {
         (ONCE, "tenant again"): "not judged",
         (ONCE, "tenant late"): "not judged",
     }
     assert len(broken) == 10
+    # What was never settled counts to the end.
+    [again] = [each for each in summary["tenants"] if each["tenant"] == "again"]
+    assert (again["settled"], again["response_max_us"]) == (0, 10 * SECOND - 20_000)
 
 
-def test_what_was_never_settled_counts_to_the_end(judge: Callable[..., dict[str, Any]]) -> None:
+def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
+    judge: Callable[..., dict[str, Any]],
+) -> None:
     rows = [
         row(0),
         row(1, status="unanswered", answered_us=None, error_code=None),
         row(2, status="not_sent", sent_us=2000, answered_us=None, error_code=None),
         row(3, sent_us=-500),  # warm-up
     ]
-    [writer] = judge(rows)["tenants"]
+    summary = judge(rows, ended_us=4 * SECOND)
+    [writer] = summary["tenants"]
     assert (writer["events"], writer["settled"]) == (3, 1)
-    assert writer["response_max_us"] == 10 * SECOND - 1000
+    assert writer["response_max_us"] == 4 * SECOND - 1000
+    assert (summary["measured_s"], summary["requests_per_s"]) == (4.0, 0.2)
+    # Each tenant has ten events, and four of the writer's were seen.
+    assert summary["totals"]["not_due"] == len(TENANTS) * 10 - 4

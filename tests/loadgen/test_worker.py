@@ -7,6 +7,7 @@ import pytest
 
 from client.errors import SecurityError
 from client.sasl import MECHANISMS
+from client.security import Security
 from loadgen import clock, worker
 from loadgen.plan import Plan, Target, Tenant
 from loadgen.preparation import prepare
@@ -89,7 +90,7 @@ def test_access_is_the_targets_with_the_tenants_name() -> None:
         target = Target(security={"security.protocol": protocol})
         assert worker.properties_of(target, tenant)["security.protocol"] == wanted
     anonymous = worker.access_of(Target(), Tenant("a", "steady", "id"))
-    assert (anonymous.client_id, anonymous.tls, anonymous.sasl) == ("id", None, None)
+    assert (anonymous.client_id, anonymous.security, anonymous.tls) == ("id", Security(), None)
     with pytest.raises(SecurityError):
         worker.access_of(Target(security={"security.protocol": "X"}), tenant)
 

@@ -146,6 +146,7 @@ def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
 
 
 def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
+    gc.collect()  # what other tests have left
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with MockKafka() as kafka:

@@ -79,14 +79,12 @@ def test_a_change_of_the_quota_judges_what_was_counted_before() -> None:
 def test_nothing_is_kept_before_a_quota_was_set() -> None:
     setup = Setup()
 
-    assert not setup.produce.is_enabled
     assert setup.produce.record("u", "c", 10**9, 0) == 0
     setup.produce.unrecord("u", "c", 10**9, 0)
     setup.produce.record_exempt(10**9, 0)
     assert setup.produce.bytes_max("u", "c") is None
     assert [each.name for each in setup.produce.measurements(0)] == ["queue-size"]
     setup.set(1, user="other")
-    assert setup.produce.is_enabled
     assert setup.produce.record("u", "c", 10**9, 0) == 0
 
 

@@ -13,6 +13,7 @@ from broker.admin.state import Admin
 from broker.admin.web import AdminPort
 from broker.clock import BrokerClock, ClockMode
 from broker.entrance import PLAINTEXT
+from broker.listener import listening_sockets
 from broker.security.listeners import plan_listeners
 from broker.server import Server
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -64,7 +65,9 @@ def run_site(
             ports.append(each.port)
         server.start()
         port = AdminPort(admin, token)
-        url = await port.start("127.0.0.1", 0)
+        sockets = listening_sockets("127.0.0.1", 0)
+        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+        await port.start("127.0.0.1", sockets)
         try:
             async with aiohttp.ClientSession() as session, asyncio.timeout(60):
                 await scenario(Site(admin, url, port, ports, session))
