@@ -81,7 +81,8 @@ class Dispatcher:
             return Close(f"undecodable request header: {error}")
         if is_limited and api_key not in APIS_OF_AUTHENTICATION:
             return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
-        route = self._cluster.routes.get(api_key)
+        cluster = self._cluster
+        route = cluster.routes.get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
@@ -112,10 +113,10 @@ class Dispatcher:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
-            if self._cluster.faults.is_enabled:
+            if cluster.faults.is_enabled:
                 answer = self._inject(route, context, buffer, position, end)
             else:
-                answer = self._handle(route, context, buffer, position, end, self._cluster)
+                answer = self._handle(route, context, buffer, position, end, cluster)
         except codec.DecodeError as error:
             answer = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -153,7 +154,10 @@ class Dispatcher:
                 return produce.decode_request(context.api_version, buffer, start, end)
             return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
 
-        verdict = self._cluster.faults.judge(context, decode)
+        by_schema = partial(
+            codec.decode_request, route.api_key, context.api_version, buffer, start, end
+        )
+        verdict = self._cluster.faults.judge(context, decode, by_schema)
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description

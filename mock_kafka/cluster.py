@@ -1,15 +1,16 @@
 """A mock Kafka cluster as a context manager, for plain and for asynchronous code."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
 from mock_kafka.verbs import AsyncVerbs, ClusterVerbs
+from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:
     from mock_kafka.in_process import BrokerThread
@@ -160,6 +161,23 @@ class MockKafka(ClusterVerbs):
         if process is not None:
             process.end(STOP_TIMEOUT_S)
             self._last_log_lines = process.log_lines()
+
+    def hook(self, function: Callable[[Request], Mapping[str, Any] | None] | None) -> None:
+        """Have a function see every request before it is handled, with `in_process=True` alone.
+
+        What it returns is a fault rule for this request: fields of docs/faults.md, such as
+        `{"error": "NOT_COORDINATOR"}` or `{"answer": {...}}`, or None to leave it alone. It runs on
+        the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
+        Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
+
+        Raises:
+            RuntimeError: the cluster is a process of its own, or not running.
+        """
+        process = self._running()
+        if not self.in_process:
+            raise RuntimeError("a hook needs MockKafka(in_process=True); rules need nothing")
+        assert not isinstance(process, BrokerProcess)
+        process.set_hook(None if function is None else lambda plain: function(request_of(plain)))
 
     def log_lines(self) -> list[str]:
         """What the cluster logged, oldest first; after `stop`, what it had logged until then."""

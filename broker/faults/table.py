@@ -115,6 +115,9 @@ class Firing:
         return self.listed.rule
 
 
+HOOK_ID = 0
+"""What a rule of a hook is called, which is in no table."""
+
 # A rule has to do something; waiting for no time is the least.
 NO_DECISION = FaultRule(delay_ms=0)
 
@@ -167,6 +170,10 @@ class Verdict:
         ]
 
 
+Hook = Callable[["RequestContext", Any], FaultRule | None]
+"""Sees a request, decoded by its schema, and may have one rule made for it alone."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectionVerdict:
     """What becomes of a new connection."""
@@ -187,8 +194,9 @@ class FaultTable:
         self._cluster = cluster
         self._listed: dict[int, ListedRule] = {}
         self._last_id = 0
+        self._hook: Hook | None = None
         self.is_enabled = False
-        """Whether any rule can still fire."""
+        """Whether any rule can still fire, or a hook sees the requests."""
         self.latest_ms = 0
         """The time of the latest request that was judged."""
 
@@ -243,12 +251,25 @@ class FaultTable:
         return removed is not None
 
     def clear(self) -> None:
-        """Forget all rules."""
+        """Forget all rules; a hook stays."""
         self._listed.clear()
         self._refresh()
 
-    def judge(self, context: "RequestContext", decode: Callable[[], Any]) -> Verdict | None:
-        """What becomes of a request; None when no rule fires. `decode` gives the decoded body."""
+    def set_hook(self, hook: Hook | None) -> None:
+        """Have a function see every request that the rules do not decide; None for none."""
+        self._hook = hook
+        self._refresh()
+
+    def judge(
+        self,
+        context: "RequestContext",
+        decode: Callable[[], Any],
+        decode_for_hook: Callable[[], Any] | None = None,
+    ) -> Verdict | None:
+        """What becomes of a request; None when no rule fires. `decode` gives the decoded body.
+
+        `decode_for_hook` gives it by its schema, where that is something else.
+        """
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[Subject] = []
 
@@ -266,8 +287,17 @@ class FaultTable:
                 verdict = verdict or Verdict()
                 verdict.add(listed)
                 is_decided = is_decided or listed.rule.decides
+        if self._hook is not None and not is_decided:
+            rule = self._hook(context, (decode_for_hook or decode)())
+            if rule is not None:
+                verdict = verdict or Verdict()
+                verdict.add(self._listed_once(rule, context.now_ms))
         self._refresh()
         return verdict
+
+    def _listed_once(self, rule: FaultRule, now_ms: int) -> ListedRule:
+        view = StaleView(self._cluster) if rule.stale_metadata else None
+        return ListedRule(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
 
     def judge_connection(self, broker_id: int, now_ms: int) -> ConnectionVerdict | None:
         """What becomes of a new connection to a broker; None when no rule fires."""
@@ -293,4 +323,4 @@ class FaultTable:
         return [listed for listed in self._listed.values() if not listed.is_used_up]
 
     def _refresh(self) -> None:
-        self.is_enabled = bool(self._live())
+        self.is_enabled = self._hook is not None or bool(self._live())
