@@ -18,7 +18,7 @@ from loadgen.schedule import event_counts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 VIEWS = {
     # What was measured, without the warm-up and what belongs to no event of the schedule.
@@ -156,7 +156,7 @@ SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
 COMPILED_ROWS_MIN = 300_000
-"""Below so many rows, compiling a query takes longer than interpreting it."""
+"""Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -182,7 +182,12 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
     is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
     with _settings(spark, _INTERPRETED if is_small else {}):
-        return _summarise(spark, data)
+        _open_views(spark, data, partitions=1 if is_small else None)
+        spark.catalog.cacheTable("events")  # three queries want it
+        try:
+            return _summarise(spark, data)
+        finally:
+            spark.catalog.uncacheTable("events")
 
 
 @contextmanager
@@ -199,7 +204,6 @@ def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator
 
 def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
-    _open_views(spark, data)
 
     def rows(sql: str, **values: Any) -> Rows:
         return [row.asDict() for row in spark.sql(sql.format(**values)).collect()]
@@ -246,9 +250,15 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     }
 
 
-def _open_views(spark: "SparkSession", data: RunData) -> None:
-    spark.read.parquet(data.results_path).createOrReplaceTempView("results")
-    spark.createDataFrame(
+def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+    """`partitions`: 1 spares small runs every shuffle; None leaves it to Spark."""
+
+    def open_view(name: str, frame: "DataFrame") -> None:
+        some = frame if partitions is None else frame.coalesce(partitions)
+        some.createOrReplaceTempView(name)
+
+    open_view("results", spark.read.parquet(data.results_path))
+    tenants = spark.createDataFrame(
         [
             (
                 each.name,
@@ -259,9 +269,10 @@ def _open_views(spark: "SparkSession", data: RunData) -> None:
             for each in data.plan.tenants
         ],
         "tenant string, main_api string, has_several boolean, is_open boolean",
-    ).createOrReplaceTempView("plan_tenants")
+    )
+    open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
-        spark.read.parquet(data.read_back_path).createOrReplaceTempView("read_back")
+        open_view("read_back", spark.read.parquet(data.read_back_path))
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 

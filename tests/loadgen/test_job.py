@@ -66,7 +66,7 @@ def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[st
 def test_a_plan_goes_all_the_way_to_its_page(
     spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "3")
+    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "1")
     told = {(each["about"], each["verdict"]) for each in summary["verdicts"]}
     assert status == 0, told
     assert ("user wasteful at broker 1", "kept") in told
