@@ -81,8 +81,9 @@ MUTATIONS = """
     SELECT user, tenant, sent_us, answered_us, mutations FROM results
     WHERE mutations > 0 ORDER BY answered_us"""
 THROTTLES = """
-    SELECT tenant, sum(throttle_time_ms) AS asked_ms,
-           count_if(early_us > 1000) AS early,
+    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
+           sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
+           count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
            count_if(early_us > {tolerance_us} AND answered_us - sent_us < early_us - {tolerance_us})
                AS answered_early
     FROM results GROUP BY tenant ORDER BY tenant"""
@@ -218,13 +219,18 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     end_us = max(measured_us, totals["end_us"] or 0)
     tenants = rows(TENANTS, end_us=end_us)
     ids, mutations, seconds = rows(IDS), rows(MUTATIONS), rows(SECONDS)
+    throttles = [
+        each
+        for each in rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)
+        if each["throttled"]
+    ]
     [lateness] = rows(LATENESS)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
     shares = [each["settled"] / each["events"] for each in tenants if each["events"]]
     verdicts = [
         *_id_verdicts(data, ids, rows(ID_BEGINNINGS)),
         *_mutation_verdicts(data, mutations),
-        *_throttle_verdicts(plan, rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)),
+        *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(rows(DUPLICATES)),
         *_delivery_verdicts(plan, rows(EXPIRIES)),
         *(_stored_verdicts(plan, rows(STORED), rows(REPEATED)) if data.read_back_path else ()),
@@ -236,6 +242,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "requests_per_s": _per_second(seconds, measured_us / 1e6),
         "tenants": tenants,
         "requests": [_named(each) for each in rows(REQUESTS)],
+        "throttles": throttles,
         "fairness": promises.fairness(shares),
         "lateness_us": lateness,
         "workers": rows(WORKERS),
@@ -346,7 +353,6 @@ def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
             obeys=obeys[row["tenant"]],
         )
         for row in rows
-        if row["asked_ms"]
     ]
 
 

@@ -165,6 +165,17 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
     }
     [writer] = [each for each in summary["tenants"] if each["tenant"] == "writer"]
     assert (writer["events"], writer["settled"], writer["response_us"][0]) == (4, 4, 500.0)
+    assert summary["throttles"] == [
+        {
+            "tenant": "deaf",
+            "throttled": 1,
+            "asked_ms": 50,
+            "longest_ms": 50,
+            "early": 1,
+            "earliest_us": 30_000,
+            "answered_early": 0,
+        }
+    ]
     assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
 
 
