@@ -90,7 +90,7 @@ def run_until(
     """Ten minutes of load, in which `end` is called once some batches were stored."""
     plan = out / "plan.yaml"
     plan.write_text(
-        f"duration_s: 600\ntopics: [{{name: {topic}, partitions: 1}}]\n"
+        f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
         f"tenants: [{{name: a, behaviour: steady, topic: {topic}, clients: 4, rate: 50}}]\n"
     )
     ends = iter([end])
@@ -134,6 +134,8 @@ def test_a_ctrl_c_ends_the_run_and_leaves_what_was_done(
     assert 20 < summary["totals"]["answered"] < 30_000 - 20_000
     assert summary["totals"]["not_due"] > 20_000
     assert summary["measured_s"] < 400
-    # Nobody waits for the topics to be read.
+    # Nobody waits for the topics to be read, and the plan wants the results and nothing else.
     assert not (tmp_path / "read-back").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+    assert list((tmp_path / "schedule").iterdir()) == []
     assert "stopped by the user" in (tmp_path / "report.html").read_text()
