@@ -4,6 +4,7 @@ Latency of an event counts from its intended time to the answer that settled it;
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -156,6 +157,8 @@ MAIN_APIS = {
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
+_AT_ONCE = 4
+"""Queries: one by one, a small run's would leave all cores but one idle."""
 COMPILED_ROWS_MIN = 300_000
 """Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
 _INTERPRETED = {
@@ -206,8 +209,8 @@ def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator
 def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
 
-    def rows(sql: str, **values: Any) -> Rows:
-        return [row.asDict() for row in spark.sql(sql.format(**values)).collect()]
+    def rows(sql: str) -> Rows:
+        return [row.asDict() for row in spark.sql(sql).collect()]
 
     [totals] = rows(TOTALS)
     measured_us = round(plan.duration_s * 1e6)
@@ -217,42 +220,55 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         [seen] = rows(EVENTS_SEEN)
         totals["not_due"] = sum(event_counts(plan)) - seen["events"]
     end_us = max(measured_us, totals["end_us"] or 0)
-    tenants = rows(TENANTS, end_us=end_us)
-    ids, mutations, seconds = rows(IDS), rows(MUTATIONS), rows(SECONDS)
-    throttles = [
-        each
-        for each in rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)
-        if each["throttled"]
-    ]
-    [lateness] = rows(LATENESS)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    shares = [each["settled"] / each["events"] for each in tenants if each["events"]]
+    queries = {
+        "tenants": TENANTS.format(end_us=end_us),
+        "latencies": LATENCIES.format(end_us=end_us),
+        "heat": HEAT.format(end_us=end_us, cell_us=cell_us),
+        "seconds": SECONDS,
+        "requests": REQUESTS,
+        "ids": IDS,
+        "id_beginnings": ID_BEGINNINGS,
+        "mutations": MUTATIONS,
+        "throttles": THROTTLES.format(tolerance_us=promises.MUTE_TOLERANCE_US),
+        "duplicates": DUPLICATES,
+        "expiries": EXPIRIES,
+        "lateness": LATENESS,
+        "workers": WORKERS,
+        **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+    }
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
+    throttles = [each for each in found["throttles"] if each["throttled"]]
+    [lateness] = found["lateness"]
+    shares = [each["settled"] / each["events"] for each in found["tenants"] if each["events"]]
     verdicts = [
-        *_id_verdicts(data, ids, rows(ID_BEGINNINGS)),
-        *_mutation_verdicts(data, mutations),
+        *_id_verdicts(data, found["ids"], found["id_beginnings"]),
+        *_mutation_verdicts(data, found["mutations"]),
         *_throttle_verdicts(plan, throttles),
-        *_duplicate_verdicts(rows(DUPLICATES)),
-        *_delivery_verdicts(plan, rows(EXPIRIES)),
-        *(_stored_verdicts(plan, rows(STORED), rows(REPEATED)) if data.read_back_path else ()),
+        *_duplicate_verdicts(found["duplicates"]),
+        *_delivery_verdicts(plan, found["expiries"]),
+        *(
+            _stored_verdicts(plan, found["stored"], found["repeated"])
+            if data.read_back_path
+            else ()
+        ),
         promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
         "totals": totals,
         "measured_s": measured_us / 1e6,
-        "requests_per_s": _per_second(seconds, measured_us / 1e6),
-        "tenants": tenants,
-        "requests": [_named(each) for each in rows(REQUESTS)],
+        "requests_per_s": _per_second(found["seconds"], measured_us / 1e6),
+        "tenants": found["tenants"],
+        "requests": [_named(each) for each in found["requests"]],
         "throttles": throttles,
         "fairness": promises.fairness(shares),
         "lateness_us": lateness,
-        "workers": rows(WORKERS),
+        "workers": found["workers"],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "series": {
-            "seconds": seconds,
-            "latencies": rows(LATENCIES, end_us=end_us),
-            "heat": {"cell_us": cell_us, "cells": rows(HEAT, end_us=end_us, cell_us=cell_us)},
-            "ids": ids,
-            "mutations": mutations,
+            "heat": {"cell_us": cell_us, "cells": found["heat"]},
+            **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
         },
     }
 
