@@ -28,7 +28,7 @@ from loadgen.preparation import (
     prepare,
     slots_error,
 )
-from loadgen.progress import Listener, Standing
+from loadgen.progress import Listener, Speed, Standing
 from loadgen.promises import THIS_RUN
 from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.schedule import event_counts
@@ -307,18 +307,15 @@ def _bar(plan: Plan, console: Console) -> Iterator[Callable[[Standing], None]]:
         transient=False,
     ) as progress:
         task = progress.add_task("load", total=total if is_open else plan.duration_s, told="")
-        last = [0.0, 0.0]
+        speed = Speed()
 
         def show(standing: Standing) -> None:
-            done, requests, t_s = standing.total("done"), standing.total("requests"), standing.t_s
-            elapsed_s = t_s - last[0]
-            rate = (requests - last[1]) / elapsed_s if elapsed_s > 0 else 0.0
-            if elapsed_s >= 1:
-                last[:] = [t_s, float(requests)]
+            done, t_s = standing.total("done"), standing.t_s
+            rate = speed.of(t_s, standing.total("requests"))
             progress.update(
                 task,
                 completed=min(total, done) if is_open else max(0.0, min(t_s, plan.duration_s)),
-                told=f"{done:,} done  {max(0, rate):,.0f} requests/s"
+                told=f"{done:,} done  {rate:,.0f} requests/s"
                 f"  errors {standing.total('errors'):,}"
                 f"  throttled {standing.total('throttled'):,}",
             )
