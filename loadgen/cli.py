@@ -20,7 +20,7 @@ from rich.table import Table
 
 from client.errors import ClientError
 from loadgen import clock, machine
-from loadgen.plan import Plan, built_in_plans, load_plan
+from loadgen.plan import RECORDS, Plan, built_in_plans, load_plan
 from loadgen.preparation import (
     Found,
     PreparationError,
@@ -28,7 +28,7 @@ from loadgen.preparation import (
     prepare,
     slots_error,
 )
-from loadgen.progress import Listener, Standing
+from loadgen.progress import Listener, Speed, Standing
 from loadgen.promises import THIS_RUN
 from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.schedule import event_counts
@@ -153,15 +153,9 @@ class Paths:
     out: Path
     run_id: str
 
-    @property
-    def results(self) -> str:
-        """One row per request."""
-        return f"{self.out}/results/run={self.run_id}"
-
-    @property
-    def read_back(self) -> str:
-        """One row per batch that was found in the topics."""
-        return f"{self.out}/read-back/run={self.run_id}"
+    def of(self, record: str) -> str:
+        """The folder of one of `plan.RECORDS`."""
+        return f"{self.out}/{record}/run={self.run_id}"
 
 
 def run(
@@ -266,7 +260,7 @@ def _drive(
         name: machine.percent(_spent(cpu_us[name], pid), wall_us, cpus)
         for name, pid in pids.items()
     }
-    read_back_path: str | None = paths.read_back if plan.read_back and plan.topics else None
+    read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
     if STOPPED_BY_USER in reasons:
         read_back_path = None  # who is in a hurry does not want to wait for that
     elif read_back_path is not None:
@@ -275,13 +269,15 @@ def _drive(
         except Exception as error:  # noqa: BLE001 - whatever Spark makes of it
             reasons.append(f"could not be read back: {first_line(error)}")
             read_back_path = None
-    data = RunData(plan, found, paths.results, read_back_path, ended_us if reasons else None)
+    data = RunData(plan, found, paths.of("results"), read_back_path, ended_us if reasons else None)
     summary = summarise(spark, data)
     workers_cpu_us = sum(each["cpu_us"] for each in summary["workers"])
     workers_wall_us = max((each["wall_us"] for each in summary["workers"]), default=0)
     generator = machine.percent(workers_cpu_us, workers_wall_us, cpus)
     summary["machine"] = {"generator_percent": generator, **shares, **machine.describe()}
     summary["is_complete"], summary["ended"] = not reasons, reasons
+    for record in set(RECORDS) - set(plan.record):
+        shutil.rmtree(paths.of(record), ignore_errors=True)
     return summary
 
 
@@ -311,18 +307,15 @@ def _bar(plan: Plan, console: Console) -> Iterator[Callable[[Standing], None]]:
         transient=False,
     ) as progress:
         task = progress.add_task("load", total=total if is_open else plan.duration_s, told="")
-        last = [0.0, 0.0]
+        speed = Speed()
 
         def show(standing: Standing) -> None:
-            done, requests, t_s = standing.total("done"), standing.total("requests"), standing.t_s
-            elapsed_s = t_s - last[0]
-            rate = (requests - last[1]) / elapsed_s if elapsed_s > 0 else 0.0
-            if elapsed_s >= 1:
-                last[:] = [t_s, float(requests)]
+            done, t_s = standing.total("done"), standing.t_s
+            rate = speed.of(t_s, standing.total("requests"))
             progress.update(
                 task,
                 completed=min(total, done) if is_open else max(0.0, min(t_s, plan.duration_s)),
-                told=f"{done:,} done  {max(0, rate):,.0f} requests/s"
+                told=f"{done:,} done  {rate:,.0f} requests/s"
                 f"  errors {standing.total('errors'):,}"
                 f"  throttled {standing.total('throttled'):,}",
             )

@@ -21,6 +21,7 @@ QUOTA_KEYS = (
     "controller_mutation_rate",
     "producer_ids_rate",
 )
+RECORDS = ("schedule", "results", "read-back")
 _PRODUCER = {"topic", "records", "record_bytes", "acks", "request_timeout_ms"}
 _TOPICS = {"topics_per_request", "partitions", "retries", "request_timeout_ms"}
 BEHAVIOURS: Mapping[str, set[str]] = {
@@ -128,6 +129,8 @@ class Plan:
     drain_s: float = 5.0
     seed: int = 1
     read_back: bool = True
+    record: tuple[str, ...] = RECORDS
+    """Which Parquet folders stay once the summary is made."""
     lateness_p99_ms: float = 5.0
     give_up_behind_s: float = 5.0
     text: str = ""
@@ -254,6 +257,7 @@ def parse_plan(text: str, source: str) -> Plan:
         drain_s=document.number("drain_s", 5.0, most=600),
         seed=document.integer("seed", 1, least=0),
         read_back=document.flag("read_back", default=True),
+        record=document.words("record", RECORDS, RECORDS),
         lateness_p99_ms=document.number("lateness_p99_ms", 5.0),
         give_up_behind_s=document.number("give_up_behind_s", 5.0),
         target=_target(document.section("target")),

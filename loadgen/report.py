@@ -72,6 +72,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
                 for each in summary["tenants"]
             ),
         ),
+        throttles=_throttles(summary["throttles"]),
         requests=_table(
             (
                 "tenant",
@@ -91,6 +92,36 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
             ((escape(key), escape(str(value))) for key, value in summary["machine"].items()),
         ),
         plan=escape(plan_text),
+    )
+
+
+def _throttles(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Asked and obeyed; nothing when nobody was asked."""
+    if not rows:
+        return ""
+    table = _table(
+        (
+            "tenant",
+            "throttled answers",
+            "asked ms in all",
+            "longest ms",
+            "requests sent too early",
+            "by at most ms",
+            "answered too early",
+        ),
+        (
+            (
+                escape(each["tenant"]),
+                *(f"{each[key]:,}" for key in ("throttled", "asked_ms", "longest_ms", "early")),
+                _number(each["earliest_us"] / 1000, 0),
+                f"{each['answered_early']:,}",
+            )
+            for each in rows
+        ),
+    )
+    return (
+        '<section class="numbers"><h2>Throttles asked and obeyed</h2><p>Too early: before the'
+        f" throttle that was asked for last was over.</p>{table}</section>"
     )
 
 

@@ -4,6 +4,7 @@ Latency of an event counts from its intended time to the answer that settled it;
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from loadgen.schedule import event_counts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 VIEWS = {
     # What was measured, without the warm-up and what belongs to no event of the schedule.
@@ -81,8 +82,9 @@ MUTATIONS = """
     SELECT user, tenant, sent_us, answered_us, mutations FROM results
     WHERE mutations > 0 ORDER BY answered_us"""
 THROTTLES = """
-    SELECT tenant, sum(throttle_time_ms) AS asked_ms,
-           count_if(early_us > 1000) AS early,
+    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
+           sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
+           count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
            count_if(early_us > {tolerance_us} AND answered_us - sent_us < early_us - {tolerance_us})
                AS answered_early
     FROM results GROUP BY tenant ORDER BY tenant"""
@@ -155,8 +157,10 @@ MAIN_APIS = {
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
+_AT_ONCE = 4
+"""Queries: one by one, a small run's would leave all cores but one idle."""
 COMPILED_ROWS_MIN = 300_000
-"""Below so many rows, compiling a query takes longer than interpreting it."""
+"""Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -182,7 +186,12 @@ def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
     is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
     with _settings(spark, _INTERPRETED if is_small else {}):
-        return _summarise(spark, data)
+        _open_views(spark, data, partitions=1 if is_small else None)
+        spark.catalog.cacheTable("events")  # three queries want it
+        try:
+            return _summarise(spark, data)
+        finally:
+            spark.catalog.uncacheTable("events")
 
 
 @contextmanager
@@ -199,10 +208,9 @@ def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator
 
 def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
-    _open_views(spark, data)
 
-    def rows(sql: str, **values: Any) -> Rows:
-        return [row.asDict() for row in spark.sql(sql.format(**values)).collect()]
+    def rows(sql: str) -> Rows:
+        return [row.asDict() for row in spark.sql(sql).collect()]
 
     [totals] = rows(TOTALS)
     measured_us = round(plan.duration_s * 1e6)
@@ -212,43 +220,68 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         [seen] = rows(EVENTS_SEEN)
         totals["not_due"] = sum(event_counts(plan)) - seen["events"]
     end_us = max(measured_us, totals["end_us"] or 0)
-    tenants = rows(TENANTS, end_us=end_us)
-    ids, mutations, seconds = rows(IDS), rows(MUTATIONS), rows(SECONDS)
-    [lateness] = rows(LATENESS)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    shares = [each["settled"] / each["events"] for each in tenants if each["events"]]
+    queries = {
+        "tenants": TENANTS.format(end_us=end_us),
+        "latencies": LATENCIES.format(end_us=end_us),
+        "heat": HEAT.format(end_us=end_us, cell_us=cell_us),
+        "seconds": SECONDS,
+        "requests": REQUESTS,
+        "ids": IDS,
+        "id_beginnings": ID_BEGINNINGS,
+        "mutations": MUTATIONS,
+        "throttles": THROTTLES.format(tolerance_us=promises.MUTE_TOLERANCE_US),
+        "duplicates": DUPLICATES,
+        "expiries": EXPIRIES,
+        "lateness": LATENESS,
+        "workers": WORKERS,
+        **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+    }
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
+    throttles = [each for each in found["throttles"] if each["throttled"]]
+    [lateness] = found["lateness"]
+    shares = [each["settled"] / each["events"] for each in found["tenants"] if each["events"]]
     verdicts = [
-        *_id_verdicts(data, ids, rows(ID_BEGINNINGS)),
-        *_mutation_verdicts(data, mutations),
-        *_throttle_verdicts(plan, rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)),
-        *_duplicate_verdicts(rows(DUPLICATES)),
-        *_delivery_verdicts(plan, rows(EXPIRIES)),
-        *(_stored_verdicts(plan, rows(STORED), rows(REPEATED)) if data.read_back_path else ()),
+        *_id_verdicts(data, found["ids"], found["id_beginnings"]),
+        *_mutation_verdicts(data, found["mutations"]),
+        *_throttle_verdicts(plan, throttles),
+        *_duplicate_verdicts(found["duplicates"]),
+        *_delivery_verdicts(plan, found["expiries"]),
+        *(
+            _stored_verdicts(plan, found["stored"], found["repeated"])
+            if data.read_back_path
+            else ()
+        ),
         promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
         "totals": totals,
         "measured_s": measured_us / 1e6,
-        "requests_per_s": _per_second(seconds, measured_us / 1e6),
-        "tenants": tenants,
-        "requests": [_named(each) for each in rows(REQUESTS)],
+        "requests_per_s": _per_second(found["seconds"], measured_us / 1e6),
+        "tenants": found["tenants"],
+        "requests": [_named(each) for each in found["requests"]],
+        "throttles": throttles,
         "fairness": promises.fairness(shares),
         "lateness_us": lateness,
-        "workers": rows(WORKERS),
+        "workers": found["workers"],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "series": {
-            "seconds": seconds,
-            "latencies": rows(LATENCIES, end_us=end_us),
-            "heat": {"cell_us": cell_us, "cells": rows(HEAT, end_us=end_us, cell_us=cell_us)},
-            "ids": ids,
-            "mutations": mutations,
+            "heat": {"cell_us": cell_us, "cells": found["heat"]},
+            **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
         },
     }
 
 
-def _open_views(spark: "SparkSession", data: RunData) -> None:
-    spark.read.parquet(data.results_path).createOrReplaceTempView("results")
-    spark.createDataFrame(
+def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+    """`partitions`: 1 spares small runs every shuffle; None leaves it to Spark."""
+
+    def open_view(name: str, frame: "DataFrame") -> None:
+        some = frame if partitions is None else frame.coalesce(partitions)
+        some.createOrReplaceTempView(name)
+
+    open_view("results", spark.read.parquet(data.results_path))
+    tenants = spark.createDataFrame(
         [
             (
                 each.name,
@@ -259,9 +292,10 @@ def _open_views(spark: "SparkSession", data: RunData) -> None:
             for each in data.plan.tenants
         ],
         "tenant string, main_api string, has_several boolean, is_open boolean",
-    ).createOrReplaceTempView("plan_tenants")
+    )
+    open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
-        spark.read.parquet(data.read_back_path).createOrReplaceTempView("read_back")
+        open_view("read_back", spark.read.parquet(data.read_back_path))
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 
@@ -335,7 +369,6 @@ def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
             obeys=obeys[row["tenant"]],
         )
         for row in rows
-        if row["asked_ms"]
     ]
 
 

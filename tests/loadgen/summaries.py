@@ -72,6 +72,17 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "response_max_us": 5000,
             }
         ],
+        "throttles": [
+            {
+                "tenant": "writer",
+                "throttled": 2,
+                "asked_ms": 12_345,
+                "longest_ms": 400,
+                "early": 6,
+                "earliest_us": 7_000,
+                "answered_early": 8,
+            }
+        ],
         "requests": [request],
         "series": {
             "seconds": [

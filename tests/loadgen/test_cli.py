@@ -12,6 +12,7 @@ from rich.console import Console
 from loadgen import cli
 from loadgen.cli import OwnBroker, main, main_of_job, parser_of
 from loadgen.progress import Standing
+from mock_kafka import MockKafka
 
 
 def no_broker(_brokers: int, _config: dict[str, str]) -> AbstractContextManager[OwnBroker]:
@@ -39,6 +40,23 @@ def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path
         target = f"127.0.0.1:{taken.getsockname()[1]}"
         line = told(capsys, tmp_path, "steady", "--bootstrap-server", target)
     assert line.startswith(f"mock-kafka load: {target}: cannot connect to 127.0.0.1:")
+
+
+def test_wrong_credentials(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "duration_s: 600\ntopics: [{name: t}]\ntenants: [{name: shop, behaviour: steady, rate: 1,"
+        " topic: t, user: alice, password: wrong}]\n"
+    )
+    config: dict[str, str | int] = {
+        "listeners": "SASL_PLAINTEXT://:0",
+        "sasl.users": "alice:right",
+        "connection.failed.authentication.delay.ms": 0,
+    }
+    with MockKafka(config=config) as kafka:
+        line = told(capsys, tmp_path, str(plan), "--bootstrap-server", kafka.bootstrap_servers)
+    assert line.startswith("mock-kafka load: tenant shop: ")
+    assert "Authentication failed" in line
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[st
 def test_a_plan_goes_all_the_way_to_its_page(
     spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "3")
+    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "1")
     told = {(each["about"], each["verdict"]) for each in summary["verdicts"]}
     assert status == 0, told
     assert ("user wasteful at broker 1", "kept") in told
@@ -90,7 +90,7 @@ def run_until(
     """Ten minutes of load, in which `end` is called once some batches were stored."""
     plan = out / "plan.yaml"
     plan.write_text(
-        f"duration_s: 600\ntopics: [{{name: {topic}, partitions: 1}}]\n"
+        f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
         f"tenants: [{{name: a, behaviour: steady, topic: {topic}, clients: 4, rate: 50}}]\n"
     )
     ends = iter([end])
@@ -134,6 +134,8 @@ def test_a_ctrl_c_ends_the_run_and_leaves_what_was_done(
     assert 20 < summary["totals"]["answered"] < 30_000 - 20_000
     assert summary["totals"]["not_due"] > 20_000
     assert summary["measured_s"] < 400
-    # Nobody waits for the topics to be read.
+    # Nobody waits for the topics to be read, and the plan wants the results and nothing else.
     assert not (tmp_path / "read-back").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+    assert list((tmp_path / "schedule").iterdir()) == []
     assert "stopped by the user" in (tmp_path / "report.html").read_text()
