@@ -42,8 +42,9 @@ QUOTA = 100
 LAYER_RATE = 0.001 / 4
 """At which strangers pass for known with the default configuration, while the first layer lasts."""
 IDS = 2_000_000
-FIRST_IDS = 20_000
-"""What the broker makes once, it has made then; all that the quota admits at once is among them."""
+FIRST_IDS = 50_000
+"""What the broker makes once, it has made then, its journal of 10,000 requests is full, and all
+that the quota admits at once is among them."""
 TOGETHER = 5
 ROUNDS = 8
 ALONE_S = 3.0

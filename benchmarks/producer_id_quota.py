@@ -28,6 +28,7 @@ import statistics
 import subprocess
 import sys
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -58,6 +59,7 @@ Case = Callable[[], Iterator[tuple[str, Figures, Sequence[Bar]]]]
 IDS_PER_USER = (10, 100, 1000, 10_000, 100_000, 1_000_000)
 CHECKS = 1_000_000
 CHECKS_PER_FILTER = 50_000
+OBJECTS_FILTERS, OBJECTS_IDS_MAX = 100, 1000
 SIGHTINGS = 10_000_000
 POPULATION = 100_000
 TIMED_IDS, TIMED_CHECKS, TIMED_ROUNDS = 10_000, 20_000, 5
@@ -174,9 +176,23 @@ def memory() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
             "to_list_of_filters": round(layered.bytes_held / list_bytes, 3),
             "to_sets": round(layered.bytes_held / set_bytes, 3),
         }
-        # For ten ids a layer takes 110 bytes, five times what theory asks: it has bounds below.
-        bars = [Bar("to_theory", "at most", 1.3)] if ids >= 100 else []
-        yield f"{ids} ids a layer", figures, bars
+        if ids <= OBJECTS_IDS_MAX:
+            figures["bytes_with_objects_per_user"] = bytes_with_objects(ids)
+        yield f"{ids} ids a layer", figures, [Bar("to_theory", "at most", 1.3)]
+
+
+def bytes_with_objects(ids: int) -> float:
+    """Of one filter, four layers full, with all that Python keeps around its bits."""
+    gc.collect()
+    tracemalloc.start()
+    filters = [new_filter(ids) for _ in range(OBJECTS_FILTERS)]
+    for number, layered in enumerate(filters):
+        for layer in range(LAYERS):
+            for producer_id in range(number * ids, (number + 1) * ids):
+                layered.add(producer_id, layer * SPAN_MS)
+    held, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return round(held / OBJECTS_FILTERS)
 
 
 # Time ------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ What is remembered is always found; what is not may be taken for known, at a rat
 A layer is one Bloom filter, or several once it holds more ids than it was made for: each further
 one is half as large as what the layer holds, and its share of the false positives a quarter of the
 one before, so that all together keep to the rate. Source of shape and indices: Apache Commons
-Collections, `Shape` and `EnhancedDoubleHasher`.
+Collections, `Shape` and `EnhancedDoubleHasher`. For few ids, a list of hashes of some bytes each
+does the same in less room.
 """
 
 from collections.abc import Iterator
@@ -19,7 +20,10 @@ from typing import NamedTuple
 from mmh3 import mmh3_x64_128_utupledigest
 
 SEGMENT_IDS_MIN = 16
-"""A small quota's layer need not grow step by step."""
+"""Of a Bloom filter, and what a layer that is a list grows by."""
+
+LISTED_IDS_MAX = 256
+"""A list is searched from its beginning."""
 
 SEGMENT_IDS_MAX = 2**20
 """2.5 MB at the default rate. A quota of a billion gets its memory when the ids come."""
@@ -33,6 +37,7 @@ pairs of words modulo the size. With these the shares add up to 1, however often
 _RATE_MAX = 0.5
 """Above it there would be less than one hash."""
 
+_NO_STEPS = range(0)
 _BITS = tuple(1 << bit for bit in range(8))
 _pack = Struct("<q").pack
 
@@ -67,12 +72,16 @@ def indices(word: int, increment: int, shape: Shape) -> Iterator[int]:
 
 
 class _Segment(NamedTuple):
-    """One Bloom filter, flat, for the sake of the search."""
+    """One Bloom filter or one list of hashes, flat, for the sake of the search."""
 
     bit_count: int
+    """Or how many different hashes there are."""
     bits: bytearray
+    """Or the hashes, `hash_bytes` each."""
+    hash_bytes: int
+    """0 in a Bloom filter."""
     steps: range
-    """From 1 to the number of hashes."""
+    """From 1 to the number of bits that stand for an id; none in a list."""
     begun_ms: int
     """When its layer began; segments of one layer have it in common."""
     counts: list[int]
@@ -82,6 +91,12 @@ class _Segment(NamedTuple):
     @property
     def shape(self) -> Shape:
         return Shape(self.bit_count, len(self.steps))
+
+    @property
+    def false_positive_rate(self) -> float:
+        if self.hash_bytes:
+            return self.counts[0] / self.bit_count
+        return false_positive_rate(self.shape, self.counts[0])
 
 
 class FilterState(NamedTuple):
@@ -164,15 +179,20 @@ class LayeredFilter:
             self.expire(now_ms)
         word, increment = mmh3_x64_128_utupledigest(_pack(producer_id))
         # `indices` written out: the call of a generator would cost as much as the search.
-        for bit_count, bits, steps, begun_ms, counts, _capacity in self._segments:
+        for bit_count, bits, hash_bytes, steps, begun_ms, counts, _capacity in self._segments:
             index = word % bit_count
-            decrement = increment % bit_count
-            for step in steps:
-                if not bits[index >> 3] & _BITS[index & 7]:
-                    break
-                index = (index - decrement) % bit_count
-                decrement -= step
+            if hash_bytes:
+                is_held = _is_listed(bits, index.to_bytes(hash_bytes))
             else:
+                is_held = True
+                decrement = increment % bit_count
+                for step in steps:
+                    if not bits[index >> 3] & _BITS[index & 7]:
+                        is_held = False
+                        break
+                    index = (index - decrement) % bit_count
+                    decrement -= step
+            if is_held:
                 if begun_ms != self._begun_ms or now_ms >= self._ends_ms:
                     counts[1] -= 1
                     self._put(word, increment, now_ms)
@@ -201,7 +221,7 @@ class LayeredFilter:
         newest = [each for each in live if each.begun_ms == self._begun_ms]
         unknown = 1.0
         for each in live:
-            unknown *= 1 - false_positive_rate(each.shape, each.counts[0])
+            unknown *= 1 - each.false_positive_rate
         return FilterState(
             live_layers=len({each.begun_ms for each in live}),
             fill=_ids_of(newest) / (sum(each.capacity for each in newest) or 1),
@@ -234,8 +254,11 @@ class LayeredFilter:
             self._grow_layer()
         segment = self._segments[0]
         bits = segment.bits
-        for index in indices(word, increment, segment.shape):
-            bits[index >> 3] |= _BITS[index & 7]
+        if segment.hash_bytes:
+            bits.extend((word % segment.bit_count).to_bytes(segment.hash_bytes))
+        else:
+            for index in indices(word, increment, segment.shape):
+                bits[index >> 3] |= _BITS[index & 7]
         segment.counts[0] += 1
         segment.counts[1] += 1
 
@@ -258,21 +281,31 @@ class LayeredFilter:
         self._add_segment(max(held // 2, self.capacity - held), rate)
 
     def _add_segment(self, capacity: int, rate: float) -> None:
-        capacity = min(max(capacity, SEGMENT_IDS_MIN), SEGMENT_IDS_MAX)
+        capacity = min(max(capacity, 1), SEGMENT_IDS_MAX)
         rate = min(rate, _RATE_MAX)
-        bit_count, hash_count = shape_for(capacity, rate)
-        bit_count = max(bit_count, ceil(sqrt(capacity / (rate * _TWINS_SHARE))))
+        hash_bytes, steps = ceil(log(capacity / rate, 256)), _NO_STEPS
+        list_bits = 8 * hash_bytes * capacity
+        filter_capacity = max(capacity, SEGMENT_IDS_MIN)
+        bit_count, hash_count = shape_for(filter_capacity, rate)
+        bit_count = max(bit_count, ceil(sqrt(filter_capacity / (rate * _TWINS_SHARE))))
+        if capacity <= LISTED_IDS_MAX and list_bits <= bit_count:
+            # As many as the hash bears: a small quota's layer need not grow step by step.
+            capacity = max(capacity, min(int(256**hash_bytes * rate), SEGMENT_IDS_MIN))
+            bit_count, bits = 256**hash_bytes, bytearray()
+        else:
+            capacity = filter_capacity
+            hash_bytes, bits = 0, bytearray(-(-bit_count // 8))
+            steps = range(1, hash_count + 1)
         self._segments.insert(
-            0,
-            _Segment(
-                bit_count,
-                bytearray(-(-bit_count // 8)),
-                range(1, hash_count + 1),
-                self._begun_ms,
-                [0, 0],
-                capacity,
-            ),
+            0, _Segment(bit_count, bits, hash_bytes, steps, self._begun_ms, [0, 0], capacity)
         )
+
+
+def _is_listed(hashes: bytearray, wanted: bytes) -> bool:
+    position = hashes.find(wanted)
+    while position > 0 and position % len(wanted):
+        position = hashes.find(wanted, position + 1)
+    return position >= 0
 
 
 def _ids_of(layer: list[_Segment]) -> int:

@@ -328,8 +328,8 @@ def _broker_or(*words: str) -> Any:
 
 
 def _probability(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
-        raise ValueError(f"{name}: must be a number above 0 and up to 1, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise ValueError(f"{name}: must be a number from 0 to 1, not {value!r}")
 
 
 _LONGEST_MS = 1 << 53

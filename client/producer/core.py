@@ -88,6 +88,7 @@ class ProducerCore:
             answers.on_disconnect(state, node_id, now_ms, "request timed out")
         answers.close_gaps(state)
         actions += sending.next_actions(state, now_ms)
+        state.polled_ms = now_ms
         return Poll(actions, sending.next_ms(state, now_ms))
 
     def on_connected(self, node_id: int) -> None:

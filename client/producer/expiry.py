@@ -32,7 +32,8 @@ def expire(state: ProducerState, now_ms: int) -> None:
 
 
 def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
-    phase = phase_of(state, batch, now_ms)
+    # By a poll that comes late a wait may be over that nothing has yet come of.
+    phase = phase_of(state, batch, state.polled_ms)
     error = DeliveryTimeoutError(
         *batch.partition,
         phase,
@@ -53,7 +54,7 @@ def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
 
 
 def phase_of(state: ProducerState, batch: Batch, now_ms: int) -> Phase:
-    """What a batch waits for."""
+    """What a batch waits for at a time."""
     if batch.is_on_wire:
         return Phase.IN_FLIGHT
     leader_id = state.metadata.leader_of(batch.partition)

@@ -31,6 +31,8 @@ class ProducerState:
         self.bootstrap = {-1 - index: address for index, address in enumerate(bootstrap)}
         self.on_wire: dict[TopicPartition, list[Batch]] = {}
         """Batches in requests without an answer, oldest first."""
+        self.polled_ms = 0
+        """The time of the last poll, which did all that was due by then."""
         self.is_producer_id_asked = False
         self.producer_id_failures = 0
         self.producer_id_retry_ms = 0

@@ -18,10 +18,10 @@ from tests.broker.test_connection import (
     metadata_frame,
     request_frame,
 )
+from tests.produce_requests import produce_request
 
 # With 11 samples of a second: a burst of 10 seconds' worth is free.
 RATE, BURST = 1000, 10_000
-_Topic = messages.ProduceRequest.TopicProduceData
 
 
 def make_client(quotas: str, **overrides: str) -> Client:
@@ -31,23 +31,8 @@ def make_client(quotas: str, **overrides: str) -> Client:
 
 
 def produce_frame(correlation_id: int, value_bytes: int, acks: int = -1) -> bytes:
-    request: Any = messages.ProduceRequest(
-        version=8,
-        acks=acks,
-        timeout_ms=1000,
-        topic_data=[
-            _Topic(
-                version=8,
-                name="t",
-                partition_data=[
-                    _Topic.PartitionProduceData(
-                        version=8, index=0, records=make_batch(b"x" * value_bytes)
-                    )
-                ],
-            )
-        ],
-    )
-    return request_frame(request, 8, correlation_id)
+    batch = make_batch(b"x" * value_bytes)
+    return request_frame(produce_request([(0, batch)], version=8, acks=acks), 8, correlation_id)
 
 
 def answers(client: Client) -> Iterator[bytes]:

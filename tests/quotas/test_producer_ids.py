@@ -228,16 +228,16 @@ def test_what_is_forgotten_is_new_again_and_still_expires() -> None:
 
 
 def test_a_raised_quota_counts_at_once_and_new_layers_are_made_for_it() -> None:
-    setup = Setup(100)
+    setup = Setup(1000)
     setup.manager.track("user", 1, 0)
     small_bytes = setup.manager.bytes_held
-    setup.set(1000)
+    setup.set(10_000)
     setup.new(0)
     assert setup.manager.bytes_held == small_bytes
     setup.new(HOUR_MS // 4)
     assert setup.manager.bytes_held > 4 * small_bytes
     assert setup.manager.track("user", 1, HOUR_MS // 4) == 0
-    assert setup.measured(HOUR_MS // 4)["tokens"] == 249 + 99 - 2
+    assert setup.measured(HOUR_MS // 4)["tokens"] == 2499 + 999 - 2
 
 
 def test_a_lowered_quota_leaves_known_ids_alone() -> None:

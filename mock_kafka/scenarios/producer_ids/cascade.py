@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from client import NewTopic, open_admin
+from client import NewTopic, clock, open_admin
 from client.security import SaslSettings, Security
 from mock_kafka import DEFAULT, ConfigValue, MockKafka
 from mock_kafka.scenarios.picture import require_matplotlib
@@ -27,6 +27,8 @@ QUOTA = 4
 WINDOW_S = 3_600
 _TOPIC = "t"
 _DEATH = re.compile(r"broker stopped\b.*\bbroker=(\d+)")
+_LOG_LOOKS, _LOG_LOOK_MS = 200, 50
+"""The log is read by a thread of its own, which may be late."""
 
 
 class Placed(NamedTuple):
@@ -130,7 +132,7 @@ def let_go(quota: int | None) -> Outcome:
         stored = _stored(lab)
         lab.stop_broker(1)
         alive = _await_rest(lab)
-        deaths = [int(found[1]) for line in lab.log_lines() if (found := _DEATH.search(line))]
+        deaths = _deaths(lab, len(BROKERS) - 1 - len(alive))
         outcome = Outcome(refused, deaths, stages_of(stored, deaths))
         if alive:
             outcome.moved = len(kept)
@@ -202,6 +204,16 @@ def _await_rest(lab: MockKafka) -> list[int]:
         if alive == before:
             return alive
         before = alive
+
+
+def _deaths(lab: MockKafka, count: int) -> list[int]:
+    """Who ended for want of memory, in their order, once the log that tells it was read."""
+    for _ in range(_LOG_LOOKS):
+        found = [match[1] for line in lab.log_lines() if (match := _DEATH.search(line))]
+        if len(found) >= count:
+            break
+        clock.sleep_ms(_LOG_LOOK_MS)
+    return list(map(int, found))
 
 
 def _write_on(lab: MockKafka, waiting: Sequence[tuple[QuickProducer, int]]) -> list[int]:

@@ -28,8 +28,8 @@ WINDOW_S = 3_600
 SPEED_TOLERATED = 0.5
 """Of what the careful user has beside the broker without the quota; machines are busy."""
 
-_JOURNAL_LINES = 100
-"""At least the requests of one step of the careful user."""
+_JOURNAL_LINES = 1_000
+"""More than the requests of one step of the careful user."""
 
 
 class Size(NamedTuple):
@@ -58,6 +58,13 @@ class World:
     throttle_max_ms: int = 0
     """Since the last sample."""
     careful_throttle_max_ms: int = 0
+    careful_failed: int = 0
+    """Its Produce requests that were answered with an error, late or not at all, tried again or
+    not."""
+    careful_by_step: list[int] = field(default_factory=list)
+    """Its records that were stored at the time they were sent, by the cluster's clock."""
+    journal_number: int = 0
+    """The last line of the journal that was looked at."""
     records_per_s: list[float] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
 
@@ -143,6 +150,7 @@ def rows(off: World, on: World) -> list[tuple[str, str, str]]:
         line("producer state, bytes", lambda world: world.samples[-1].state_bytes),
         line("records of the careful user", lambda world: world.careful.delivered),
         line("  errors", lambda world: len(world.careful.errors)),
+        line("  its requests that failed", lambda world: world.careful_failed),
         line("  throttled, longest", lambda world: f"{world.careful_throttle_max_ms} ms"),
         line("  records/s", lambda world: f"{median(world.records_per_s):,.0f}"),
     ]
@@ -164,7 +172,9 @@ def broken_promises(off: World, on: World) -> list[str]:
         careful = world.careful
         if careful.errors or world.careful_throttle_max_ms > 0:
             broken.append(f"quota {name}: the careful user had errors or waits: {careful.errors}")
-    if on.careful.delivered != off.careful.delivered:
+        if world.careful_failed:
+            broken.append(f"quota {name}: {world.careful_failed} of its requests failed")
+    if on.careful_by_step != off.careful_by_step:
         broken.append("the careful user got fewer records through with the quota")
     if median(on.records_per_s) < SPEED_TOLERATED * median(off.records_per_s):
         broken.append("the careful user was slower with the quota")
@@ -192,10 +202,23 @@ def _begin(story: Story, size: Size, quota: int | None, stack: ExitStack) -> Wor
 
 
 def _write_carefully(world: World, count: int) -> None:
+    before = world.careful.delivered
     world.records_per_s.append(count / world.careful.write(count))
-    seen = world.lab.requests(user=CAREFUL, api="Produce", has_messages=False, limit=_JOURNAL_LINES)
+    # The clock stands: what had to wait for anything is not stored by now.
+    world.careful_by_step.append(world.careful.delivered - before)
+    seen = world.lab.requests(
+        user=CAREFUL,
+        api="Produce",
+        since=world.journal_number,
+        has_messages=False,
+        limit=_JOURNAL_LINES,
+    )
+    world.journal_number = seen[-1].number
     longest_ms = max(each.throttle_time_ms for each in seen)
     world.careful_throttle_max_ms = max(world.careful_throttle_max_ms, longest_ms)
+    world.careful_failed += sum(
+        bool(each.errors) or each.muted or each.outcome != "answered" for each in seen
+    )
 
 
 def _count_real_client(world: World, name: str) -> None:

@@ -15,7 +15,7 @@ from mock_kafka.scenarios.client_logs import SILENT
 CARELESS, CAREFUL = "careless", "careful"
 """Users, their passwords, and the topics they write to."""
 
-_PATIENCE_MS = 600
+_PATIENCE_MS = 1_500
 """How long a client tries to get a record through before its process is restarted."""
 
 

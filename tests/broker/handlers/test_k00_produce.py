@@ -13,9 +13,9 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.produce_requests import produce_request
 
 VERSIONS = range(3, 14)
-_Topic = messages.ProduceRequest.TopicProduceData
 BATCH = make_batch(b"one", b"two")
 
 
@@ -39,22 +39,13 @@ def send(
     broker_id: int = 1,
 ) -> Any:
     found = cluster.topics.get(topic)
-    request: Any = messages.ProduceRequest(
+    request = produce_request(
+        partitions,
         version=version,
-        transactional_id=transactional_id,
+        topic=topic,
+        topic_id=topic_id or (found.topic_id if found else None),
         acks=acks,
-        timeout_ms=1000,
-        topic_data=[
-            _Topic(
-                version=version,
-                name=topic,
-                topic_id=topic_id or (found.topic_id if found else UUID(int=0)),
-                partition_data=[
-                    _Topic.PartitionProduceData(version=version, index=index, records=records)
-                    for index, records in partitions
-                ],
-            )
-        ],
+        transactional_id=transactional_id,
     )
     frame = bytes(request.encode(version=version))
     context = make_context(ApiKey.PRODUCE, version, broker_id=broker_id)

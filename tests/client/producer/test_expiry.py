@@ -105,6 +105,19 @@ def test_in_backoff() -> None:
     assert not error.is_possibly_stored
 
 
+def test_in_backoff_though_the_poll_comes_late() -> None:
+    driver = started(retry_backoff_ms=900, retry_backoff_max_ms=900)
+    driver.at(driver.now + 900)
+    (delivery,) = driver.send()
+    driver.poll()
+    driver.now += 50
+    driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    driver.poll()
+    driver.now += 1_000  # past the backoff, and past the deadline
+    driver.poll()
+    assert timeout(delivery).phase is Phase.BACKOFF
+
+
 def test_throttled() -> None:
     driver = started()
     driver.send()

@@ -17,6 +17,7 @@ def world(quota: int | None, ids: int, **changes: Any) -> World:
     unused: Any = None
     made = World(unused, quota, unused, careful, 0)
     made.records_per_s = [1_000.0]
+    made.careful_by_step = [50, 50]
     made.refused = 0 if quota is None else 5
     made.samples = [
         Sample(0.0, 1, quota, 1.0, 0.0, 1, 50),
@@ -38,11 +39,8 @@ def test_nothing_is_broken_on_the_line() -> None:
         (world(None, 20), world(10, 20), "nothing is shown"),
         (world(None, 99), world(10, 20, refused=0), "refused nothing"),
         (world(None, 99), world(10, 20, careful_throttle_max_ms=1), "on: the careful user had"),
-        (
-            world(None, 99),
-            world(10, 20, careful=SimpleNamespace(delivered=99, errors=[])),
-            "fewer records",
-        ),
+        (world(None, 99), world(10, 20, careful_by_step=[49, 51]), "fewer records"),
+        (world(None, 99), world(10, 20, careful_failed=1), "1 of its requests failed"),
         (
             world(None, 99),
             world(10, 20, careful=SimpleNamespace(delivered=100, errors=["KafkaTimeoutError"])),
