@@ -242,5 +242,5 @@ def test_every_rule_that_is_taken_can_fire_and_is_the_same_in_json(rule: FaultRu
     }
     # The coin of a rule for one request alone may fall on the wrong side for good.
     if rule.probability is not None:
-        possible["probability"] = 1.0 if rule.nth is not None else max(rule.probability, 0.1)
+        possible["probability"] = 1.0 if rule.nth is not None else max(rule.probability, 0.5)
     assert fires(replace(rule, **possible))
