@@ -196,7 +196,5 @@ def _view(admin: Admin, broker: "Broker") -> BrokerView:
         is_controller=admin.cluster.controller_id == node_id,
         leads=sum(each.leader_id == node_id for each in partitions),
         connections=sum(each.broker_id == node_id for each in admin.server.protocols),
-        endpoints={
-            name: f"{address.host}:{address.port}" for name, address in broker.endpoints.items()
-        },
+        endpoints={name: str(address) for name, address in broker.endpoints.items()},
     )
