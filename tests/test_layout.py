@@ -56,6 +56,7 @@ SHELLS = {
     "loadgen/load_client.py",
     "loadgen/producer_steps.py",
     "loadgen/progress.py",
+    "loadgen/session.py",
     "loadgen/steady_client.py",
     "loadgen/stepper.py",
     "loadgen/timer.py",
