@@ -225,7 +225,6 @@ def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Pa
     found_twice = []
     with MockKafka(config=plan.own_broker_config()) as kafka:
         for number in (1, 2):
-            # What a user has used of its quotas stays; another run's topics are its own.
             run_id = f"run{number}"
             found = prepare(plan, run_id, kafka.bootstrap_servers, sets_quotas=True)
             results, read_back = tmp_path / f"{number}.parquet", tmp_path / f"{number}.read.parquet"
