@@ -15,26 +15,32 @@ Cases:
   flood             two million ids of one user against a quota of 100: producer state, memory, and
                     what another user's latency is meanwhile
 
-A missed bar is reported, never a failure.
+The last thing is a table of bars and verdicts, on stderr. The status is 1 when a bar was missed
+that isn't one of time, which a busy machine alone may cause.
 """
 
 import argparse
 import gc
+import json
+import os
 import random
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
-from itertools import count
+from itertools import count, product
 from math import log2
+from typing import Any
 
 from benchmarks import load_process, producer_id_flood, raw_load
 from benchmarks.filter_rivals import BitOfEachLayer, ListOfFilters, Rival, SetOfIds
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import Bar, print_line, progress
 from benchmarks.server_process import PROJECT, serve, two_cpus
+from mock_kafka.scenarios.table import text_table
 from quotas.entities import make_entity
 from quotas.layered_filter import LayeredFilter
 from quotas.limits import Limits
@@ -89,17 +95,16 @@ def scattered(base: int) -> Iterator[int]:
 
 
 def false_positives() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    for kind in (sequential, strided, scattered):
-        for ids in IDS_PER_USER:
-            hits, estimates = false_positives_of(kind, ids)
-            deviation = (RATE * (1 - RATE) / CHECKS) ** 0.5
-            bar = Bar("false_positive_rate", "at most", RATE + 3 * deviation)
-            figures = {
-                bar.figure: hits / CHECKS,
-                "rate_told": statistics.mean(estimates),
-                "checks": CHECKS,
-            }
-            yield f"{kind.__name__} {ids}", figures, [bar]
+    bar = Bar("false_positive_rate", "at most", RATE + 3 * (RATE * (1 - RATE) / CHECKS) ** 0.5)
+    kinds = (sequential, strided, scattered)
+    for kind, ids in product(kinds, IDS_PER_USER):
+        hits, estimates = false_positives_of(kind, ids)
+        figures = {
+            bar.figure: hits / CHECKS,
+            "rate_told": statistics.mean(estimates),
+            "checks": CHECKS,
+        }
+        yield f"{kind.__name__} {ids}", figures, [bar]
 
 
 def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[int, list[float]]:
@@ -112,7 +117,7 @@ def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[
         layered = new_filter(ids)
         for layer in range(LAYERS):
             for _ in range(ids):
-                sight_or_add(layered, next(drawn), layer * SPAN_MS)
+                layered.add(next(drawn), layer * SPAN_MS)
         estimates.append(layered.state(LAST_LAYER_MS).false_positive_rate)
         # Sighting an id in an older layer would add it to the newest: one that is taken for known
         # is rare enough not to matter.
@@ -158,7 +163,7 @@ def memory() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
         for layer in range(LAYERS):
             held = range(layer * ids, (layer + 1) * ids)
             for producer_id in held:
-                sight_or_add(layered, producer_id, layer * SPAN_MS)
+                layered.add(producer_id, layer * SPAN_MS)
             rivals[1].fill(layer, held)
         theory = LAYERS * ids * 1.4427 * log2(LAYERS / RATE) / 8
         list_bytes, set_bytes = (rival.bytes_held() for rival in rivals)
@@ -211,7 +216,10 @@ def check() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
         name: rival.bytes_held() for name, rival in rivals.items()
     }
     figures |= {f"{name}_bytes_per_user": size for name, size in held.items()}
-    bars = [Bar("ours_known_us", "at most", 2.5), Bar("ours_unknown_us", "at most", 4)]
+    bars = [
+        Bar("ours_known_us", "at most", 2.5, is_timing=True),
+        Bar("ours_unknown_us", "at most", 4, is_timing=True),
+    ]
     yield f"{TIMED_IDS} ids in {LAYERS} layers", figures, bars
 
 
@@ -253,8 +261,8 @@ def produce() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
             figures[f"{figure}_{name}"] = round(statistics.median(f[figure] for f in found), 2)
     # Of rounds that followed one another, so that what else the machine does weighs on both.
     pairs = list(zip(rounds["on"], rounds["off"], strict=True))
-    bar = Bar("throughput_on_to_off", "at least", 0.9)
-    cost = Bar("server_time_off_to_on", "at least", 0.9)
+    bar = Bar("throughput_on_to_off", "at least", 0.9, is_timing=True)
+    cost = Bar("server_time_off_to_on", "at least", 0.9, is_timing=True)
     figures[bar.figure] = round(
         statistics.median(on["responses_per_s"] / off["responses_per_s"] for on, off in pairs), 3
     )
@@ -292,7 +300,7 @@ def flood() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     bars = [
         Bar("producer_ids_kept", "at most", figures["producer_ids_promised"]),
         Bar("resident_growth_mb", "at most", 20),
-        Bar("neighbour_p99_ratio", "at most", 1.5),
+        Bar("neighbour_p99_ratio", "at most", 1.5, is_timing=True),
     ]
     yield f"{producer_id_flood.IDS} ids", figures, bars
 
@@ -301,14 +309,17 @@ CASES: dict[str, Case] = {
     "false-positives": false_positives,
     "false-negatives": false_negatives,
     "memory": memory,
-    "check": check,
     "admitted": admitted,
+    "check": check,
     "produce": produce,
     "flood": flood,
 }
+TIMED = ("check", "produce", "flood")
 
 
-def run_case(name: str) -> None:
+def run_case(name: str) -> bool:
+    """Print its lines; False when a bar was missed that isn't one of time."""
+    has_held = True
     for shown, figures, bars in CASES[name]():
         judged = [
             {
@@ -319,6 +330,7 @@ def run_case(name: str) -> None:
             }
             for bar in bars
         ]
+        has_held &= all(bar.is_timing or bar.is_met(figures[bar.figure]) for bar in bars)
         print_line(
             {
                 "measurement": "producer-id-quota",
@@ -329,6 +341,30 @@ def run_case(name: str) -> None:
                 "command": f"python -m {MODULE} --case {name}",
             }
         )
+    return has_held
+
+
+def run_process(name: str) -> tuple[list[dict[str, Any]], bool]:
+    """The lines of a case that was run in a process of its own, and whether it held."""
+    progress(f"producer-id-quota {name}")
+    words = [sys.executable, "-m", MODULE, "--case", name]
+    done = subprocess.run(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=False)
+    print(done.stdout, end="", flush=True)
+    return [json.loads(line) for line in done.stdout.splitlines()], done.returncode == 0
+
+
+def verdict_table(lines: Sequence[dict[str, Any]]) -> str:
+    """A row for each bar."""
+    rows = [
+        (line["case"], bar["figure"], bar["bar"], f"{bar['value']:.6g}", verdict(met=bar["met"]))
+        for line in lines
+        for bar in line["bars"]
+    ]
+    return text_table(("case", "figure", "bar", "value", "verdict"), rows)
+
+
+def verdict(*, met: bool) -> str:
+    return "met" if met else "MISSED"
 
 
 def main() -> int:
@@ -340,13 +376,15 @@ def main() -> int:
     parser.add_argument("--case", choices=tuple(CASES))
     arguments = parser.parse_args()
     if arguments.case is not None:
-        run_case(arguments.case)
-        return 0
-    for name in CASES:
+        return 0 if run_case(arguments.case) else 1
+    counted = [name for name in CASES if name not in TIMED]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(run_process, counted))
+    for name in TIMED:
         wait_until_quiet()
-        progress(f"producer-id-quota {name}")
-        subprocess.run([sys.executable, "-m", MODULE, "--case", name], cwd=PROJECT, check=True)
-    return 0
+        results.append(run_process(name))
+    progress("\n" + verdict_table([line for lines, _has_held in results for line in lines]))
+    return 0 if all(has_held for _lines, has_held in results) else 1
 
 
 if __name__ == "__main__":

@@ -64,11 +64,20 @@ class _Refused:
 class ProducerIdGate:
     """What one connection brings to one broker."""
 
-    __slots__ = ("_cluster", "_known_id", "_known_until_ms", "_manager", "_refused", "_version")
+    __slots__ = (
+        "_cluster",
+        "_known_id",
+        "_known_until_ms",
+        "_limits",
+        "_manager",
+        "_refused",
+        "_version",
+    )
 
     def __init__(self, cluster: "Cluster", manager: "ProducerIdQuotaManager") -> None:
         self._cluster = cluster
         self._manager = manager
+        self._limits = cluster.quotas.clients.producer_ids_rate
         # The id that passed last, which the manager need not be asked for again in this time.
         self._known_id = -1
         self._known_until_ms = 0
@@ -79,11 +88,11 @@ class ProducerIdGate:
         self, context: "RequestContext", partition: "Partition", header: "BatchHeader"
     ) -> PartitionResult | None:
         """What to answer for a batch that is otherwise fine to append; None when it may be."""
-        producer_id, now_ms = header.producer_id, context.now_ms
+        producer_id = header.producer_id
         if (
             producer_id == self._known_id
-            and now_ms < self._known_until_ms
-            and self._version == self._manager.version
+            and context.now_ms < self._known_until_ms
+            and self._version == self._limits.version
         ):
             return None
         if not self._is_early(context, partition, header):
@@ -106,7 +115,7 @@ class ProducerIdGate:
         if self._refused is None:
             self._known_id = producer_id
             self._known_until_ms = manager.known_until_ms(context.principal)
-            self._version = manager.version
+            self._version = self._limits.version
         return True
 
     def _is_early(
@@ -150,13 +159,12 @@ class ProducerIdGate:
 
 def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerIdGate | None:
     """That of a request's connection; None as long as no user was given a quota."""
-    manager = cluster.quotas.brokers[context.broker_id].producer_ids
-    if not manager.is_enabled:
-        return None
     session = context.session
     gate = session.producer_ids
-    if gate is None:
-        session.producer_ids = gate = ProducerIdGate(cluster, manager)
+    if gate is None and cluster.quotas.clients.producer_ids_rate.is_enabled:
+        session.producer_ids = gate = ProducerIdGate(
+            cluster, cluster.quotas.brokers[context.broker_id].producer_ids
+        )
     return gate
 
 

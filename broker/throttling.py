@@ -45,7 +45,10 @@ def charge_time(
 def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered: bool) -> None:
     """Charge a whole Produce request, whatever became of its batches."""
     now_ms = context.now_ms
-    charge_time(context, cluster, now_ms, is_exempt=not is_answered)
+    if context.stopwatch is not None:
+        charge_time(context, cluster, now_ms, is_exempt=not is_answered)
+    if not cluster.quotas.clients.producer_byte_rate.is_enabled:
+        return
     manager = cluster.quotas.brokers[context.broker_id].produce
     throttle_time_ms = manager.record(
         context.principal, context.client_id, context.size_bytes, now_ms

@@ -24,9 +24,10 @@ _ACKS_TIMEOUT = Struct(">hi")
 _INDEX_SIZE = Struct(">ii")
 _RESULT = Struct(">ihqqq")
 _RESULT_V3 = Struct(">ihqq")
-_FLEXIBLE_RESULT = Struct(">ihqqqBBB")
-# An empty array of record errors, a null message, no tagged fields.
-_NO_DETAILS = (1, 0, 0)
+_FLEXIBLE_RESULT = Struct(">ihqqqB")
+_NO_RECORD_ERRORS = 1
+# A null message, no tagged fields.
+_NO_MESSAGE = b"\x00\x00"
 _NO_TOPIC_ID = UUID(int=0)
 
 
@@ -211,12 +212,10 @@ def encode_response(
 
 
 def _has_details(topics: Sequence[TopicResult]) -> bool:
-    """Whether anything is to be told beyond code, offsets and time; only errors have such."""
+    """Whether anything is to be told beyond code, offsets, time and message; errors alone have."""
     for topic in topics:
         for result in topic.partitions:
-            if result.error_code and (
-                result.error_message is not None or result.record_errors or result.current_leader
-            ):
+            if result.error_code and (result.record_errors or result.current_leader):
                 return True
     return False
 
@@ -247,10 +246,19 @@ def _encode_flexible(
             parts.append(_unsigned_varint(len(encoded_name) + 1))
             parts.append(encoded_name)
         parts.append(_unsigned_varint(len(results) + 1))
-        parts += [_FLEXIBLE_RESULT.pack(*result[:5], *_NO_DETAILS) for result in results]
+        for result in results:
+            parts.append(_FLEXIBLE_RESULT.pack(*result[:5], _NO_RECORD_ERRORS))
+            parts.append(_flexible_message(result.error_message))
         parts.append(b"\x00")
     parts.append(_INT32.pack(throttle_time_ms) + b"\x00")
     return b"".join(parts)
+
+
+def _flexible_message(text: str | None) -> bytes:
+    if text is None:
+        return _NO_MESSAGE
+    encoded = text.encode()
+    return _unsigned_varint(len(encoded) + 1) + encoded + b"\x00"
 
 
 def _encode_classic(
@@ -262,13 +270,21 @@ def _encode_classic(
         parts.append(_INT16.pack(len(encoded_name)) + encoded_name + _INT32.pack(len(results)))
         for result in results:
             if api_version >= 8:
-                parts.append(_RESULT.pack(*result[:5]) + b"\x00\x00\x00\x00\xff\xff")
+                parts.append(_RESULT.pack(*result[:5]) + b"\x00\x00\x00\x00")
+                parts.append(_classic_message(result.error_message))
             elif api_version >= 5:
                 parts.append(_RESULT.pack(*result[:5]))
             else:
                 parts.append(_RESULT_V3.pack(*result[:4]))
     parts.append(_INT32.pack(throttle_time_ms))
     return b"".join(parts)
+
+
+def _classic_message(text: str | None) -> bytes:
+    if text is None:
+        return b"\xff\xff"
+    encoded = text.encode()
+    return _INT16.pack(len(encoded)) + encoded
 
 
 def _encode_with_details(

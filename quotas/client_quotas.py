@@ -14,7 +14,10 @@ from quotas.entities import (
     CONTROLLER_MUTATION_RATE,
     ENTITY_TYPES,
     IP,
+    PRODUCER_BYTE_RATE,
+    PRODUCER_IDS_RATE,
     QUOTA_KEYS,
+    REQUEST_PERCENTAGE,
     USER,
     Entity,
     QuotaKey,
@@ -59,14 +62,25 @@ class ClientQuotas:
     """Values of quota keys by entity, and the limits that follow from them, by key.
 
     `is_enabled`: whether any quota was ever set; nothing need be asked for a client before.
+    The limits that every request asks for are attributes as well, named by their keys.
     """
 
-    __slots__ = ("_values", "is_enabled", "limits")
+    __slots__ = (
+        "_values",
+        "is_enabled",
+        "limits",
+        "producer_byte_rate",
+        "producer_ids_rate",
+        "request_percentage",
+    )
 
     def __init__(self) -> None:
         self.is_enabled = False
         self._values: dict[Entity, dict[str, float]] = {}
         self.limits: Mapping[str, Limits] = {name: Limits() for name in QUOTA_KEYS}
+        self.producer_byte_rate = self.limits[PRODUCER_BYTE_RATE.name]
+        self.producer_ids_rate = self.limits[PRODUCER_IDS_RATE.name]
+        self.request_percentage = self.limits[REQUEST_PERCENTAGE.name]
 
     def alter(
         self,

@@ -41,15 +41,16 @@ class _Counter(SampledRate):
         "_unit",
         "denominator",
         "last_used_ms",
+        "life_ms",
         "limit",
         "numerator",
         "throttle_time",
     )
-    life_ms = IDLE_MS
 
     def __init__(self, unit: int, sample_count: int, window_ms: int) -> None:
         super().__init__(sample_count, window_ms)
         self._unit = unit
+        self.life_ms = max(IDLE_MS, sample_count * window_ms)
         self.limit: Fraction | None = None
         self.numerator = 0
         self.denominator = 1
@@ -79,11 +80,6 @@ class ClientRateQuotaManager:
         self._exempt: SampledRate | None = None
         self.queue_size = 0
         """Connections that are muted now on this quota's account."""
-
-    @property
-    def is_enabled(self) -> bool:
-        """Whether such a quota was ever set for anybody; nothing is kept before."""
-        return self._limits.is_enabled
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
         """Count a value; how long the client has to pause for it, in ms."""

@@ -93,16 +93,6 @@ class ProducerIdQuotaManager:
         """Connections that are muted now on this quota's account."""
 
     @property
-    def is_enabled(self) -> bool:
-        """Whether such a quota was ever set for anybody."""
-        return self._limits.is_enabled
-
-    @property
-    def version(self) -> int:
-        """Another one after every change of these quotas."""
-        return self._limits.version
-
-    @property
     def is_tracking(self) -> bool:
         """Whether any id is remembered, or was and has not yet expired."""
         return bool(self._expiries)
@@ -149,7 +139,7 @@ class ProducerIdQuotaManager:
     def known_until_ms(self, user: str) -> int:
         """Until when an id that has just passed does so again, without any effect; 0 is unknown.
 
-        Unless `version` changes.
+        Unless the limits change.
         """
         layered = self._filters.get(user)
         return 0 if layered is None else layered.ends_ms

@@ -20,6 +20,8 @@ from tests.broker.test_connection import NOW_MS, Client, metadata_frame, request
 
 HOUR_MS = 3_600_000
 REFUSED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
+PAUSES_MS = st.sampled_from([0, 0, 1, 500, 1999, 2000, 2001, 6000, 8000])
+"""Layers begin every 2 s and go after 8."""
 _Topic = messages.ProduceRequest.TopicProduceData
 
 Batch = tuple[int, int, int]
@@ -337,35 +339,48 @@ def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
     assert again.codes((0, 1, 1)) == [REFUSED]
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3000)),
-        max_size=40,
-    )
-)
-def test_what_a_connection_knows_by_itself_changes_no_decision(
-    writes: list[tuple[int, int, int]],
+# A connection of the first user or of the second, a producer id, and a pause before.
+WRITES = st.tuples(st.sampled_from("aab"), st.integers(0, 1), st.integers(0, 4), PAUSES_MS)
+# What the default is changed to, one after the other, while nobody writes.
+CHANGES = st.sampled_from([[None], [5.0], [1.0], [None, 2.0]])
+
+
+@given(st.lists(st.one_of(WRITES, WRITES, CHANGES), max_size=60))
+def test_what_a_connection_knows_by_itself_changes_no_decision_and_no_memory(
+    events: list[Any],
 ) -> None:
     producers = Producers("2", overrides={"producer.id.quota.window.size.seconds": "8"})
-    limits = producers.cluster.quotas.clients.limits["producer_ids_rate"]
+    manager = producers.cluster.quotas.brokers[1].producer_ids
     asked_always = ProducerIdQuotaManager(
-        limits, sample_count=11, window_seconds=8, layer_count=4, false_positive_rate=0.001
+        producers.cluster.quotas.clients.limits["producer_ids_rate"],
+        sample_count=11,
+        window_seconds=8,
+        layer_count=4,
+        false_positive_rate=0.001,
     )
-    gates = [
-        ProducerIdGate(producers.cluster, producers.cluster.quotas.brokers[1].producer_ids)
-        for _ in range(3)
-    ]
+    gates = {
+        (user, number): ProducerIdGate(producers.cluster, manager)
+        for user in "ab"
+        for number in range(2)
+    }
     now_ms = NOW_MS
-    for connection, producer_id, pause_ms in writes:
-        now_ms += pause_ms
-        header = records.read_header(
-            make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0), 0
-        )
-        context = make_context(ApiKey.PRODUCE, 8, now_ms=now_ms)
-        refusal = gates[connection].refuse(context, producers.partition(), header)
-        throttle_time_ms = asked_always.track("ANONYMOUS", producer_id, now_ms)
-        assert (refusal is not None) == (throttle_time_ms > 0)
-        assert context.throttle_time_ms == throttle_time_ms
+    for event in events:
+        if isinstance(event, list):
+            for quota in event:
+                producers.set(quota)
+                assert dict(manager.filters(now_ms)) == dict(asked_always.filters(now_ms))
+        else:
+            user, number, producer_id, pause_ms = event
+            now_ms += pause_ms
+            header = records.read_header(
+                make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0), 0
+            )
+            context = make_context(ApiKey.PRODUCE, 8, now_ms=now_ms, principal=user)
+            refusal = gates[user, number].refuse(context, producers.partition(), header)
+            throttle_time_ms = asked_always.track(user, producer_id, now_ms)
+            assert (refusal is not None) == (throttle_time_ms > 0)
+            assert context.throttle_time_ms == throttle_time_ms
+        assert dict(manager.filters(now_ms)) == dict(asked_always.filters(now_ms))
 
 
 def test_a_change_of_the_quota_counts_for_open_connections() -> None:

@@ -79,14 +79,12 @@ def test_a_change_of_the_quota_judges_what_was_counted_before() -> None:
 def test_nothing_is_kept_before_a_quota_was_set() -> None:
     setup = Setup()
 
-    assert not setup.produce.is_enabled
     assert setup.produce.record("u", "c", 10**9, 0) == 0
     setup.produce.unrecord("u", "c", 10**9, 0)
     setup.produce.record_exempt(10**9, 0)
     assert setup.produce.bytes_max("u", "c") is None
     assert [each.name for each in setup.produce.measurements(0)] == ["queue-size"]
     setup.set(1, user="other")
-    assert setup.produce.is_enabled
     assert setup.produce.record("u", "c", 10**9, 0) == 0
 
 
@@ -161,6 +159,16 @@ def test_what_is_measured_has_kafkas_names() -> None:
         ("Produce", "throttle-time", tags, 10_000),
     ]
     assert len(list(setup.produce.measurements(IDLE_MS))) == 1
+
+
+def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hour() -> None:
+    quotas = ClientQuotas()
+    produce = ClientRateQuotaManager(quotas.limits[P], PRODUCE, 3, 3600)
+    quotas.alter(make_entity([("user", "u")]), [(P, 1.0)])
+    assert produce.record("u", "c", 4 * 3600, 0) == 2 * IDLE_MS
+
+    assert produce.record("u", "c", 0, IDLE_MS) == 2 * IDLE_MS
+    assert produce.record("u", "c", 0, 3 * IDLE_MS) == 0
 
 
 def test_memory_is_that_of_the_clients_of_an_hour() -> None:

@@ -1,0 +1,43 @@
+"""How the benchmark judges; what it measures is not repeated here."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from benchmarks import producer_id_quota
+from benchmarks.producer_id_quota import Figures, run_case, verdict_table
+from benchmarks.report import Bar
+
+
+@pytest.mark.parametrize(
+    ("value", "is_timing", "is_met", "has_held"),
+    [
+        (1, False, True, True),
+        (3, False, False, False),
+        (3, True, False, True),
+    ],
+)
+def test_a_missed_bar_is_told_and_fails_unless_it_is_one_of_time(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    value: float,
+    is_timing: bool,
+    is_met: bool,
+    has_held: bool,
+) -> None:
+    def case() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
+        yield "shown", {"figure": value}, [Bar("figure", "at most", 2, is_timing=is_timing)]
+
+    monkeypatch.setitem(producer_id_quota.CASES, "memory", case)
+    assert run_case("memory") is has_held
+    line = json.loads(capsys.readouterr().out)
+    assert line["met"] is is_met
+    row = verdict_table([line]).splitlines()[-1].split("  ")
+    assert [cell.strip() for cell in row if cell] == [
+        "memory shown",
+        "figure",
+        "at most 2",
+        str(value),
+        "met" if is_met else "MISSED",
+    ]
