@@ -42,13 +42,14 @@ def events_of(plan: Plan) -> list[pa.RecordBatch]:
 
 def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
     """Prepare the cluster, run the plan in this process, return its rows."""
-    found = prepare(plan, f"r{next(_numbers)}", servers, sets_quotas=True)
-    return [row for batch in run_on(plan, found, **spec_fields) for row in batch.to_pylist()]
-
-
-def run_on(plan: Plan, found: Found, **spec_fields: Any) -> Iterator[pa.RecordBatch]:
-    """Run the plan in this process on a cluster that was prepared."""
     run_id = f"r{next(_numbers)}"
+    found = prepare(plan, run_id, servers, sets_quotas=True)
+    batches = run_on(plan, run_id, found, **spec_fields)
+    return [row for batch in batches for row in batch.to_pylist()]
+
+
+def run_on(plan: Plan, run_id: str, found: Found, **spec_fields: Any) -> Iterator[pa.RecordBatch]:
+    """Run the plan in this process on a cluster that was prepared for it under this name."""
     spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
     return work(spec, 0, iter(events_of(plan)), lambda word: [word])
 

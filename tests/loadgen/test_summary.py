@@ -225,11 +225,13 @@ def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Pa
     found_twice = []
     with MockKafka(config=plan.own_broker_config()) as kafka:
         for number in (1, 2):
-            # What a user has used of its quotas stays; another run's topics are its own.
-            found = prepare(plan, f"run{number}", kafka.bootstrap_servers, sets_quotas=True)
+            run_id = f"run{number}"
+            found = prepare(plan, run_id, kafka.bootstrap_servers, sets_quotas=True)
             results, read_back = tmp_path / f"{number}.parquet", tmp_path / f"{number}.read.parquet"
-            pq.write_table(pa.Table.from_batches(run_on(plan, found), ARROW_SCHEMA), results)
-            spec = RunSpec(f"run{number}", plan, found.topology)
+            pq.write_table(
+                pa.Table.from_batches(run_on(plan, run_id, found), ARROW_SCHEMA), results
+            )
+            spec = RunSpec(run_id, plan, found.topology)
             batches = [batch for index in range(2) for batch in partition_batches(spec, "t", index)]
             pq.write_table(pa.Table.from_batches(batches, STORED_SCHEMA), read_back)
             summary = summarise(spark, RunData(plan, found, str(results), str(read_back)))
