@@ -1,9 +1,9 @@
 """The command line of the benchmarks; `scripts/bench` is its front door.
 
-Runs the measurements named (default: all), mock-kafka and librdkafka's mock cluster in turn, and
-prints JSON lines on stdout. A missed bar is reported, never a failure, but for promises that have
-nothing to do with time; the status is 1 when one of these was broken, or something could not be
-measured at all.
+Runs the measurements named (default: all), mock-kafka, librdkafka's mock cluster and kfake (where
+there is Go) in turn, and prints JSON lines on stdout. A missed bar is reported, never a failure,
+but for promises that have nothing to do with time; the status is 1 when one of these was broken, or
+something could not be measured at all.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from importlib.util import find_spec
 
 import confluent_kafka
 
-from benchmarks import batched, idle, produce, start, storm
+from benchmarks import batched, idle, kfake, produce, start, storm
 from benchmarks.load_process import LoadProcessError
 from benchmarks.report import Measurement, lines, measure, print_line, progress
 from benchmarks.server_process import (
@@ -102,7 +102,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--rounds", type=int, default=3, help="of each server (default 3)")
     parser.add_argument(
-        "--servers", default=",".join(SERVER_NAMES), help="ours,rdmock or one of them"
+        "--servers", default=",".join(SERVER_NAMES), help="some of ours,rdmock,kfake"
     )
     arguments = parser.parse_args()
     names = arguments.names or NAMES
@@ -112,6 +112,12 @@ def main() -> int:
     ]
     if unknown or not servers or arguments.rounds < 1:
         parser.error(f"unknown: {', '.join(sorted(unknown)) or arguments.servers}; see --help")
+    if "kfake" in servers:
+        try:
+            kfake.executable()
+        except kfake.NoKfakeError as error:
+            progress(f"without kfake: {error}")
+            servers.remove("kfake")
     print_machine()
     is_complete = True
     for name in names:

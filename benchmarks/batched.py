@@ -1,7 +1,7 @@
 """A million records by a real client: the rate, what a record costs, and the memory they take.
 
-What ours took is read back, all of it and in order. rdmock keeps 5 MiB of a partition, so there
-only the producing is compared.
+What ours took is read back, all of it and in order. librdkafka's mock keeps 5 MiB of a partition,
+so of the rivals only the producing is compared.
 """
 
 from collections.abc import Mapping

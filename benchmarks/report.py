@@ -1,7 +1,8 @@
-"""Rounds of both servers in turn, and what is printed of them: one JSON line per server.
+"""Rounds of the servers in turn, and what is printed of them: one JSON line per server.
 
 A round during which other processes were busy is run again, a few times at most.
-A figure is judged by its median over the rounds. A ratio is ours / rdmock, of the medians.
+A figure is judged by its median over the rounds. A ratio is ours / the rival's, of the
+medians; bars that are ratios are about librdkafka's mock.
 """
 
 import json
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from benchmarks.quiet import BUSY_SHARE, wait_until_quiet
-from benchmarks.server_process import ServerName
+from benchmarks.server_process import SERVER_NAMES, ServerName
 
 OTHER_CPU_SHARE = "other_cpu_share"
 ATTEMPTS_MAX = 4
@@ -41,7 +42,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Something that is measured the same way with both servers."""
+    """Something that is measured the same way with every server."""
 
     name: str
     case: str
@@ -106,7 +107,11 @@ def lines(
 ) -> list[dict[str, Any]]:
     """The JSON lines of a measurement, one per server; `reproduce` is the command line."""
     medians = {server: _medians(rounds) for server, rounds in results.items()}
-    ratios = _ratios(medians.get("ours", {}), medians.get("rdmock", {}))
+    ratios = {
+        rival: _ratios(medians.get("ours", {}), medians.get(rival, {}))
+        for rival in SERVER_NAMES
+        if rival != "ours"
+    }
     found = []
     for server, rounds in results.items():
         line: dict[str, Any] = {
@@ -116,10 +121,10 @@ def lines(
             "rounds": len(rounds),
             "disturbed_rounds": sum(_others(figures) > BUSY_SHARE for figures in rounds),
             "figures": {name: _spread(rounds, name) for name in medians[server]},
-            "ratio_ours_to_rdmock": ratios,
+            **{f"ratio_ours_to_{rival}": of_medians for rival, of_medians in ratios.items()},
         }
         if server == "ours":
-            judged = [_judged(bar, medians[server], ratios) for bar in measurement.bars]
+            judged = [_judged(bar, medians[server], ratios["rdmock"]) for bar in measurement.bars]
             line["bars"] = judged
             verdicts = [bar["met"] for bar in judged]
             line["met"] = None if not verdicts or None in verdicts else all(verdicts)
@@ -142,8 +147,8 @@ def _spread(rounds: Sequence[Figures], name: str) -> dict[str, float]:
     }
 
 
-def _ratios(ours: Figures, rdmock: Figures) -> dict[str, float]:
-    return {name: _rounded(ours[name] / rdmock[name]) for name in ours if rdmock.get(name)}
+def _ratios(ours: Figures, rival: Figures) -> dict[str, float]:
+    return {name: _rounded(ours[name] / rival[name]) for name in ours if rival.get(name)}
 
 
 def _judged(bar: Bar, medians: Figures, ratios: Figures) -> dict[str, Any]:

@@ -11,24 +11,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-ServerName = Literal["ours", "rdmock"]
-SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock")
+from benchmarks import kfake
+
+ServerName = Literal["ours", "rdmock", "kfake"]
+SERVER_NAMES: tuple[ServerName, ...] = ("ours", "rdmock", "kfake")
 
 PROJECT = Path(__file__).resolve().parent.parent
 OPEN_FILES_MIN = 4096
 START_SECONDS_MAX = 20
 STOP_SECONDS_MAX = 10
 _LINE = re.compile(r"bootstrap\.servers=(\S+)")
-_MODULES: dict[ServerName, tuple[str, ...]] = {
-    "ours": ("broker", "serve", "--port", "0"),
-    "rdmock": ("benchmarks.rdmock",),
-}
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -65,9 +63,14 @@ class ServerProcess:
 
 
 def command(name: ServerName, brokers: int = 1, options: Sequence[str] = ()) -> list[str]:
-    """The command line of a server; `options` are KEY=VALUE of the broker configuration."""
+    """The command line of a server; `options` are KEY=VALUE of our broker's configuration."""
     overrides = [part for option in options for part in ("-o", option)]
-    return [sys.executable, "-m", *_MODULES[name], "--brokers", str(brokers), *overrides]
+    programs: dict[ServerName, Callable[[], list[str]]] = {
+        "ours": lambda: [sys.executable, "-m", "broker", "serve", "--port", "0"],
+        "rdmock": lambda: [sys.executable, "-m", "benchmarks.rdmock"],
+        "kfake": lambda: [str(kfake.executable())],
+    }
+    return [*programs[name](), "--brokers", str(brokers), *overrides]
 
 
 @contextmanager

@@ -31,6 +31,10 @@ def _invalid(message: str) -> Refusal:
     return Refusal(ErrorCode.INVALID_RECORD, message)
 
 
+def _old_format(magic: int) -> Refusal:
+    return _invalid(f"Produce requests with magic {magic} are not allowed")
+
+
 def check_batch(
     buffer: bytes | bytearray, start: int, end: int, api_version: int, topic: Topic, now_ms: int
 ) -> BatchHeader | Refusal:
@@ -67,10 +71,12 @@ def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHe
     if start < 0 or size == 0:
         return _invalid("Produce requests must have a record batch per partition")
     if size < records.HEADER_BYTES:
-        return _CORRUPT
+        # A message of an older format may be this short.
+        magic = buffer[start + records.MAGIC_AT] if size > records.MAGIC_AT else records.MAGIC
+        return _CORRUPT if magic == records.MAGIC else _old_format(magic)
     header = records.read_header(buffer, start)
     if header.magic != records.MAGIC:
-        return _invalid(f"Produce requests with magic {header.magic} are not allowed")
+        return _old_format(header.magic)
     batch_bytes = header.batch_length + records.LOG_OVERHEAD_BYTES
     if batch_bytes != size:
         if records.HEADER_BYTES <= batch_bytes < size:

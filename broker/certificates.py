@@ -35,10 +35,12 @@ def write_certificates(
     whole distinguished name such as `CN=alice,OU=tests`.
 
     Raises:
-        ConfigError: a client's name is not one.
+        ConfigError: the name of a client or host is not one.
         OSError: the folder can't be written to.
     """
     subjects = {client: _subject(client) for client in clients}
+    server_subject = _subject(hosts[0])
+    alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
     folder.mkdir(parents=True, exist_ok=True)
     start = datetime.fromtimestamp(now_ms / 1000, UTC) - timedelta(hours=1)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -51,11 +53,10 @@ def write_certificates(
     ).add_extension(_key_usage(is_authority=True), critical=True)
     authority = _Authority(builder.sign(key, SHA256()), key)
     (folder / AUTHORITY_FILE).write_bytes(authority.certificate.public_bytes(Encoding.PEM))
-    alternatives = x509.SubjectAlternativeName([_general_name(host) for host in hosts])
     _write_signed(
         folder / SERVER_FILE,
         authority,
-        _subject(hosts[0]),
+        server_subject,
         start,
         [alternatives, x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])],
     )
@@ -112,7 +113,11 @@ def _general_name(host: str) -> x509.GeneralName:
     try:
         return x509.IPAddress(ipaddress.ip_address(host))
     except ValueError:
+        pass
+    try:
         return x509.DNSName(host)
+    except ValueError as error:
+        raise ConfigError(f"{host!r} is neither an address nor a host name: {error}") from error
 
 
 def _builder(

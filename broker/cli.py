@@ -109,7 +109,10 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "--host", default="127.0.0.1", help="address to listen on (default: %(default)s)"
+        "--host",
+        type=_host,
+        default="127.0.0.1",
+        help="address to listen on (default: %(default)s)",
     )
     command.add_argument(
         "--port",
@@ -152,7 +155,7 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         "--faults",
         type=Path,
         metavar="FILE",
-        help="JSON list of fault rules, which count from the start (docs/faults.md)",
+        help="JSON list of fault rules (or one rule), which count from the start (docs/faults.md)",
     )
     command.add_argument(
         "--log-level",
@@ -178,18 +181,22 @@ class _ShowVersion(argparse.Action):
         parser.exit()
 
 
+def _host(text: str) -> str:
+    if not text:
+        raise argparse.ArgumentTypeError("it is empty; 0.0.0.0 is every address of this machine")
+    return text
+
+
 def _port(text: str) -> int:
-    port = int(text)
-    if not 0 <= port <= 65535:
-        raise argparse.ArgumentTypeError(f"{port} is not a port")
-    return port
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)
 
 
 def _broker_count(text: str) -> int:
-    count = int(text)
-    if not 1 <= count <= 100:
-        raise argparse.ArgumentTypeError("from 1 to 100 brokers")
-    return count
+    if not text.isdecimal() or not 1 <= int(text) <= 100:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 100")
+    return int(text)
 
 
 def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
@@ -208,7 +215,7 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
             raise ConfigError(f"{path}: {error}") from error
     for word in overrides:
         key, separator, value = word.partition("=")
-        if not separator:
+        if not separator or not key.strip():
             raise ConfigError(f"-o {word}: expected KEY=VALUE")
         values[key.strip()] = value.strip()
     return BrokerConfig.from_overrides(values)

@@ -5,10 +5,9 @@ argument, look things up and call its verbs; nothing else in the project keeps s
 can change.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import chain, islice
 from typing import Any
 from uuid import UUID
 
@@ -20,15 +19,14 @@ from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
 from broker.quota_managers import QuotaManagers
+from broker.registry import limited_routes
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
 from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.upkeep import begin_upkeep
 from producer_state.allocator import ProducerIdAllocator
 from producer_state.partition_producers import PartitionProducers
-
-EXPIRY_STEPS_PER_TURN = 500
-"""A step looks through a few dozen producers: this many take about 10 ms."""
 
 
 class Reach(Enum):
@@ -80,7 +78,9 @@ class Cluster:
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        self.brokers = {node_id: Broker(node_id, "", -1) for node_id in range(1, broker_count + 1)}
+        self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
+        self.brokers = dict(self._first_brokers)
+        """Those that are registered, by node id, ascending."""
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
         self.journal = Journal(
@@ -96,7 +96,10 @@ class Cluster:
         """Everything that requests can change, as it is at the start."""
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
+        self.routes = limited_routes(config["broker.api.versions"])
+        """Which APIs there are, in which versions, by API key."""
         self.controller_id = 1
+        self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved by hand, by group or transactional id."""
         self.topics = TopicTable()
@@ -122,22 +125,22 @@ class Cluster:
     def reset(self, now_ms: int) -> None:
         """Forget everything since the start, what was to happen included, and start anew.
 
-        Whoever is connected must have been let go before; brokers keep their addresses.
+        Whoever is connected must have been let go before; brokers keep their addresses, and those
+        that were added are gone.
         """
         self.timers.clear()
         self.journal.clear()
+        self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
             self._set_reach(broker, Reach.SERVES)
         self.start(now_ms)
-        for rule in self.first_faults:
-            self.faults.add(rule, now_ms)
+        self.faults.add_all(self.first_faults, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""
-        self._schedule_retention(now_ms)
-        self._schedule_producer_expiry(now_ms)
+        begin_upkeep(self, now_ms)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -159,13 +162,23 @@ class Cluster:
         """Node ids of the brokers that are up, ascending."""
         return [broker.node_id for broker in self.brokers.values() if broker.is_alive]
 
+    def is_alive(self, node_id: int) -> bool:
+        """Whether a broker is up; one that was decommissioned is not."""
+        broker = self.brokers.get(node_id)
+        return broker is not None and broker.is_alive
+
+    @property
+    def first_node_ids(self) -> tuple[int, ...]:
+        """Node ids of the brokers that there are from the start."""
+        return tuple(self._first_brokers)
+
     def coordinator_id(self, key: str) -> int | None:
         """The broker that coordinates a group or transactional id; None when none is up.
 
         Kafka hashes the id to a partition of an internal topic; what matters to a client is that
         coordinators are spread and that every broker names the same one.
         """
-        return coordinator_of(key, self.brokers, self.moved_coordinators)
+        return coordinator_of(key, self.brokers, self.first_node_ids, self.moved_coordinators)
 
     def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
         """Have a broker coordinate a group or transactional id, for as long as it is up.
@@ -225,6 +238,17 @@ class Cluster:
         self._unload_moved_groups(before, now_ms)
         self._set_reach(broker, Reach.SERVES)
 
+    def fence_broker(self, node_id: int, now_ms: int) -> None:
+        """Have the others take a broker for gone that serves its clients as before.
+
+        It leaves Metadata, leads and coordinates nothing; its connections stay, and `start_broker`
+        brings it back.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        self._take_away(node_id, self._broker(node_id).reach, now_ms, elect=True)
+
     def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
         broker = self._broker(node_id)
         if elect and broker.is_alive:
@@ -276,7 +300,7 @@ class Cluster:
     def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
         """Grow a topic by one partition per assignment, also checked before."""
         for replicas in assignments:
-            alive = tuple(node_id for node_id in replicas if self.brokers[node_id].is_alive)
+            alive = tuple(filter(self.is_alive, replicas))
             topic.partitions.append(
                 Partition(
                     topic_name=topic.name,
@@ -308,6 +332,7 @@ class Cluster:
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
+        self.routes = limited_routes(self.shared_config["broker.api.versions"])
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
@@ -358,7 +383,7 @@ class Cluster:
         """
         partition.replicas = tuple(replicas)
         partition.adding_replicas = partition.removing_replicas = ()
-        partition.isr = tuple(n for n in partition.replicas if self.brokers[n].is_alive)
+        partition.isr = tuple(filter(self.is_alive, partition.replicas))
         if partition.leader_id not in partition.isr:
             leader_id = partition.isr[0] if partition.isr else NO_LEADER
             self.set_leader(partition, leader_id, now_ms)
@@ -397,43 +422,3 @@ class Cluster:
             if self.log_bytes <= target_bytes:
                 return
             self.log_bytes -= log.drop_at_least(self.log_bytes - target_bytes)
-
-    def apply_retention(self, now_ms: int) -> None:
-        """Drop what `retention.ms` no longer keeps, in every partition whose policy deletes."""
-        for topic in self.topics.all():
-            retention_ms = topic.config["retention.ms"]
-            if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
-                continue
-            for partition in topic.partitions:
-                self.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
-
-    def _schedule_retention(self, now_ms: int) -> None:
-        def run(now_ms: int) -> None:
-            self.apply_retention(now_ms)
-            self._schedule_retention(now_ms)
-
-        self.timers.schedule(now_ms + self.config["log.retention.check.interval.ms"], run)
-
-    def _schedule_producer_expiry(self, now_ms: int) -> None:
-        def begin(now_ms: int) -> None:
-            self._expire_producers(self._expiry_steps(now_ms), now_ms)
-
-        self.timers.schedule(
-            now_ms + self.config["producer.id.expiration.check.interval.ms"], begin
-        )
-
-    def _expire_producers(self, steps: Iterator[int], now_ms: int) -> None:
-        """Take a turn at forgetting producers; what is left comes a millisecond later."""
-        for _ in islice(steps, EXPIRY_STEPS_PER_TURN):
-            pass
-        if (step := next(steps, None)) is None:
-            self._schedule_producer_expiry(now_ms)
-        else:
-            rest = chain((step,), steps)
-            self.timers.schedule(now_ms + 1, lambda now_ms: self._expire_producers(rest, now_ms))
-
-    def _expiry_steps(self, now_ms: int) -> Iterator[int]:
-        expiration_ms = self.shared_config["producer.id.expiration.ms"]
-        for topic in tuple(self.topics.all()):
-            for partition in topic.partitions:
-                yield from partition.producers.expire_in_steps(now_ms, expiration_ms)

@@ -2,8 +2,8 @@
 
 A connection handles one request at a time and answers in the order of the requests: while an
 answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
-mute, behind the answer that says so (KIP-219). The shell (`broker/server.py`) reads, writes and
-closes; it learns of an answer that came later through `on_ready`, and then calls `resume`.
+mute, behind the answer that says so (KIP-219). The shell (`broker/client_protocol.py`) reads,
+writes and closes; it learns of an answer that came later through `on_ready`, and calls `resume`.
 """
 
 from collections.abc import Callable

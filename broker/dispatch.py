@@ -5,18 +5,20 @@ What a client did wrong never raises out of here: the answer is then a `Close` w
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.clock import perf_ns
 from broker.context import RequestContext
 from broker.effects import Answer, Close, LateAnswer, Throttled, Waiting
+from broker.faults.answer_overlay import laid_over
 from broker.faults.error_answers import Framed, error_answer
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import merged, split
 from broker.faults.rule import BEFORE_HANDLING
 from broker.handlers.k18_api_versions import unsupported_version_response
 from broker.parked import Parked
-from broker.registry import ROUTES, Route
+from broker.registry import Route
 from broker.security.authentication import answer_raw_token
 from broker.throttling import charge_time
 from protocol import codec, produce
@@ -27,6 +29,7 @@ from protocol.framing import Frame
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.connection import Connection
+    from broker.faults.rule import FaultRule
     from broker.journal import Entry
     from broker.throttling import ThrottlingQuota
 
@@ -78,12 +81,13 @@ class Dispatcher:
             return Close(f"undecodable request header: {error}")
         if is_limited and api_key not in APIS_OF_AUTHENTICATION:
             return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
-        route = ROUTES.get(api_key)
+        cluster = self._cluster
+        route = cluster.routes.get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
             if api_key == ApiKey.API_VERSIONS:
-                return unsupported_version_response(correlation_id)
+                return unsupported_version_response(correlation_id, route)
             return Close(f"unsupported version {api_version} of {route.api_key.name}")
         context = RequestContext(
             api_key,
@@ -109,10 +113,10 @@ class Dispatcher:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
-            if self._cluster.faults.is_enabled:
+            if cluster.faults.is_enabled:
                 answer = self._inject(route, context, buffer, position, end)
             else:
-                answer = self._handle(route, context, buffer, position, end, self._cluster)
+                answer = self._handle(route, context, buffer, position, end, cluster)
         except codec.DecodeError as error:
             answer = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
@@ -150,7 +154,10 @@ class Dispatcher:
                 return produce.decode_request(context.api_version, buffer, start, end)
             return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
 
-        verdict = self._cluster.faults.judge(context, decode)
+        by_schema = partial(
+            codec.decode_request, route.api_key, context.api_version, buffer, start, end
+        )
+        verdict = self._cluster.faults.judge(context, decode, by_schema)
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description
@@ -182,8 +189,17 @@ class Dispatcher:
 
             return self._guarded(route, context, encode)
 
+        lay_over = partial(self._lay_over, route, context, rule)
         is_partial = parts is not None
-        return Injection(self._cluster, context, verdict, handle, fail, is_partial).begin()
+        injection = Injection(
+            self._cluster, context, verdict, handle, fail, lay_over, is_partial=is_partial
+        )
+        return injection.begin()
+
+    def _lay_over(
+        self, route: Route, context: RequestContext, rule: "FaultRule", frame: bytes
+    ) -> LateAnswer:
+        return self._guarded(route, context, lambda: laid_over(context, frame, rule.answer or {}))
 
     def _handle(
         self,

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from broker.connection import Connection
     from broker.context import RequestContext
     from broker.effects import LateAnswer
+    from broker.faults.table import ConnectionVerdict
 
 
 class Outcome(StrEnum):
-    """What became of a request, so far."""
+    """What became of a request, so far, or of a new connection."""
 
     WAITING = "waiting"
     """Not answered yet, or never."""
@@ -30,6 +31,10 @@ class Outcome(StrEnum):
     """Done, and no answer belongs to it: Produce with acks=0."""
     CLOSED = "closed"
     """Its connection ended in place of, or right behind, the answer."""
+    REFUSED = "refused"
+    """Of a new connection: closed at once."""
+    DELAYED = "delayed"
+    """Of a new connection: read later."""
 
 
 class Entry:
@@ -99,6 +104,25 @@ class Disconnect:
         self.time_ms = time_ms
 
 
+class Arrival:
+    """A new connection that fault rules refused or held up; all others go without a line."""
+
+    __slots__ = ("broker_id", "delay_ms", "fault", "number", "outcome", "peer", "time_ms")
+    byte_count = 0
+
+    def __init__(
+        self, number: int, broker_id: int, peer: str, verdict: "ConnectionVerdict", time_ms: int
+    ) -> None:
+        """`peer` is the client's `HOST:PORT`."""
+        self.number = number
+        self.broker_id = broker_id
+        self.peer = peer
+        self.outcome = Outcome.REFUSED if verdict.is_refused else Outcome.DELAYED
+        self.delay_ms = verdict.delay_ms
+        self.fault = verdict.description
+        self.time_ms = time_ms
+
+
 class Subjects:
     """What a request is about, found by decoding and kept because it is small."""
 
@@ -110,7 +134,7 @@ class Subjects:
         self.groups = frozenset(readable.groups_of(request) if is_message else ())
 
 
-Line = Entry | Disconnect
+Line = Entry | Disconnect | Arrival
 Listener = Callable[[Line], None]
 
 
@@ -201,6 +225,15 @@ class Journal:
             entry.close_reason = reason
             self._changed(entry)
         line = Disconnect(self._next_number, connection, reason, now_ms)
+        self._next_number += 1
+        self._lines.append(line)
+        self._changed(line)
+
+    def arrived(self, broker_id: int, peer: str, verdict: "ConnectionVerdict", now_ms: int) -> None:
+        """Fault rules have refused or held up a new connection."""
+        if not self.is_enabled:
+            return
+        line = Arrival(self._next_number, broker_id, peer, verdict, now_ms)
         self._next_number += 1
         self._lines.append(line)
         self._changed(line)

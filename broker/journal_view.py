@@ -7,7 +7,16 @@ from uuid import UUID
 
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.journal import Disconnect, Entry, Line, answer_of, errors_of, request_of, subjects_of
+from broker.journal import (
+    Arrival,
+    Disconnect,
+    Entry,
+    Line,
+    answer_of,
+    errors_of,
+    request_of,
+    subjects_of,
+)
 from protocol import readable
 
 TopicNames = Callable[[UUID], str | None]
@@ -43,6 +52,8 @@ class JournalFilter:
             return False
         if isinstance(line, Disconnect):
             return self._fits_disconnect(line)
+        if isinstance(line, Arrival):
+            return self._fits_arrival(line)
         context = line.context
         return (
             self.kind in {None, "request"}
@@ -57,11 +68,27 @@ class JournalFilter:
             and self._fits_subjects(line, topic_name)
         )
 
+    @property
+    def _asks_for_requests(self) -> bool:
+        asked = (self.api, self.topic, self.group, self.client_id, self.error)
+        return any(each is not None for each in asked)
+
+    def _fits_arrival(self, line: Arrival) -> bool:
+        return (
+            self.kind in {None, "connection"}
+            and not self._asks_for_requests
+            and self.connection is None
+            and self.user is None
+            and line.time_ms >= self.since_ms
+            and (self.broker is None or line.broker_id == self.broker)
+            and (self.outcome is None or line.outcome.value == self.outcome)
+            and (self.fault is None or self.fault in line.fault)
+        )
+
     def _fits_disconnect(self, line: Disconnect) -> bool:
-        asks_for_requests = (self.api, self.topic, self.group, self.client_id, self.error)
         return (
             self.kind in {None, "disconnect"}
-            and asks_for_requests == (None,) * len(asks_for_requests)
+            and not self._asks_for_requests
             and self.fault is None
             and self.outcome is None
             and line.time_ms >= self.since_ms
@@ -91,6 +118,18 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
             "client_host": line.client_host,
             "user": line.principal,
             "reason": line.reason,
+        }
+    if isinstance(line, Arrival):
+        return {
+            "kind": "connection",
+            "number": line.number,
+            "received_ms": line.time_ms,
+            "broker": line.broker_id,
+            "client_host": line.peer.rpartition(":")[0] or line.peer,
+            "peer": line.peer,
+            "outcome": line.outcome.value,
+            "delay_ms": line.delay_ms,
+            "fault": line.fault,
         }
     context, subjects = line.context, subjects_of(line)
     plain: dict[str, Any] = {

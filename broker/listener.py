@@ -5,7 +5,14 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from broker.security.listeners import Address
+
 LISTEN_BACKLOG = 4096
+
+
+class ListenError(Exception):
+    """An address cannot be bound; one line for people that names it."""
+
 
 ProtocolFactory = Callable[[], asyncio.BaseProtocol]
 
@@ -26,21 +33,26 @@ class Listener:
         self._held: list[socket.socket] = []
         self._opening: asyncio.Task[None] | None = None
         self._accepts = False
+        self._is_over = False
 
     async def open(self, host: str, port: int) -> int:
         """Listen; returns the port, which matters when 0 was asked for.
 
         Raises:
-            OSError: the address cannot be bound.
+            ListenError: the address cannot be bound.
         """
-        server = await asyncio.get_running_loop().create_server(
-            self._factory,
-            host,
-            port,
-            backlog=LISTEN_BACKLOG,
-            reuse_address=True,
-            ssl=self._tls,
-        )
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                self._factory,
+                host,
+                port,
+                backlog=LISTEN_BACKLOG,
+                reuse_address=True,
+                ssl=self._tls,
+            )
+        except (OSError, OverflowError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+            raise ListenError(f"cannot listen on {Address(host, port)}: {reason}") from error
         self._servers = [server]
         self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
         self._accepts = True
@@ -51,6 +63,13 @@ class Listener:
         if self._opening is not None:
             await self._opening
         self._close_sockets()
+
+    def end(self) -> None:
+        """Stop listening for good without waiting, even for a start that is under way."""
+        self._is_over = True
+        self._accepts = False
+        if self._opening is None:
+            self._close_sockets()
 
     def refuse(self) -> None:
         """Stop listening, and keep the port: bound but not listened on, it refuses who connects."""
@@ -77,7 +96,9 @@ class Listener:
         ]
         self._held = []
         self._opening = None
-        if not self._accepts:
+        if self._is_over:
+            self._close_sockets()
+        elif not self._accepts:
             self.refuse()
 
     def _close_sockets(self) -> None:
@@ -96,3 +117,23 @@ def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.sock
         bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
     bound.bind(address)
     return bound
+
+
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a host that clients may connect to; who serves them, serves.
+
+    Raises:
+        OSError: an address cannot be bound.
+    """
+    flags = socket.AI_PASSIVE
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    sockets: list[socket.socket] = []
+    try:
+        for family, _type, _protocol, _name, address in dict.fromkeys(found):
+            sockets.append(_bind(family, address))  # type: ignore[arg-type]
+            sockets[-1].listen(LISTEN_BACKLOG)
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets

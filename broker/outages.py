@@ -5,7 +5,7 @@ Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUn
 """
 
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from broker.topic_admin.reassignment import complete_reassignment
@@ -16,19 +16,22 @@ if TYPE_CHECKING:
 
 
 def coordinator_of(
-    key: str, brokers: Mapping[int, "Broker"], moved: Mapping[str, int]
+    key: str,
+    brokers: Mapping[int, "Broker"],
+    first_node_ids: Sequence[int],
+    moved: Mapping[str, int],
 ) -> int | None:
     """The broker to coordinate a group or transactional id: moved there, or the key's own.
 
-    When that one is down it is the next, so that what others coordinate stays; None if none is up.
+    That is one of those there were from the start: a broker that is added takes nothing from the
+    others. When it is down it is the next, so that what others coordinate stays; None if none is
+    up.
     """
-    moved_id = moved.get(key)
-    if moved_id is not None and brokers[moved_id].is_alive:
-        return moved_id
-    node_ids = tuple(brokers)
-    first = zlib.crc32(key.encode()) % len(node_ids)
-    in_turn = node_ids[first:] + node_ids[:first]
-    return next((n for n in in_turn if brokers[n].is_alive), None)
+    first = zlib.crc32(key.encode()) % len(first_node_ids)
+    in_turn = (*first_node_ids[first:], *first_node_ids[:first], *brokers)
+    if key in moved:
+        in_turn = (moved[key], *in_turn)
+    return next((n for n in in_turn if n in brokers and brokers[n].is_alive), None)
 
 
 def take_away(cluster: "Cluster", node_id: int, now_ms: int) -> None:
@@ -58,13 +61,13 @@ def bring_back(cluster: "Cluster", node_id: int, now_ms: int) -> None:
         if partition.leader_id == NO_LEADER:
             _elect(cluster, topic, partition, now_ms)
         if partition.leader_id != NO_LEADER:
-            partition.isr = tuple(n for n in partition.replicas if cluster.brokers[n].is_alive)
+            partition.isr = tuple(filter(cluster.is_alive, partition.replicas))
         complete_reassignment(cluster, partition, now_ms)
 
 
 def _elect(cluster: "Cluster", topic: Topic, partition: Partition, now_ms: int) -> None:
     """Have the first replica lead that is up and in sync; or, where topics may, just up."""
-    alive = [n for n in partition.replicas if cluster.brokers[n].is_alive]
+    alive = list(filter(cluster.is_alive, partition.replicas))
     leader_id = next((n for n in alive if n in partition.isr), NO_LEADER)
     if leader_id == NO_LEADER and alive and topic.config["unclean.leader.election.enable"]:
         leader_id = alive[0]

@@ -61,16 +61,23 @@ class QuotaManagers:
             config["controller.quota.window.num"],
             config["controller.quota.window.size.seconds"],
         )
-        self.brokers = {broker_id: BrokerQuotas(self.clients, config) for broker_id in broker_ids}
         self.metrics = MetricsRegistry()
         self.metrics.add(self.controller_mutation.measurements)
-        for broker_id, quotas in self.brokers.items():
-            tags = {"broker-id": str(broker_id)}
-            for manager in (
-                quotas.produce,
-                quotas.fetch,
-                quotas.request,
-                quotas.connections,
-                quotas.producer_ids,
-            ):
-                self.metrics.add(manager.measurements, tags)
+        self.brokers: dict[int, BrokerQuotas] = {}
+        for broker_id in broker_ids:
+            self.add_broker(broker_id, config)
+
+    def add_broker(self, broker_id: int, config: Mapping[str, Any]) -> None:
+        """Count for one broker more; one that was there before goes on where it was."""
+        if broker_id in self.brokers:
+            return
+        self.brokers[broker_id] = quotas = BrokerQuotas(self.clients, config)
+        tags = {"broker-id": str(broker_id)}
+        for manager in (
+            quotas.produce,
+            quotas.fetch,
+            quotas.request,
+            quotas.connections,
+            quotas.producer_ids,
+        ):
+            self.metrics.add(manager.measurements, tags)

@@ -4,10 +4,11 @@ A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing 
 What is advertised is therefore what is handled.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from broker.config.api_versions import parse_api_versions
 from protocol.api_keys import ApiKey
 from protocol.messages import is_flexible
 
@@ -62,3 +63,26 @@ def handles(
         return handler
 
     return register
+
+
+def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:
+    """The part of the register that `broker.api.versions` leaves; all of it when it says nothing.
+
+    An API is gone of which no version is left.
+    """
+    if not told:
+        return ROUTES
+    limits = parse_api_versions(told)
+    routes = {}
+    for api_key, route in ROUTES.items():
+        if api_key in limits:
+            low, high = limits[api_key]
+            version_max = min(route.version_max, high)
+            if max(route.version_min, low) <= version_max:
+                routes[api_key] = replace(
+                    route,
+                    version_min=max(route.version_min, low),
+                    version_max=version_max,
+                    advertised_min=max(route.advertised_min, low),
+                )
+    return routes

@@ -3,21 +3,24 @@
 import asyncio
 import base64
 import gc
+import importlib
 import logging
 import signal
+import socket
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import structlog
 
 from broker.clock import BrokerClock, ClockMode
-from broker.cluster import Broker, Cluster
+from broker.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.security.listeners import Address, plan_listeners
+from broker.listener import ListenError, listening_sockets
+from broker.security.listeners import plan_listeners
 from broker.security.principal_mapping import name_mapper
 from broker.server import Server
 from broker.tls import server_context
@@ -65,11 +68,11 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
     lines = bootstrap_lines(server.cluster)
-    admin_port = None
-    if options.admin_port is not None:
-        admin_port, url = await start_admin_port(options, server)
-        lines.append(f"admin.url={url}")
+    door = None if options.admin_port is None else open_admin_door(options, server)
+    if door is not None:
+        lines.append(f"admin.url={door.url}")
     print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
+    admin_port = None if door is None else await serve_admin_port(door, options, server)
     gc.freeze()
     await stopped.wait()
     if admin_port is not None:
@@ -91,50 +94,61 @@ async def start_server(options: ServeOptions) -> Server:
         tls = (
             server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
         )
-        entrance = Entrance(listener.name, has_sasl, tls, to_principal)
-        for index, broker in enumerate(cluster.brokers.values()):
-            port = await _listen(server, broker, listener.bound_by(index), entrance)
-            told = listener.advertised_by(index)
-            broker.endpoints[listener.name] = Address(told.host, told.port or port)
+        server.doors.append((listener, Entrance(listener.name, has_sasl, tls, to_principal)))
     for broker in cluster.brokers.values():
-        first = broker.endpoints[listeners[0].name]
-        broker.host, broker.port = first.host, first.port
-        broker.rack = options.config["broker.rack"] or None
-    server.start()
-    for rule in options.faults:
         try:
-            cluster.faults.add(rule, server.clock.now_ms())
-        except ValueError as error:
-            await server.stop()
-            raise StartError(f"--faults: {error}") from error
+            await server.open(broker)
+        except ListenError as error:
+            raise StartError(str(error)) from error
+    server.start()
+    try:
+        cluster.faults.add_all(options.faults, server.clock.now_ms())
+    except ValueError as error:
+        await server.stop()
+        raise StartError(f"--faults: {error}") from error
     cluster.first_faults = options.faults
     return server
 
 
-async def _listen(server: Server, broker: Broker, address: Address, entrance: Entrance) -> int:
+class AdminDoor(NamedTuple):
+    """Where the admin port listens, while nobody serves it yet."""
+
+    url: str
+    sockets: list[socket.socket]
+
+
+def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
+    """Listen for the admin port; who comes waits. From now on the journal is kept.
+
+    Raises:
+        StartError: the address cannot be bound.
+    """
+    host, port = options.admin_host, options.admin_port
+    assert port is not None
     try:
-        return await server.listen(broker, address.host, address.port, entrance)
+        sockets = listening_sockets(host, port)
     except (OSError, OverflowError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise StartError(f"cannot listen on {address.host}:{address.port}: {reason}") from error
+        raise StartError(f"cannot listen on {host}:{port}: {reason}") from error
+    server.cluster.journal.is_enabled = True
+    bound_port = sockets[0].getsockname()[1]
+    return AdminDoor(f"http://{f'[{host}]' if ':' in host else host}:{bound_port}", sockets)
 
 
-async def start_admin_port(options: ServeOptions, server: Server) -> "tuple[AdminPort, str]":
-    """The admin port of a cluster, listening, and its URL. From now on the journal is kept."""
-    # aiohttp is only loaded by those who ask for it: it takes a while.
+async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Server) -> "AdminPort":
+    """Serve the admin port.
+
+    What it is made of is loaded in a thread: that takes longer than all of the start, and the first
+    Kafka clients are served meanwhile.
+    """
+    await asyncio.to_thread(importlib.import_module, "broker.admin.web")
     from broker.admin.state import Admin  # noqa: PLC0415
     from broker.admin.web import AdminPort  # noqa: PLC0415
 
-    server.cluster.journal.is_enabled = True
     assert isinstance(server.clock, BrokerClock)
     port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
-    assert options.admin_port is not None
-    try:
-        return port, await port.start(options.admin_host, options.admin_port)
-    except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        where = f"{options.admin_host}:{options.admin_port}"
-        raise StartError(f"cannot listen on {where}: {reason}") from error
+    await port.start(options.admin_host, door.sockets)
+    return port
 
 
 def bootstrap_lines(cluster: Cluster) -> list[str]:
@@ -146,7 +160,7 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
     for name in next(iter(cluster.brokers.values())).endpoints:
         addresses = [address for _broker, address in cluster.addresses(name)]
         key = f"bootstrap.servers.{name}" if lines else "bootstrap.servers"
-        lines.append(f"{key}={','.join(f'{each.host}:{each.port}' for each in addresses)}")
+        lines.append(f"{key}={','.join(map(str, addresses))}")
     return lines
 
 

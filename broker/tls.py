@@ -1,16 +1,38 @@
-"""The asyncio shell's TLS: contexts from the files that the configuration names."""
+"""The asyncio shell's TLS: contexts from the files that the configuration names.
+
+A client that fails the handshake is known to nobody but the event loop, which says nothing of it:
+the context does, without the client's address, which it does not know.
+"""
 
 import ssl
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from broker.config.keys import ConfigError
+
+log = structlog.get_logger("mock_kafka")
 
 _VERIFY_MODES = {
     "none": ssl.CERT_NONE,
     "requested": ssl.CERT_OPTIONAL,
     "required": ssl.CERT_REQUIRED,
 }
+
+
+class _TlsSession(ssl.SSLObject):
+    """The TLS side of one connection."""
+
+    def do_handshake(self) -> None:
+        """Go on with the handshake; the reason of a failure is logged."""
+        try:
+            super().do_handshake()
+        except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            raise
+        except ssl.SSLError as error:
+            log.info("connection closed", reason=f"TLS handshake failed: {error}")
+            raise
 
 
 def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLContext:
@@ -25,6 +47,7 @@ def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLConte
     if keystore is None:
         raise ConfigError("a TLS listener needs ssl.keystore.location, a PEM file")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.sslobject_class = _TlsSession
     password = config["ssl.key.password"]
     try:
         context.load_cert_chain(keystore, password=lambda: password or "")

@@ -20,7 +20,7 @@ from rich.table import Table
 
 from client.errors import ClientError
 from loadgen import clock, machine
-from loadgen.plan import Plan, built_in_plans, load_plan
+from loadgen.plan import RECORDS, Plan, built_in_plans, load_plan
 from loadgen.preparation import (
     Found,
     PreparationError,
@@ -28,9 +28,9 @@ from loadgen.preparation import (
     prepare,
     slots_error,
 )
-from loadgen.progress import Listener, Standing
+from loadgen.progress import Listener, Speed, Standing
 from loadgen.promises import THIS_RUN
-from loadgen.run_spec import RunSpec
+from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.schedule import event_counts
 from loadgen.session import (
     SessionError,
@@ -44,7 +44,7 @@ from loadgen.yaml_reader import PlanError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-OK, BROKEN, USAGE_ERROR = 0, 1, 2
+OK, BROKEN, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
 _COLOURS = {"kept": "green", "broken": "bold red", "not judged": "dim"}
 
 
@@ -132,11 +132,18 @@ def main_of_job(arguments: Sequence[str]) -> int:
 
 
 def _guarded(action: Callable[[], int]) -> int:
+    """The exit status; SIGTERM is taken as a Ctrl-C, so that it leaves no cluster and no JVM."""
+    usual = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return action()
     except (ClientError, LoadError, PlanError, PreparationError, SessionError) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("mock-kafka load: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    finally:
+        signal.signal(signal.SIGTERM, usual)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,15 +153,9 @@ class Paths:
     out: Path
     run_id: str
 
-    @property
-    def results(self) -> str:
-        """One row per request."""
-        return f"{self.out}/results/run={self.run_id}"
-
-    @property
-    def read_back(self) -> str:
-        """One row per batch that was found in the topics."""
-        return f"{self.out}/read-back/run={self.run_id}"
+    def of(self, record: str) -> str:
+        """The folder of one of `plan.RECORDS`."""
+        return f"{self.out}/{record}/run={self.run_id}"
 
 
 def run(
@@ -252,26 +253,31 @@ def _drive(
                 run_load(spark, spec, str(paths.out))
             except Exception as error:
                 raise LoadError(f"the Spark job failed: {first_line(error)}") from error
-        reasons = listener.standing.reasons
+        reasons, ended_us = listener.standing.reasons, round(listener.standing.t_s * 1e6)
     wall_us = clock.now_us() - began_us
     cpus = os.cpu_count() or 1
     shares = {
         name: machine.percent(_spent(cpu_us[name], pid), wall_us, cpus)
         for name, pid in pids.items()
     }
-    read_back_path: str | None = paths.read_back if plan.read_back and plan.topics else None
-    if read_back_path is not None:
+    read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
+    if STOPPED_BY_USER in reasons:
+        read_back_path = None  # who is in a hurry does not want to wait for that
+    elif read_back_path is not None:
         try:
             read_back(spark, spec, read_back_path)
         except Exception as error:  # noqa: BLE001 - whatever Spark makes of it
             reasons.append(f"could not be read back: {first_line(error)}")
             read_back_path = None
-    summary = summarise(spark, RunData(plan, found, paths.results, read_back_path))
+    data = RunData(plan, found, paths.of("results"), read_back_path, ended_us if reasons else None)
+    summary = summarise(spark, data)
     workers_cpu_us = sum(each["cpu_us"] for each in summary["workers"])
     workers_wall_us = max((each["wall_us"] for each in summary["workers"]), default=0)
     generator = machine.percent(workers_cpu_us, workers_wall_us, cpus)
     summary["machine"] = {"generator_percent": generator, **shares, **machine.describe()}
     summary["is_complete"], summary["ended"] = not reasons, reasons
+    for record in set(RECORDS) - set(plan.record):
+        shutil.rmtree(paths.of(record), ignore_errors=True)
     return summary
 
 
@@ -301,18 +307,15 @@ def _bar(plan: Plan, console: Console) -> Iterator[Callable[[Standing], None]]:
         transient=False,
     ) as progress:
         task = progress.add_task("load", total=total if is_open else plan.duration_s, told="")
-        last = [0.0, 0.0]
+        speed = Speed()
 
         def show(standing: Standing) -> None:
-            done, requests, t_s = standing.total("done"), standing.total("requests"), standing.t_s
-            elapsed_s = t_s - last[0]
-            rate = (requests - last[1]) / elapsed_s if elapsed_s > 0 else 0.0
-            if elapsed_s >= 1:
-                last[:] = [t_s, float(requests)]
+            done, t_s = standing.total("done"), standing.t_s
+            rate = speed.of(t_s, standing.total("requests"))
             progress.update(
                 task,
                 completed=min(total, done) if is_open else max(0.0, min(t_s, plan.duration_s)),
-                told=f"{done:,} done  {max(0, rate):,.0f} requests/s"
+                told=f"{done:,} done  {rate:,.0f} requests/s"
                 f"  errors {standing.total('errors'):,}"
                 f"  throttled {standing.total('throttled'):,}",
             )
@@ -322,12 +325,18 @@ def _bar(plan: Plan, console: Console) -> Iterator[Callable[[Standing], None]]:
 
 @contextmanager
 def _stopping_by_ctrl_c(listener: Listener, console: Console) -> Iterator[None]:
-    """The first Ctrl-C has the workers end and hand in what they have; the second is as always."""
+    """The first Ctrl-C has the workers end and hand in what they have; the second is as always.
+
+    So is the first while nobody has sent anything that would be worth keeping.
+    """
     usual = signal.getsignal(signal.SIGINT)
 
     def stop(_number: int, _frame: object) -> None:
-        listener.stop_workers()
         signal.signal(signal.SIGINT, usual)
+        if not listener.standing.by_worker:
+            signal.raise_signal(signal.SIGINT)
+            return
+        listener.stop_workers()
         console.print("stopping; what was done so far is kept (again: at once)")
 
     signal.signal(signal.SIGINT, stop)
@@ -347,6 +356,8 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
     from loadgen.charts import draw  # noqa: PLC0415 - slow to load
     from loadgen.report import render  # noqa: PLC0415
 
+    text = json.dumps(summary, indent=1, ensure_ascii=False)
+    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
     charts = draw(summary, plan, found.config)
     folder = paths.out / "charts"
     folder.mkdir(exist_ok=True)
@@ -356,8 +367,6 @@ def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> N
         (folder / f"{name}.png").write_bytes(png)
     (paths.out / "report.html").write_text(render(summary, charts, plan.text), encoding="utf-8")
     (paths.out / "plan.yaml").write_text(plan.text, encoding="utf-8")
-    text = json.dumps(summary, indent=1, ensure_ascii=False)
-    (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
 
 
 def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
@@ -371,7 +380,8 @@ def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
     console.print(
         f"{totals['requests']:,} requests, {summary['requests_per_s']:,.0f} answers/s,"
         f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
-        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent"
+        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent,"
+        f" {totals['not_due']:,} not due before the end"
     )
     for reason in summary["ended"]:
         console.print(f"[bold red]not complete:[/bold red] {reason}")

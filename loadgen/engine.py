@@ -18,6 +18,7 @@ from loadgen.producer_steps import (
     RestartLoop,
     RetriesLostAnswers,
 )
+from loadgen.run_spec import STOPPED_BY_USER
 from loadgen.steady_client import SteadyClient
 from loadgen.timer import Alarm
 from loadgen.topic_steps import TopicCreator, TopicDeleter, TopicExpander
@@ -134,18 +135,23 @@ class Engine:
                     " behind: the target can't keep up with this rate"
                 )
         if self._report():
-            run.give_up("stopped by the user")
+            run.give_up(STOPPED_BY_USER)
         return is_idle
 
     async def _end(self) -> None:
-        """Disconnect, and tell what was never sent."""
-        run = self._run
+        """Disconnect, and tell what was due and never sent.
+
+        What lies ahead has no rows: a long plan that is stopped early would have millions of them.
+        """
+        run, now_us = self._run, clock.now_us()
         run.is_over = True
         for client in self._clients.values():
             for event in client.leftover():
                 client.not_sent(event)
         for index in range(self._next, len(self._times)):
             intended_us = self._times[index] + run.zero_us
+            if intended_us > now_us:
+                break
             client = self._clients[self._owners[index]]
             client.not_sent(Event(self._ids[index], intended_us, intended_us, 0))
         await asyncio.gather(*(client.close() for client in self._clients.values()))

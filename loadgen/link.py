@@ -8,14 +8,14 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Protocol, cast
 
 from client.errors import ConnectionLostError, UnreachableError
 from client.handshake import handshake
 from client.resources import Address
-from client.security import SaslSettings
+from client.security import Security
 from client.wire import Wire
 from loadgen import clock
 from protocol.codec import DecodeError
@@ -40,8 +40,9 @@ class Access:
     """How a tenant's connections get in."""
 
     client_id: str
+    security: Security = field(default_factory=Security)
     tls: ssl.SSLContext | None = None
-    sasl: SaslSettings | None = None
+    """What `security.tls` comes to."""
 
 
 class Link(asyncio.Protocol):
@@ -189,7 +190,7 @@ class Link(asyncio.Protocol):
             ConnectionLostError: it broke.
             SecurityError: the broker does not let us in.
         """
-        steps = handshake(self.wire, access.sasl)
+        steps = handshake(self.wire, access.security.sasl)
         answer: Any = None
         while True:
             try:

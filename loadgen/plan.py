@@ -21,6 +21,7 @@ QUOTA_KEYS = (
     "controller_mutation_rate",
     "producer_ids_rate",
 )
+RECORDS = ("schedule", "results", "read-back")
 _PRODUCER = {"topic", "records", "record_bytes", "acks", "request_timeout_ms"}
 _TOPICS = {"topics_per_request", "partitions", "retries", "request_timeout_ms"}
 BEHAVIOURS: Mapping[str, set[str]] = {
@@ -77,6 +78,11 @@ class Tenant:
     group: str = "load"
 
     @property
+    def is_idempotent(self) -> bool:
+        """Whether no broker may store a batch of its twice."""
+        return self.idempotent and (self.acks == -1 or self.behaviour != "delivery-timeout")
+
+    @property
     def principal(self) -> str:
         """The user that quotas go by."""
         return self.user or "ANONYMOUS"
@@ -123,6 +129,8 @@ class Plan:
     drain_s: float = 5.0
     seed: int = 1
     read_back: bool = True
+    record: tuple[str, ...] = RECORDS
+    """Which Parquet folders stay once the summary is made."""
     lateness_p99_ms: float = 5.0
     give_up_behind_s: float = 5.0
     text: str = ""
@@ -158,6 +166,38 @@ class Plan:
         """When a tenant's events begin and end."""
         start_s = -self.warm_up_s if tenant.start_s is None else tenant.start_s
         return start_s, self.duration_s if tenant.stop_s is None else tenant.stop_s
+
+    def quota_of(self, tenant: Tenant, key: str) -> Quota | None:
+        """The most specific quota with this key that holds for a tenant, as Kafka looks it up."""
+        user, client = tenant.principal, tenant.client_id
+        for entity in (
+            {"user": user, "client-id": client},
+            {"user": user, "client-id": ""},
+            {"user": user},
+            {"user": "", "client-id": client},
+            {"user": "", "client-id": ""},
+            {"user": ""},
+            {"client-id": client},
+            {"client-id": ""},
+        ):
+            for quota in self.quotas:
+                if quota.key == key and dict(quota.entity) == entity:
+                    return quota
+        return None
+
+    def buckets(self, key: str) -> dict[str, tuple[Quota, list[Tenant]]]:
+        """Who is counted together by a quota with this key: by name, its quota and tenants.
+
+        A default is a value for all, and no bucket for all: each user or client id has its own.
+        """
+        found: dict[str, tuple[Quota, list[Tenant]]] = {}
+        for tenant in self.tenants:
+            quota = self.quota_of(tenant, key)
+            if quota is not None:
+                its = {"user": tenant.principal, "client-id": tenant.client_id}
+                name = ", ".join(f"{kind} {its[kind]}" for kind in its if kind in quota.entity)
+                found.setdefault(name, (quota, []))[1].append(tenant)
+        return found
 
     def own_broker_config(self) -> dict[str, str]:
         """The broker configuration that a cluster of our own needs for this plan."""
@@ -217,6 +257,7 @@ def parse_plan(text: str, source: str) -> Plan:
         drain_s=document.number("drain_s", 5.0, most=600),
         seed=document.integer("seed", 1, least=0),
         read_back=document.flag("read_back", default=True),
+        record=document.words("record", RECORDS, RECORDS),
         lateness_p99_ms=document.number("lateness_p99_ms", 5.0),
         give_up_behind_s=document.number("give_up_behind_s", 5.0),
         target=_target(document.section("target")),
@@ -321,9 +362,23 @@ def _tenant(section: Section, duration_s: float) -> Tenant:
         section.refuse(
             "user" if tenant.user else "password", "a tenant has user and password, or neither"
         )
+    if behaviour == "delivery-timeout":
+        _check_producer(tenant, section)
     if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
         section.refuse("stop_s", "not behind start_s")
     return tenant
+
+
+def _check_producer(tenant: Tenant, section: Section) -> None:
+    """What Kafka's own producer would not do."""
+    if tenant.delivery_timeout_ms < tenant.request_timeout_ms:
+        section.refuse(
+            "delivery_timeout_ms" if section.has("delivery_timeout_ms") else "request_timeout_ms",
+            f"delivery_timeout_ms={tenant.delivery_timeout_ms} has no room for one request of"
+            f" request_timeout_ms={tenant.request_timeout_ms}",
+        )
+    if not tenant.obeys_throttle:
+        section.refuse("obeys_throttle", "a whole producer that obeys: another behaviour may not")
 
 
 def _optional_time(section: Section, key: str, duration_s: float) -> float | None:

@@ -88,10 +88,12 @@ class ProduceFrames:
         self._frame = bytearray(_SIZE.pack(len(header) + len(rest)) + header + rest)
         start = bytes(self._frame).index(batch)
         self._crc_position = start + _CRC_POSITION
-        self._producer_position = start + _PRODUCER_POSITION
-        self._event_position = start + event_position
-        self._checked = slice(start + _CRC_START, start + len(batch))
-        self._view = memoryview(self._frame)
+        self._patch_position = start + _PRODUCER_POSITION
+        # The records count and the beginning of the first record stand between the two.
+        between = batch[_PRODUCER_POSITION + _PRODUCER.size : event_position]
+        self._between = between
+        self._patch = Struct(f"{_PRODUCER.format}{len(between)}sq")
+        self._checked = memoryview(self._frame)[start + _CRC_START : start + len(batch)]
         self.version = version
         self._response = messages.response_class(ApiKey.PRODUCE)
         self._answer, self._answer_bytes = _answer_layout(version, topic, partition)
@@ -105,11 +107,12 @@ class ProduceFrames:
         self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
     ) -> bytes:
         """One request; without idempotence all of the producer's three numbers are -1."""
-        frame, view = self._frame, self._view
+        frame = self._frame
         _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation_id)
-        _PRODUCER.pack_into(frame, self._producer_position, producer_id, epoch, sequence)
-        _EVENT.pack_into(frame, self._event_position, event_id)
-        _CRC.pack_into(frame, self._crc_position, crc32c(view[self._checked]))
+        self._patch.pack_into(
+            frame, self._patch_position, producer_id, epoch, sequence, self._between, event_id
+        )
+        _CRC.pack_into(frame, self._crc_position, crc32c(self._checked))
         return bytes(frame)
 
     def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:

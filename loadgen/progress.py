@@ -42,6 +42,24 @@ class Standing:
         return list(dict.fromkeys(found))
 
 
+@dataclass(slots=True)
+class Speed:
+    """Requests per second over the last second or more: workers report one by one."""
+
+    _since_s: float | None = None
+    _since_requests: int = 0
+    _rate: float = 0.0
+
+    def of(self, t_s: float, requests: int) -> float:
+        """The rate at a time, when so many requests were made in all."""
+        if self._since_s is None:
+            self._since_s, self._since_requests = t_s, requests
+        elif t_s - self._since_s >= 1:
+            self._rate = (requests - self._since_requests) / (t_s - self._since_s)
+            self._since_s, self._since_requests = t_s, requests
+        return self._rate
+
+
 class Listener:
     """Hears the workers' datagrams in a thread, and answers with `stop` once it is told to."""
 

@@ -179,13 +179,23 @@ def fairness(shares: Iterable[float]) -> float | None:
 
 
 def bucket_levels(
-    rate: float, burst: float, charges: Sequence[tuple[int, float]]
+    rate: float, burst: float, charges: Sequence[tuple[int, float]], begin_us: int, end_us: int
 ) -> list[tuple[int, float]]:
-    """A token bucket that begins full, after each charge (time in µs, tokens), in order."""
-    level, last_us = burst, charges[0][0] if charges else 0
-    levels = []
-    for time_us, tokens in charges:
-        level = min(burst, level + rate * (time_us - last_us) / 1e6) - tokens
-        last_us = time_us
-        levels.append((time_us, level))
-    return levels
+    """A token bucket that begins full, as the corners of a line: (time in µs, tokens).
+
+    Args:
+        rate: tokens per second that come back.
+        burst: how many it holds.
+        charges: time in µs and tokens of each, in order.
+        begin_us: where the line begins.
+        end_us: where it ends, unless a charge is later.
+    """
+    corners = [(begin_us, burst)]
+    for time_us, tokens in [*charges, (end_us, 0.0)]:
+        last_us, level = corners[-1]
+        full_us = last_us + round((burst - level) / rate * 1e6)
+        if last_us < full_us < time_us:
+            corners.append((full_us, burst))
+        level = min(burst, level + rate * max(0, time_us - last_us) / 1e6)
+        corners += [(max(time_us, last_us), level), (max(time_us, last_us), level - tokens)]
+    return corners

@@ -11,19 +11,18 @@ _VERDICT_FIELDS = ("promise", "about", "found")
 _UNKNOWN = "-"
 _TITLES = {
     "rates": "Requests per second",
-    "latencies": "Latency over time",
+    "latencies": "Latency of each tenant over time",
     "heat-map": "Latency, event by event",
     "ids": "Producer ids",
-    "throttles": "Throttles",
-    "tokens": "Tokens of the topic quota",
+    "users": "Tokens and throttles of each user",
 }
 _NOTES = {
-    "latencies": "From the intended time to the answer that settled it; what was never settled"
-    " counts to the end of the run.",
+    "latencies": "Percentiles of each second, from the intended time to the answer that settled it;"
+    " what was never settled counts to the end of the run.",
     "heat-map": "The darker, the more events of that moment took so long.",
     "ids": "First success of each id, against what the quota promises at most.",
-    "throttles": "The longest throttle that a tenant's answers asked for, second by second.",
-    "tokens": "As the promise has it: a full bucket at the beginning, R tokens more per second.",
+    "users": "Tokens as the promises have them: a full bucket at the beginning, and what comes back"
+    " per second. Throttles as the answers asked for them.",
 }
 
 
@@ -73,6 +72,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
                 for each in summary["tenants"]
             ),
         ),
+        throttles=_throttles(summary["throttles"]),
         requests=_table(
             (
                 "tenant",
@@ -95,6 +95,36 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
     )
 
 
+def _throttles(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Asked and obeyed; nothing when nobody was asked."""
+    if not rows:
+        return ""
+    table = _table(
+        (
+            "tenant",
+            "throttled answers",
+            "asked ms in all",
+            "longest ms",
+            "requests sent too early",
+            "by at most ms",
+            "answered too early",
+        ),
+        (
+            (
+                escape(each["tenant"]),
+                *(f"{each[key]:,}" for key in ("throttled", "asked_ms", "longest_ms", "early")),
+                _number(each["earliest_us"] / 1000, 0),
+                f"{each['answered_early']:,}",
+            )
+            for each in rows
+        ),
+    )
+    return (
+        '<section class="numbers"><h2>Throttles asked and obeyed</h2><p>Too early: before the'
+        f" throttle that was asked for last was over.</p>{table}</section>"
+    )
+
+
 def _request(row: Mapping[str, Any]) -> Sequence[str]:
     service = row["service_us"] or (None, None)
     words = (row["tenant"], row["api"] or "", row["status"], row["kind"], row["error"])
@@ -109,7 +139,8 @@ def _request(row: Mapping[str, Any]) -> Sequence[str]:
 def _ended(summary: Mapping[str, Any]) -> str:
     if summary["is_complete"]:
         return ""
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in summary["ended"])
+    not_due = f"{summary['totals']['not_due']:,} events were still ahead"
+    reasons = "".join(f"<li>{escape(each)}</li>" for each in (*summary["ended"], not_due))
     return (
         '<div class="ended"><strong>This run is not complete.</strong> What was done until then is'
         f" below; it is no evidence for the rest.<ul>{reasons}</ul></div>"

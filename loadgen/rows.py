@@ -55,21 +55,24 @@ _FIELDS: tuple[tuple[str, str], ...] = (
     ("intended_us", "q"),
     ("handed_us", "q"),
     ("sent_us", "q"),
-    ("client", "i"),
-    ("api", "h"),
-    ("version", "h"),
     ("attempt", "h"),
     ("kind", "h"),
-    ("topic", "i"),
-    ("partition", "i"),
     ("producer_id", "q"),
     ("epoch", "h"),
     ("sequence", "i"),
+    ("early_us", "q"),
+)
+_STAMPED: tuple[tuple[str, str], ...] = (
+    ("client", "i"),
+    ("api", "h"),
+    ("version", "h"),
+    ("topic", "i"),
+    ("partition", "i"),
     ("records", "i"),
     ("bytes", "i"),
-    ("early_us", "q"),
     ("node", "i"),
 )
+"""What is the same in all requests of one kind over one connection."""
 _ENDING: tuple[tuple[str, str], ...] = (
     ("answered_us", "q"),
     ("error_code", "h"),
@@ -78,10 +81,19 @@ _ENDING: tuple[tuple[str, str], ...] = (
     ("mutations", "i"),
     ("status", "h"),
 )
+_COLUMNS = _FIELDS + _STAMPED + _ENDING
 _NUMPY = {"q": "<i8", "i": "<i4", "h": "<i2"}
-_DTYPE = np.dtype([(name, _NUMPY[code]) for name, code in _FIELDS + _ENDING])
-_ROW = Struct("<" + "".join(code for _, code in _FIELDS + _ENDING))
-_END = Struct("<" + "".join(code for _, code in _ENDING))
+_DTYPE = np.dtype([(name, _NUMPY[code]) for name, code in _COLUMNS])
+
+
+def _codes(fields: tuple[tuple[str, str], ...]) -> str:
+    return "".join(code for _, code in fields)
+
+
+_STAMP = Struct("<" + _codes(_STAMPED))
+_END = Struct("<" + _codes(_ENDING))
+_NO_END = _END.pack(NONE, 0, 0, -1, 0, Status.UNANSWERED)
+_ROW = Struct(f"<{_codes(_FIELDS)}{_STAMP.size}s{_END.size}s")
 _END_POSITION = _ROW.size - _END.size
 
 
@@ -123,16 +135,48 @@ class Rows:
         node: int = -1,
     ) -> int:
         """A request goes out; returns the row, for `end`."""
+        stamp = _STAMP.pack(client, api, version, topic, partition, records, request_bytes, node)
+        return self.begin_stamped(
+            stamp, event_id, intended_us, handed_us, sent_us, attempt, producer_id, epoch,
+            sequence, early_us, kind,
+        )  # fmt: skip
+
+    def stamp(
+        self,
+        client: int,
+        api: int,
+        version: int,
+        topic: int,
+        partition: int,
+        records: int,
+        request_bytes: int,
+        node: int,
+    ) -> bytes:
+        """What `begin_stamped` takes for all requests that have these in common."""
+        return _STAMP.pack(client, api, version, topic, partition, records, request_bytes, node)
+
+    def begin_stamped(
+        self,
+        stamp: bytes,
+        event_id: int,
+        intended_us: int,
+        handed_us: int,
+        sent_us: int,
+        attempt: int,
+        producer_id: int,
+        epoch: int,
+        sequence: int,
+        early_us: int,
+        kind: int = 0,
+    ) -> int:
+        """As `begin`, at half the price."""
         row = self._end
         if row == len(self._buffer):
             self._buffer.extend(bytes(row))
-        # fmt: off
         _ROW.pack_into(
-            self._buffer, row, event_id, intended_us, handed_us, sent_us, client, api, version,
-            attempt, kind, topic, partition, producer_id, epoch, sequence, records, request_bytes,
-            early_us, node, NONE, 0, 0, -1, 0, 0,
-        )
-        # fmt: on
+            self._buffer, row, event_id, intended_us, handed_us, sent_us, attempt, kind,
+            producer_id, epoch, sequence, early_us, stamp, _NO_END,
+        )  # fmt: skip
         self._end = row + _ROW.size
         return row
 
@@ -147,12 +191,10 @@ class Rows:
         status: int = 1,
     ) -> None:
         """Its answer came, or something else ended it."""
-        # fmt: off
         _END.pack_into(
             self._buffer, row + _END_POSITION,
             answered_us, error_code, throttle_time_ms, base_offset, mutations, status,
-        )
-        # fmt: on
+        )  # fmt: skip
 
     def lose(self, row: int) -> None:
         """There will be no answer any more."""
@@ -178,7 +220,7 @@ class Rows:
             part = table[first : first + _BATCH_ROWS]
             tenant = tenant_of[part["client"]]
             columns: dict[str, Any] = {
-                name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _FIELDS + _ENDING
+                name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
             }
             for name in ("intended_us", "handed_us", "sent_us", "answered_us"):
                 columns[name] = _where(part[name] - zero_us, part[name] == NONE)

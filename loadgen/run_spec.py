@@ -55,6 +55,10 @@ class RunSpec:
         return f"{self.run_id}.{tenant.name}.{event_id}.{index}"
 
 
+STOPPED_BY_USER = "stopped by the user"
+"""The reason that a worker gives when it was told to stop."""
+
+
 @dataclass(slots=True)
 class Counts:
     """What a worker has done so far, for the progress bar and for its own patience."""

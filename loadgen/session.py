@@ -1,9 +1,11 @@
 """A Spark session that is quick to start, quiet, and sends every load once."""
 
+import logging
 import os
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +25,7 @@ HONEST = {
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-_END_TIMEOUT_S = 10
+_END_TIMEOUT_S = 5
 
 
 class SessionError(Exception):
@@ -50,6 +52,8 @@ def load_session(
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
+    # Whatever it logs, a call that was interrupted among it, comes as an exception as well.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
     conf.setAll(list((more or {}).items())).set("spark.master", master)
     conf.set("spark.sql.warehouse.dir", str(folder / "warehouse"))
@@ -79,12 +83,24 @@ def load_session(
             try:
                 yield session
             finally:
-                session.stop()
+                with suppress(Exception):  # of a JVM that is gone or was interrupted: it ends below
+                    session.stop()
         finally:
-            gateway.shutdown()
-            gateway.proc.stdin.close()
-            gateway.proc.terminate()
-            gateway.proc.wait(_END_TIMEOUT_S)
+            with suppress(Exception):
+                gateway.shutdown()
+            _end(gateway.proc)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Nothing of ours outlives us, whatever the JVM is busy with."""
+    if process.stdin is not None:
+        process.stdin.close()
+    process.terminate()
+    try:
+        process.wait(_END_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def dishonest_settings(spark: "SparkSession") -> list[str]:

@@ -62,6 +62,8 @@ class Stepper(LoadClient):
         self._has_work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._is_busy = False
+        self._has_row = False
+        """Whether anything was sent for the event that is being worked on."""
         self._muted_until_us = 0
         self._timeout_s = tenant.request_timeout_ms / 1000
 
@@ -101,17 +103,25 @@ class Stepper(LoadClient):
             self._has_work.clear()
             while self._events and not self.run.is_over:
                 event = self._events.popleft()
-                self._is_busy = True
+                self._is_busy, self._has_row = True, False
                 try:
                     await self.step(event)
                 except ClientError:
+                    self._tell_if_unsent(event)
                     await self.disconnect()
+                except asyncio.CancelledError:
+                    self._tell_if_unsent(event)
+                    raise
                 finally:
                     self._is_busy = False
                 self.run.counts.events_done += event.event_id != NO_EVENT
                 another = self.again(event, clock.now_us())
                 if another is not None:
                     self._events.append(another)
+
+    def _tell_if_unsent(self, event: Event) -> None:
+        if not self._has_row and event.event_id != NO_EVENT:
+            self.not_sent(event)
 
     # Requests ------------------------------------------------------------------------------
 
@@ -162,6 +172,7 @@ class Stepper(LoadClient):
             early_us=early_us,
             node=node,
         )
+        self._has_row = True
         counts.requests += 1
         try:
             response = await link.exchange(frame, timeout_s or self._timeout_s)
@@ -250,6 +261,7 @@ class Stepper(LoadClient):
             early_us,
             to.node,
         )
+        self._has_row = True
         self.run.counts.requests += 1
         sent = Sent(row, sent_us, to.queue.expect())
         to.link.send(frame)

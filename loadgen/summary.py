@@ -4,13 +4,14 @@ Latency of an event counts from its intended time to the answer that settled it;
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
 from loadgen import promises
-from loadgen.plan import Plan, Quota, Tenant
+from loadgen.plan import Plan
 from loadgen.preparation import Found
 from loadgen.promises import Verdict
 from loadgen.schedule import event_counts
@@ -18,7 +19,7 @@ from loadgen.schedule import event_counts
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 VIEWS = {
     # What was measured, without the warm-up and what belongs to no event of the schedule.
@@ -33,13 +34,13 @@ VIEWS = {
 
 TENANTS = """
     SELECT tenant, count(*) AS events, count(settled_us) AS settled,
-           percentile(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
+           percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
            max(response_us) AS response_max_us
     FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
     GROUP BY tenant ORDER BY tenant"""
 REQUESTS = """
     SELECT tenant, api, status, kind, error_code, count(*) AS requests,
-           percentile(answered_us - sent_us, array(0.5, 0.99)) AS service_us,
+           percentile_approx(answered_us - sent_us, array(0.5, 0.99)) AS service_us,
            sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
            sum(bytes) AS bytes, sum(mutations) AS mutations
     FROM results GROUP BY tenant, api, status, kind, error_code
@@ -51,10 +52,10 @@ SECONDS = """
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
 LATENCIES = """
-    SELECT floor(intended_us / 1e6) AS second,
-           percentile(response_us, array(0.5, 0.9, 0.99)) AS response_us
+    SELECT floor(intended_us / 1e6) AS second, tenant,
+           percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
     FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
-    GROUP BY second ORDER BY second"""
+    GROUP BY second, tenant ORDER BY second, tenant"""
 HEAT = """
     SELECT floor(intended_us / {cell_us}) AS cell,
            least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
@@ -62,8 +63,8 @@ HEAT = """
     FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
     GROUP BY cell, bin ORDER BY cell, bin"""
 LATENESS = """
-    SELECT percentile(handed_us - intended_us, array(0.5, 0.99)) AS lateness_us,
-           percentile(sent_us - intended_us, array(0.5, 0.99))
+    SELECT percentile_approx(handed_us - intended_us, array(0.5, 0.99)) AS lateness_us,
+           percentile_approx(sent_us - intended_us, array(0.5, 0.99))
                FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
     FROM measured
     WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
@@ -81,8 +82,9 @@ MUTATIONS = """
     SELECT user, tenant, sent_us, answered_us, mutations FROM results
     WHERE mutations > 0 ORDER BY answered_us"""
 THROTTLES = """
-    SELECT tenant, sum(throttle_time_ms) AS asked_ms,
-           count_if(early_us > 1000) AS early,
+    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
+           sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
+           count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
            count_if(early_us > {tolerance_us} AND answered_us - sent_us < early_us - {tolerance_us})
                AS answered_early
     FROM results GROUP BY tenant ORDER BY tenant"""
@@ -137,6 +139,10 @@ TOTALS = """
            count_if(throttle_time_ms > 0) AS throttled,
            max(coalesce(answered_us, sent_us)) AS end_us
     FROM results"""
+# Those of a closed loop's own making have numbers above.
+EVENTS_SEEN = """
+    SELECT count(DISTINCT event_id) AS events FROM results
+    WHERE event_id >= 0 AND event_id < 4294967296"""
 WORKERS = """
     SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
            count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
@@ -149,10 +155,12 @@ MAIN_APIS = {
 }
 """What settles an event of a behaviour; Produce for all others."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
-CAN_REPEAT = {"new-producer-per-error", "delivery-timeout"}
+CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
-COMPILED_EVENTS_MIN = 300_000
-"""Below so many events, compiling a query takes longer than interpreting it."""
+_AT_ONCE = 4
+"""Queries: one by one, a small run's would leave all cores but one idle."""
+COMPILED_ROWS_MIN = 300_000
+"""Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -170,13 +178,20 @@ class RunData:
     found: Found
     results_path: str
     read_back_path: str | None
+    ended_us: int | None = None
+    """When a run ended that did not go on to its end."""
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
-    is_small = sum(event_counts(data.plan)) < COMPILED_EVENTS_MIN
+    is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
     with _settings(spark, _INTERPRETED if is_small else {}):
-        return _summarise(spark, data)
+        _open_views(spark, data, partitions=1 if is_small else None)
+        spark.catalog.cacheTable("events")  # three queries want it
+        try:
+            return _summarise(spark, data)
+        finally:
+            spark.catalog.uncacheTable("events")
 
 
 @contextmanager
@@ -193,49 +208,80 @@ def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator
 
 def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     plan = data.plan
-    _open_views(spark, data)
 
-    def rows(sql: str, **values: Any) -> Rows:
-        return [row.asDict() for row in spark.sql(sql.format(**values)).collect()]
+    def rows(sql: str) -> Rows:
+        return [row.asDict() for row in spark.sql(sql).collect()]
 
     [totals] = rows(TOTALS)
-    end_us = max(round(plan.duration_s * 1e6), totals["end_us"] or 0)
-    tenants = rows(TENANTS, end_us=end_us)
-    ids, mutations, seconds = rows(IDS), rows(MUTATIONS), rows(SECONDS)
-    [lateness] = rows(LATENESS)
+    measured_us = round(plan.duration_s * 1e6)
+    totals["not_due"] = 0
+    if data.ended_us is not None:
+        measured_us = max(0, min(measured_us, data.ended_us))
+        [seen] = rows(EVENTS_SEEN)
+        totals["not_due"] = sum(event_counts(plan)) - seen["events"]
+    end_us = max(measured_us, totals["end_us"] or 0)
     cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
-    shares = [each["settled"] / each["events"] for each in tenants if each["events"]]
+    queries = {
+        "tenants": TENANTS.format(end_us=end_us),
+        "latencies": LATENCIES.format(end_us=end_us),
+        "heat": HEAT.format(end_us=end_us, cell_us=cell_us),
+        "seconds": SECONDS,
+        "requests": REQUESTS,
+        "ids": IDS,
+        "id_beginnings": ID_BEGINNINGS,
+        "mutations": MUTATIONS,
+        "throttles": THROTTLES.format(tolerance_us=promises.MUTE_TOLERANCE_US),
+        "duplicates": DUPLICATES,
+        "expiries": EXPIRIES,
+        "lateness": LATENESS,
+        "workers": WORKERS,
+        **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+    }
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
+    throttles = [each for each in found["throttles"] if each["throttled"]]
+    [lateness] = found["lateness"]
+    shares = [each["settled"] / each["events"] for each in found["tenants"] if each["events"]]
     verdicts = [
-        *_id_verdicts(data, ids, rows(ID_BEGINNINGS)),
-        *_mutation_verdicts(data, mutations),
-        *_throttle_verdicts(plan, rows(THROTTLES, tolerance_us=promises.MUTE_TOLERANCE_US)),
-        *_duplicate_verdicts(rows(DUPLICATES)),
-        *_delivery_verdicts(plan, rows(EXPIRIES)),
-        *(_stored_verdicts(plan, rows(STORED), rows(REPEATED)) if data.read_back_path else ()),
+        *_id_verdicts(data, found["ids"], found["id_beginnings"]),
+        *_mutation_verdicts(data, found["mutations"]),
+        *_throttle_verdicts(plan, throttles),
+        *_duplicate_verdicts(found["duplicates"]),
+        *_delivery_verdicts(plan, found["expiries"]),
+        *(
+            _stored_verdicts(plan, found["stored"], found["repeated"])
+            if data.read_back_path
+            else ()
+        ),
         promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
         "totals": totals,
-        "requests_per_s": _per_second(seconds, plan),
-        "tenants": tenants,
-        "requests": [_named(each) for each in rows(REQUESTS)],
+        "measured_s": measured_us / 1e6,
+        "requests_per_s": _per_second(found["seconds"], measured_us / 1e6),
+        "tenants": found["tenants"],
+        "requests": [_named(each) for each in found["requests"]],
+        "throttles": throttles,
         "fairness": promises.fairness(shares),
         "lateness_us": lateness,
-        "workers": rows(WORKERS),
+        "workers": found["workers"],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
         "series": {
-            "seconds": seconds,
-            "latencies": rows(LATENCIES, end_us=end_us),
-            "heat": {"cell_us": cell_us, "cells": rows(HEAT, end_us=end_us, cell_us=cell_us)},
-            "ids": ids,
-            "mutations": mutations,
+            "heat": {"cell_us": cell_us, "cells": found["heat"]},
+            **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
         },
     }
 
 
-def _open_views(spark: "SparkSession", data: RunData) -> None:
-    spark.read.parquet(data.results_path).createOrReplaceTempView("results")
-    spark.createDataFrame(
+def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+    """`partitions`: 1 spares small runs every shuffle; None leaves it to Spark."""
+
+    def open_view(name: str, frame: "DataFrame") -> None:
+        some = frame if partitions is None else frame.coalesce(partitions)
+        some.createOrReplaceTempView(name)
+
+    open_view("results", spark.read.parquet(data.results_path))
+    tenants = spark.createDataFrame(
         [
             (
                 each.name,
@@ -246,9 +292,10 @@ def _open_views(spark: "SparkSession", data: RunData) -> None:
             for each in data.plan.tenants
         ],
         "tenant string, main_api string, has_several boolean, is_open boolean",
-    ).createOrReplaceTempView("plan_tenants")
+    )
+    open_view("plan_tenants", tenants)
     if data.read_back_path is not None:
-        spark.read.parquet(data.read_back_path).createOrReplaceTempView("read_back")
+        open_view("read_back", spark.read.parquet(data.read_back_path))
     for name, sql in VIEWS.items():
         spark.sql(sql).createOrReplaceTempView(name)
 
@@ -257,35 +304,14 @@ def _ms(percentiles: list[float] | None, index: int) -> float | None:
     return None if percentiles is None else percentiles[index] / 1000
 
 
-def _per_second(seconds: Rows, plan: Plan) -> float:
-    measured: int = sum(
-        each["answered"] for each in seconds if 0 <= each["second"] < plan.duration_s
-    )
-    return float(round(measured / plan.duration_s, 1))
+def _per_second(seconds: Rows, measured_s: float) -> float:
+    answered: int = sum(each["answered"] for each in seconds if 0 <= each["second"] < measured_s)
+    return float(round(answered / measured_s, 1)) if measured_s else 0.0
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:
     code = row.pop("error_code")
     return {**row, "error": "" if code is None else error_name(code)}
-
-
-def _quota_of(plan: Plan, key: str, tenant: Tenant) -> Quota | None:
-    """The most specific quota with this key that holds for a tenant, as Kafka looks it up."""
-    user, client = tenant.principal, tenant.client_id
-    for entity in (
-        {"user": user, "client-id": client},
-        {"user": user, "client-id": ""},
-        {"user": user},
-        {"user": "", "client-id": client},
-        {"user": "", "client-id": ""},
-        {"user": ""},
-        {"client-id": client},
-        {"client-id": ""},
-    ):
-        for quota in plan.quotas:
-            if quota.key == key and dict(quota.entity) == entity:
-                return quota
-    return None
 
 
 def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
@@ -294,7 +320,7 @@ def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
     for beginning in beginnings:
         user, node = beginning["user"], beginning["node"]
         tenant = next(each for each in data.plan.tenants if each.principal == user)
-        quota = _quota_of(data.plan, "producer_ids_rate", tenant)
+        quota = data.plan.quota_of(tenant, "producer_ids_rate")
         if quota is None or quota.key in data.found.unknown_quotas:
             continue
         times_us = [
@@ -309,18 +335,14 @@ def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
 
 
 def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
-    """A quota's bucket is shared by all tenants that it holds for."""
     config, plan = data.found.config, data.plan
     samples = config["controller.quota.window.num"]
     window_s = config["controller.quota.window.size.seconds"]
-    by_quota: dict[int, list[Tenant]] = {}
-    for tenant in plan.tenants:
-        quota = _quota_of(plan, "controller_mutation_rate", tenant)
-        if quota is not None and tenant.behaviour in MAIN_APIS:
-            by_quota.setdefault(plan.quotas.index(quota), []).append(tenant)
     verdicts = []
-    for index, tenants in by_quota.items():
-        quota = plan.quotas[index]
+    for quota, users in plan.buckets("controller_mutation_rate").values():
+        tenants = [tenant for tenant in users if tenant.behaviour in MAIN_APIS]
+        if not tenants:
+            continue
         names = [tenant.name for tenant in tenants]
         its = [row for row in mutations if row["tenant"] in names]
         verdicts.append(
@@ -347,7 +369,6 @@ def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
             obeys=obeys[row["tenant"]],
         )
         for row in rows
-        if row["asked_ms"]
     ]
 
 
@@ -393,7 +414,7 @@ def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
                 row["acknowledged"],
                 row["missing"],
                 int(times.get(tenant.name) or 0),
-                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.idempotent,
+                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.is_idempotent,
             )
         )
     return verdicts

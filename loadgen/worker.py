@@ -96,7 +96,7 @@ def access_of(target: Target, tenant: Tenant) -> Access:
     """
     security = security_of(properties_of(target, tenant))
     tls = None if security.tls is None else tls_context(security.tls)
-    return Access(tenant.client_id, tls, security.sasl)
+    return Access(tenant.client_id, security, tls)
 
 
 class Reporter:

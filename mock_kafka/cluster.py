@@ -1,13 +1,16 @@
 """A mock Kafka cluster as a context manager, for plain and for asynchronous code."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
+from mock_kafka.fault import Rules, rules_file
 from mock_kafka.verbs import AsyncVerbs, ClusterVerbs
+from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:
     from mock_kafka.in_process import BrokerThread
@@ -39,6 +42,7 @@ class MockKafka(ClusterVerbs):
         log_level: str = "warning",
         admin_port: int | None = 0,
         in_process: bool = False,
+        faults: Rules | None = None,
     ) -> None:
         """Describe a cluster; nothing runs yet.
 
@@ -52,6 +56,8 @@ class MockKafka(ClusterVerbs):
                 then there are no verbs, and requests are not kept for `requests`.
             in_process: serve from a thread of this process: for debuggers, and where processes
                 can't be started. Otherwise a process of its own is faster and disturbed by nothing.
+            faults: rules that are there from the start, and again after a reset: the path of a
+                JSON file, or a list (docs/faults.md).
         """
         self.brokers = brokers
         self.config = dict(config or {})
@@ -60,6 +66,7 @@ class MockKafka(ClusterVerbs):
         self.log_level = log_level
         self.admin_port = admin_port
         self.in_process = in_process
+        self.faults_at_start = faults
         self.aio = AsyncVerbs(self)
         self._process: BrokerProcess | BrokerThread | None = None
         self._control: Control | None = None
@@ -132,12 +139,14 @@ class MockKafka(ClusterVerbs):
         """
         if self._process is not None:
             raise RuntimeError(f"{self!r} was started already")
-        if self.in_process:
-            from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
+        with rules_file(self.faults_at_start) as faults_file:
+            arguments = self._arguments(faults_file)
+            if self.in_process:
+                from mock_kafka.in_process import BrokerThread  # noqa: PLC0415 - imports the broker
 
-            self._process = BrokerThread(self._arguments(), START_TIMEOUT_S)
-        else:
-            self._process = BrokerProcess(self._arguments(), START_TIMEOUT_S)
+                self._process = BrokerThread(arguments, START_TIMEOUT_S)
+            else:
+                self._process = BrokerProcess(arguments, START_TIMEOUT_S)
         if self.admin_port is not None:
             token = self.config.get("broker.admin.token")
             self._control = Control(self._process.admin_url, None if token is None else str(token))
@@ -152,6 +161,23 @@ class MockKafka(ClusterVerbs):
         if process is not None:
             process.end(STOP_TIMEOUT_S)
             self._last_log_lines = process.log_lines()
+
+    def hook(self, function: Callable[[Request], Mapping[str, Any] | None] | None) -> None:
+        """Have a function see every request before it is handled, with `in_process=True` alone.
+
+        What it returns is a fault rule for this request: fields of docs/faults.md, such as
+        `{"error": "NOT_COORDINATOR"}` or `{"answer": {...}}`, or None to leave it alone. It runs on
+        the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
+        Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
+
+        Raises:
+            RuntimeError: the cluster is a process of its own, or not running.
+        """
+        process = self._running()
+        if not self.in_process:
+            raise RuntimeError("a hook needs MockKafka(in_process=True); rules need nothing")
+        assert not isinstance(process, BrokerProcess)
+        process.set_hook(None if function is None else lambda plain: function(request_of(plain)))
 
     def log_lines(self) -> list[str]:
         """What the cluster logged, oldest first; after `stop`, what it had logged until then."""
@@ -184,11 +210,13 @@ class MockKafka(ClusterVerbs):
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
         return self._process
 
-    def _arguments(self) -> list[str]:
+    def _arguments(self, faults_file: Path | None) -> list[str]:
         arguments = ["serve", "--host", self.host, "--port", str(self.port)]
         arguments += ["--brokers", str(self.brokers), "--log-level", self.log_level]
         if self.admin_port is not None:
             arguments += ["--admin-port", str(self.admin_port)]
+        if faults_file is not None:
+            arguments += ["--faults", str(faults_file)]
         for key, value in self.config.items():
             arguments += ["-o", f"{key}={_config_text(value)}"]
         return arguments

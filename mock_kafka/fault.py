@@ -1,9 +1,17 @@
 """A fault rule of a running cluster, and the words that say when it fires."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypedDict
 
 from mock_kafka.control import Control
+
+Rules = str | PathLike[str] | Iterable[Mapping[str, Any]]
+"""The path of a JSON file of rules, or the rules, each with the fields of docs/faults.md."""
 
 
 class When(TypedDict, total=False):
@@ -82,3 +90,31 @@ class Fault:
                 found: Mapping[str, Any] = each
                 return found
         raise LookupError(f"{self!r} was removed, or the cluster was reset")
+
+
+def document_of(rules: Rules) -> list[Any]:
+    """The list that a file of rules or its parts come to; a file may have one rule alone.
+
+    Raises:
+        OSError: the file can't be read.
+        ValueError: it has no JSON in it.
+    """
+    if not isinstance(rules, str | PathLike):
+        return [dict(rule) for rule in rules]
+    try:
+        document = json.loads(Path(rules).read_bytes())
+    except ValueError as error:
+        raise ValueError(f"{Path(rules)}: no JSON: {error}") from error
+    return document if isinstance(document, list) else [document]
+
+
+@contextmanager
+def rules_file(rules: Rules | None) -> Iterator[Path | None]:
+    """A file with the rules for as long as the block lasts: that of a path, or one made for it."""
+    if rules is None or isinstance(rules, str | PathLike):
+        yield None if rules is None else Path(rules)
+        return
+    with TemporaryDirectory(prefix="mock-kafka-") as folder:
+        path = Path(folder) / "faults.json"
+        path.write_text(json.dumps(document_of(rules)), encoding="utf-8")
+        yield path

@@ -15,7 +15,9 @@ from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, Star
 from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
 
 if TYPE_CHECKING:
+    from broker.faults.hook import PlainHook
     from broker.serve import ServeOptions
+    from broker.server import Server
 
 _OUR_FOLDER = Path(__file__).resolve().parent.parent
 
@@ -37,6 +39,7 @@ class BrokerThread:
         self._error: BaseException | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped: asyncio.Event | None = None
+        self._server: Server | None = None
         self._lines: dict[str, str] = {}
         self._thread = threading.Thread(
             target=self._run, args=(options,), name="mock-kafka", daemon=True
@@ -78,6 +81,19 @@ class BrokerThread:
         """None while it runs, 0 afterwards."""
         return None if self._thread.is_alive() else 0
 
+    def set_hook(self, function: "PlainHook | None") -> None:
+        """Have a function see every request before it is handled; None for none."""
+        from broker.faults.hook import hook_of  # noqa: PLC0415
+
+        assert self._loop is not None
+        assert self._server is not None
+        cluster, hook = self._server.cluster, None if function is None else hook_of(function)
+
+        async def set_it() -> None:
+            cluster.faults.set_hook(hook)
+
+        asyncio.run_coroutine_threadsafe(set_it(), self._loop).result()
+
     def log_lines(self) -> list[str]:
         """None: they go where structlog of this process sends them."""
         return []
@@ -97,20 +113,28 @@ class BrokerThread:
         self._started.set()
 
     async def _serve(self, options: "ServeOptions") -> None:
-        from broker.serve import bootstrap_lines, start_admin_port, start_server  # noqa: PLC0415
+        from broker.serve import (  # noqa: PLC0415
+            bootstrap_lines,
+            open_admin_door,
+            serve_admin_port,
+            start_server,
+        )
 
         self._loop, self._stopped = asyncio.get_running_loop(), asyncio.Event()
-        server = await start_server(options)
+        self._server = server = await start_server(options)
         lines = bootstrap_lines(server.cluster)
         admin_port = None
         try:
+            door = None
             if options.admin_port is not None:
-                admin_port, url = await start_admin_port(options, server)
-                lines.append(f"{ADMIN_LINE_PREFIX}{url}")
+                door = open_admin_door(options, server)
+                lines.append(f"{ADMIN_LINE_PREFIX}{door.url}")
             for line in lines:
                 key, _, value = line.partition("=")
                 self._lines[key] = value
             self._started.set()
+            if door is not None:
+                admin_port = await serve_admin_port(door, options, server)
             await self._stopped.wait()
         finally:
             if admin_port is not None:

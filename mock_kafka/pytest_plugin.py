@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mock_kafka.cluster import MockKafka
+    from mock_kafka.fault import Rules
     from mock_kafka.pool import ClusterPool
 
 SECTION = "mock-kafka requests"
@@ -35,6 +38,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="a key of the brokers' configuration; may be given often (ini: mock_kafka_config)",
     )
     group.addoption(
+        "--mock-kafka-faults",
+        metavar="FILE",
+        help="fault rules that every cluster begins with (ini: mock_kafka_faults, from the root)",
+    )
+    group.addoption(
         "--mock-kafka-log",
         type=int,
         default=_LINES_SHOWN,
@@ -43,14 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     parser.addini("mock_kafka_brokers", "how many brokers the fixture mock_kafka has", default="1")
     parser.addini("mock_kafka_config", "KEY=VALUE of the brokers, one a line", type="linelist")
+    parser.addini("mock_kafka_faults", "JSON file of fault rules for every cluster", default="")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
     config.addinivalue_line(
         "markers",
-        "mock_kafka(brokers=1, config={}): what the fixture mock_kafka is like for this test;"
-        " config adds to what is set for all",
+        "mock_kafka(brokers=1, config={}, faults=[]): what the fixture mock_kafka is like for this"
+        " test; config and faults add to what is set for all",
     )
 
 
@@ -68,19 +77,26 @@ def _mock_kafka_pool() -> "Iterator[ClusterPool]":
 def mock_kafka_factory(
     request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
 ) -> "Iterator[Callable[..., MockKafka]]":
-    """`mock_kafka_factory(brokers=3, config={...})`: a running cluster, as often as called.
+    """`mock_kafka_factory(brokers=3, config={...}, faults=[...])`: a cluster, as often as called.
 
-    What is left out is as the options say. Clusters are shared with other tests, one after the
-    other, and are such as just started.
+    It runs. What is left out is as the options say; `faults` may be the path of a file too.
+    Clusters are shared with other tests, one after the other, and are such as just started.
     """
     lent: list[MockKafka] = request.node.stash.setdefault(_lent, [])
 
-    def make(brokers: int | None = None, config: dict[str, Any] | None = None) -> "MockKafka":
+    def make(
+        brokers: int | None = None,
+        config: dict[str, Any] | None = None,
+        faults: "Rules | None" = None,
+    ) -> "MockKafka":
         options = request.config
         kafka = _mock_kafka_pool.lend(
             _brokers(options) if brokers is None else brokers, _config(options) | (config or {})
         )
         lent.append(kafka)
+        for rules in (_faults(options), faults):
+            if rules is not None:
+                kafka.add_faults(rules)
         return kafka
 
     yield make
@@ -94,7 +110,7 @@ def mock_kafka(
 ) -> "MockKafka":
     """A Kafka cluster, empty, for this test alone: a `mock_kafka.MockKafka` that runs.
 
-    `@pytest.mark.mock_kafka(brokers=3, config={...})` says what it is like.
+    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...])` says what it is like.
     """
     marker = request.node.get_closest_marker("mock_kafka")
     return mock_kafka_factory(**(marker.kwargs if marker else {}))
@@ -115,15 +131,27 @@ def pytest_runtest_makereport(
 
 def _last_requests(kafka: "MockKafka", count: int) -> str:
     try:
-        requests = kafka.requests(limit=count, has_messages=False)
+        lines = [
+            *kafka.requests(limit=count, has_messages=False),
+            *kafka.requests(kind="connection", limit=count),
+        ]
     except (OSError, RuntimeError) as error:  # a report must not fail for it
         return f"not to be had: {error}"
-    return "\n".join(map(str, requests)) or "none came"
+    lines.sort(key=lambda line: line.number)
+    return "\n".join(map(str, lines[-count:])) or "none came"
 
 
 def _brokers(options: pytest.Config) -> int:
     told = options.getoption("--mock-kafka-brokers")
     return int(options.getini("mock_kafka_brokers") if told is None else told)
+
+
+def _faults(options: pytest.Config) -> "Path | None":
+    told: str | None = options.getoption("--mock-kafka-faults")
+    if told is not None:
+        return options.invocation_params.dir / told
+    from_root: str = options.getini("mock_kafka_faults")
+    return options.rootpath / from_root if from_root else None
 
 
 def _config(options: pytest.Config) -> dict[str, Any]:

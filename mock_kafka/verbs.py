@@ -8,7 +8,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unp
 from urllib.parse import quote
 
 from mock_kafka.control import Control, ControlError
-from mock_kafka.fault import Fault, When
+from mock_kafka.fault import Fault, Rules, When, document_of
 from mock_kafka.views import (
     Metric,
     Record,
@@ -54,7 +54,8 @@ class Which(TypedDict, total=False):
     """Which requests; what is said must fit. Names of APIs and errors in any case.
 
     `since` is the number of the last request that was already seen; `fault` is found anywhere in
-    the words for what a rule did.
+    the words for what a rule did. Of the `kind` `connection` are the connections that a rule
+    refused or held up.
     """
 
     topic: str
@@ -64,9 +65,10 @@ class Which(TypedDict, total=False):
     broker: int
     connection: int
     error: str
-    outcome: Literal["waiting", "answered", "unanswered", "closed"]
+    outcome: Literal["waiting", "answered", "unanswered", "closed", "refused", "delayed"]
     fault: str
     since: int
+    kind: Literal["request", "connection"]
 
 
 class ClusterVerbs(ABC):
@@ -88,6 +90,18 @@ class ClusterVerbs(ABC):
         Nothing was done then; with `at="before_answer"` it was.
         """
         return self.add_fault(error=error, at=at, **when)
+
+    def answer(
+        self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
+    ) -> Fault:
+        """Answer with these values in place of the answer's own, which keeps all others.
+
+        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object is laid over
+        each entry of an array, a list takes its place. `handle=False` does nothing of what is asked
+        and claims success, with these values.
+        """
+        refusal = {} if handle else {"error": "NONE"}
+        return self.add_fault(answer=dict(response), **refusal, **when)
 
     def delay(
         self, *, ms: int, jitter_ms: int = 0, at: At = "before_answer", **when: Unpack[When]
@@ -124,6 +138,19 @@ class ClusterVerbs(ABC):
             ControlError: it names the field that is wrong, and the nearest word that would do.
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
+
+    def add_faults(self, rules: Rules) -> list[Fault]:
+        """Add all rules of a JSON file, by its path, or of a list; or, where one is wrong, none.
+
+        It is the file that `mock-kafka serve --faults FILE` and `POST /v1/faults` take too.
+
+        Raises:
+            ControlError: it says which rule is wrong, and what with it.
+            OSError: the file can't be read.
+            ValueError: it has no JSON in it.
+        """
+        added = self.control.ask("POST", "/v1/faults", document_of(rules))
+        return [Fault(self.control, each) for each in added]
 
     def faults(self) -> list[Fault]:
         """All rules, in the order in which they are asked; those that are used up too."""
@@ -171,6 +198,28 @@ class ClusterVerbs(ABC):
     def start_broker(self, broker: int) -> None:
         """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
         self.control.ask("POST", f"/v1/brokers/{broker}/start")
+
+    def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
+        """Have one broker more, on a port of its own; returns its node id.
+
+        It leads new partitions and what is moved there. Without a node id it gets the next one; one
+        that was decommissioned comes back on its port.
+        """
+        told = {"node_id": broker, "rack": rack}
+        given = {key: value for key, value in told.items() if value is not None}
+        node_id: int = self.control.ask("POST", "/v1/brokers", given)["node_id"]
+        return node_id
+
+    def decommission_broker(self, broker: int) -> None:
+        """Stop a broker for good: leaders move, and nobody is told of it any more."""
+        self.control.ask("DELETE", f"/v1/brokers/{broker}")
+
+    def fence_broker(self, broker: int) -> None:
+        """Have the others take a broker for gone, which goes on serving its connections.
+
+        It leaves Metadata, and what it led moves, until `start_broker`.
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/fence")
 
     def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
         """Have a broker lead a partition; None leaves it without a leader."""
@@ -275,7 +324,7 @@ class ClusterVerbs(ABC):
 
         `has_messages=False` leaves the decoded messages out, which is quicker.
         """
-        query = {"api": api, **which, "kind": "request", "limit": limit, "bodies": has_messages}
+        query = {"api": api, "kind": "request", **which, "limit": limit, "bodies": has_messages}
         return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
 
     def wait_for(
@@ -291,7 +340,7 @@ class ClusterVerbs(ABC):
                 last requests that came.
         """
         wish = {"api": api, **which}
-        query = {**wish, "kind": "request", "timeout_ms": round(timeout_s * 1000)}
+        query = {"kind": "request", **wish, "timeout_ms": round(timeout_s * 1000)}
         answer = self.control.ask(
             "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
         )
@@ -343,12 +392,14 @@ class AsyncVerbs:
         self.cluster = cluster
 
     fail = _twin(ClusterVerbs.fail)
+    answer = _twin(ClusterVerbs.answer)
     delay = _twin(ClusterVerbs.delay)
     drop_request = _twin(ClusterVerbs.drop_request)
     drop_response = _twin(ClusterVerbs.drop_response)
     hang = _twin(ClusterVerbs.hang)
     throttle = _twin(ClusterVerbs.throttle)
     add_fault = _twin(ClusterVerbs.add_fault)
+    add_faults = _twin(ClusterVerbs.add_faults)
     faults = _twin(ClusterVerbs.faults)
     clear_faults = _twin(ClusterVerbs.clear_faults)
     advance = _twin(ClusterVerbs.advance)
@@ -357,6 +408,9 @@ class AsyncVerbs:
     stop_broker = _twin(ClusterVerbs.stop_broker)
     cut_off_broker = _twin(ClusterVerbs.cut_off_broker)
     start_broker = _twin(ClusterVerbs.start_broker)
+    add_broker = _twin(ClusterVerbs.add_broker)
+    decommission_broker = _twin(ClusterVerbs.decommission_broker)
+    fence_broker = _twin(ClusterVerbs.fence_broker)
     move_leader = _twin(ClusterVerbs.move_leader)
     move_coordinator = _twin(ClusterVerbs.move_coordinator)
     quota = _twin(ClusterVerbs.quota)

@@ -52,38 +52,47 @@ class Request:
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
     what a rule did to it. Times are in milliseconds of the cluster's clock, `duration_us` in
     microseconds of the machine's.
+
+    One of the `kind` `connection` is a new connection that a rule refused or held up: `outcome` is
+    `refused` or `delayed`, `peer` is the client's `HOST:PORT`, and what a request has is empty.
     """
 
     number: int
     received_ms: int
     broker: int
-    connection: int
     client_host: str
-    client_id: str | None
-    user: str
-    listener: str
-    api: str
-    version: int
-    correlation_id: int
     outcome: str
-    close_reason: str | None
-    duration_us: int | None
-    throttle_time_ms: int
-    muted: bool
-    fault: str | None
-    request_bytes: int
-    answer_bytes: int
-    topics: tuple[str, ...]
-    groups: tuple[str, ...]
-    errors: tuple[str, ...]
+    kind: str = "request"
+    connection: int | None = None
+    client_id: str | None = None
+    user: str | None = None
+    listener: str | None = None
+    api: str = ""
+    version: int = 0
+    correlation_id: int = 0
+    close_reason: str | None = None
+    duration_us: int | None = None
+    throttle_time_ms: int = 0
+    muted: bool = False
+    fault: str | None = None
+    request_bytes: int = 0
+    answer_bytes: int = 0
+    topics: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     request: Any = None
     answer: Any = None
+    peer: str | None = None
+    delay_ms: int | None = None
 
     def __str__(self) -> str:
         """In one line, for people."""
         who = f"{self.client_id or '(no client id)'} as {self.user}"
+        what = f"{self.api} v{self.version}"
+        if self.kind == "connection":
+            who, what = str(self.peer), "new connection"
         about = " ".join((*self.topics, *self.groups))
-        parts = [f"#{self.number}", f"broker {self.broker}", who, f"{self.api} v{self.version}"]
+        parts = [f"#{self.number}", f"broker {self.broker}", who, what]
         parts += [about] if about else []
         parts.append(f"-> {self.close_reason or self.outcome} {' '.join(self.errors)}".rstrip())
         parts += [f"throttled {self.throttle_time_ms} ms"] if self.throttle_time_ms else []

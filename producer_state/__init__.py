@@ -1,1 +1,63 @@
-"""What each idempotent producer last wrote, per partition."""
+"""What each idempotent producer last wrote, per partition (KIP-98, KIP-360, KIP-758).
+
+Integers in, decisions out: no sockets, no clock, no messages, and nothing happens on import. One
+`PartitionProducers` for each partition: `check` a batch, append it when that is the decision, then
+`apply` it.
+
+    >>> from producer_state import APPEND, PartitionProducers
+    >>> producers = PartitionProducers(batches=1, window=10_000_000)
+    >>> batch = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "last_offset_delta": 9}
+    >>> producers.check(**batch) is APPEND
+    True
+    >>> producers.apply(**batch, base_offset=100, timestamp_ms=1_700_000_000_000)
+    >>> again = producers.check(**batch)
+    >>> again.error_code.name, again.base_offset
+    ('DUPLICATE_SEQUENCE_NUMBER', 100)
+    >>> producers.check(**{**batch, "base_sequence": 11}).error_code.name
+    'OUT_OF_ORDER_SEQUENCE_NUMBER'
+
+`decide` is the rule alone, by an `Entry` that the caller keeps. `ProducerIdAllocator` hands out
+producer ids in blocks per broker.
+"""
+
+from producer_state.allocator import ProducerIdAllocator
+from producer_state.partition_producers import (
+    Counts,
+    PartitionProducers,
+    ProducerDescription,
+    count,
+)
+from producer_state.rules import (
+    APPEND,
+    SEQUENCE_MAX,
+    WINDOW_MAX,
+    Append,
+    Batch,
+    Decision,
+    Duplicate,
+    Entry,
+    Refused,
+    RuleSet,
+    decide,
+    sequence_after,
+)
+
+__all__ = [
+    "APPEND",
+    "SEQUENCE_MAX",
+    "WINDOW_MAX",
+    "Append",
+    "Batch",
+    "Counts",
+    "Decision",
+    "Duplicate",
+    "Entry",
+    "PartitionProducers",
+    "ProducerDescription",
+    "ProducerIdAllocator",
+    "Refused",
+    "RuleSet",
+    "count",
+    "decide",
+    "sequence_after",
+]

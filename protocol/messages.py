@@ -8,6 +8,7 @@ attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version la
 schema's default, so a handler fills in what it knows and the version decides what is sent.
 """
 
+import difflib
 from functools import cache
 from typing import Any
 
@@ -152,6 +153,23 @@ API_NAMES: dict[ApiKey, str] = {
 }
 """The name of every API as Kafka writes it, such as `InitProducerId`."""
 
+_KEYS_BY_LETTERS = {name.lower(): key for key, name in API_NAMES.items()}
+
+
+def api_key_of(name: str) -> ApiKey:
+    """The key of an API by its name: `InitProducerId`, and INIT_PRODUCER_ID will do too.
+
+    Raises:
+        ValueError: there is none; the message names the nearest.
+    """
+    letters = name.replace("_", "").lower()
+    key = _KEYS_BY_LETTERS.get(letters)
+    if key is None:
+        nearest = difflib.get_close_matches(letters, _KEYS_BY_LETTERS, n=1)
+        hint = f"; did you mean {API_NAMES[_KEYS_BY_LETTERS[nearest[0]]]}?" if nearest else ""
+        raise ValueError(f"there is no {name}{hint}")
+    return key
+
 
 def request_class(api_key: ApiKey) -> Any:
     """The request message of an API key; KeyError for one that no handler could serve."""
@@ -169,6 +187,26 @@ def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
     fields = response_class(api_key)._struct.fields.values()
     first = next(each for each in fields if each.for_version_q(api_version))
     return bool(first.name == "throttle_time_ms")
+
+
+@cache
+def has_throttle_time(api_key: ApiKey, api_version: int) -> bool:
+    """Whether this version's response has a `throttle_time_ms`."""
+    found = response_class(api_key)._struct.fields.get("throttle_time_ms")
+    return found is not None and bool(found.for_version_q(api_version))
+
+
+def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
+    """Names of a request's fields; of arrays of structs with the names in these, else with None."""
+    return _fields_of(request_class(api_key)._struct, api_version)
+
+
+def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
+    return {
+        name: _fields_of(each.array_of, api_version) if each.is_struct_array() else None
+        for name, each in struct.fields.items()
+        if each.for_version_q(api_version)
+    }
 
 
 def entry_class(message: Any, field_name: str) -> Any:
@@ -267,10 +305,13 @@ __all__ = [
     "SaslHandshakeResponse",
     "SyncGroupRequest",
     "SyncGroupResponse",
+    "api_key_of",
     "begins_with_throttle",
     "entry_class",
+    "has_throttle_time",
     "is_flexible",
     "request_class",
+    "request_fields",
     "response_class",
     "schema_versions",
 ]

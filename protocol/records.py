@@ -13,6 +13,8 @@ from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatch
 
 MAGIC = 2
+MAGIC_AT = 16
+"""Where a batch says its format; messages of the older formats say it there as well."""
 HEADER_BYTES = 61
 LOG_OVERHEAD_BYTES = 12
 """Base offset and batch length: what stands before the bytes that `batch_length` counts."""

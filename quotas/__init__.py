@@ -1,1 +1,65 @@
-"""How much each client may do."""
+"""How much each client may do: client quotas, KIP-599, KIP-612, KIP-936.
+
+Numbers and names in, waits in ms out: no sockets, no clock (`now_ms` is an argument, and never runs
+backwards), no messages, and nothing happens on import. `ClientQuotas` holds who has which quota; a
+manager counts for one quota key and says how long a client has to wait.
+
+    >>> from quotas import ClientQuotas, ControllerMutationQuotaManager, make_entity
+    >>> quotas = ClientQuotas()
+    >>> quotas.alter(make_entity([("user", "alice")]), [("controller_mutation_rate", 5.0)])
+    >>> limits = quotas.limits["controller_mutation_rate"]
+    >>> manager = ControllerMutationQuotaManager(limits, sample_count=100, window_seconds=1)
+    >>> quota = manager.quota_for("alice", "her-client", is_strict=True)
+    >>> [quota.charge(80, now_ms=0) for _topic in range(8)]
+    [True, True, True, True, True, True, True, False]
+    >>> quota.throttle_time_ms(now_ms=0)
+    12000
+
+The others: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
+`ConnectionRateQuotaManager`, `ProducerIdQuotaManager`. What they are made of is there as well:
+`TokenBucket`, `SampledRate`, and `Limits` with the eight levels of precedence.
+"""
+
+from quotas.client_quotas import ClientQuotas, Component, FilterProblem, Match
+from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager, RateKind
+from quotas.connection_rate import ConnectionRateQuotaManager
+from quotas.controller_mutation import ControllerMutationQuota, ControllerMutationQuotaManager
+from quotas.definitions import Definition, parse_definitions
+from quotas.entities import QUOTA_KEYS, Entity, QuotaKey, make_entity
+from quotas.layered_filter import LayeredFilter
+from quotas.limits import Limits, Scope
+from quotas.metrics import Measurement, MetricsRegistry
+from quotas.producer_ids import ProducerIdQuotaManager
+from quotas.sampled_rate import SampledAverage, SampledRate
+from quotas.token_bucket import TokenBucket, exact
+
+__all__ = [
+    "FETCH",
+    "PRODUCE",
+    "QUOTA_KEYS",
+    "REQUEST",
+    "ClientQuotas",
+    "ClientRateQuotaManager",
+    "Component",
+    "ConnectionRateQuotaManager",
+    "ControllerMutationQuota",
+    "ControllerMutationQuotaManager",
+    "Definition",
+    "Entity",
+    "FilterProblem",
+    "LayeredFilter",
+    "Limits",
+    "Match",
+    "Measurement",
+    "MetricsRegistry",
+    "ProducerIdQuotaManager",
+    "QuotaKey",
+    "RateKind",
+    "SampledAverage",
+    "SampledRate",
+    "Scope",
+    "TokenBucket",
+    "exact",
+    "make_entity",
+    "parse_definitions",
+]

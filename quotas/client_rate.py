@@ -41,15 +41,16 @@ class _Counter(SampledRate):
         "_unit",
         "denominator",
         "last_used_ms",
+        "life_ms",
         "limit",
         "numerator",
         "throttle_time",
     )
-    life_ms = IDLE_MS
 
     def __init__(self, unit: int, sample_count: int, window_ms: int) -> None:
         super().__init__(sample_count, window_ms)
         self._unit = unit
+        self.life_ms = max(IDLE_MS, sample_count * window_ms)
         self.limit: Fraction | None = None
         self.numerator = 0
         self.denominator = 1

@@ -13,11 +13,11 @@ from quotas.sampled_rate import SampledRate
 
 
 class _Counter:
-    __slots__ = ("last_used_ms", "rate")
-    life_ms = IDLE_MS
+    __slots__ = ("last_used_ms", "life_ms", "rate")
 
-    def __init__(self, rate: SampledRate) -> None:
-        self.rate = rate
+    def __init__(self, sample_count: int, window_ms: int) -> None:
+        self.rate = SampledRate(sample_count, window_ms)
+        self.life_ms = max(IDLE_MS, sample_count * window_ms)
         self.last_used_ms = 0
 
 
@@ -44,7 +44,7 @@ class ConnectionRateQuotaManager:
             return 0
         counter = self._counters.get(ip)
         if counter is None or is_idle(counter, now_ms):
-            counter = _Counter(SampledRate(self._sample_count, self._window_ms))
+            counter = _Counter(self._sample_count, self._window_ms)
             add_counter(self._counters, ip, counter, now_ms)
         counter.last_used_ms = now_ms
         counter.rate.record(1, now_ms)

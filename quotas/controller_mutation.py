@@ -22,7 +22,6 @@ class _Counter(SampledRate):
     """The rate and bucket of one scope. Without a limit it has no bucket; a new limit fills one."""
 
     __slots__ = ("_burst_seconds", "bucket", "last_used_ms", "limit", "throttle_time")
-    life_ms = IDLE_MS
 
     def __init__(self, sample_count: int, window_seconds: int) -> None:
         super().__init__(sample_count, window_seconds * 1000)
@@ -31,6 +30,13 @@ class _Counter(SampledRate):
         self.limit: Fraction | None = None
         self.last_used_ms = 0
         self.throttle_time: SampledAverage | None = None
+
+    @property
+    def life_ms(self) -> int:
+        """A debt of more than an hour is not paid by an hour's pause."""
+        if self.bucket is None:
+            return IDLE_MS
+        return max(IDLE_MS, self.bucket.full_in_ms(self.last_used_ms))
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
         self.limit = limit

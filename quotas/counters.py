@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 IDLE_MS = 3_600_000
 """After an hour without use a counter starts anew, as in Kafka: a bucket is full again.
 
-A counter that needs longer to be as new says so.
+A counter that needs longer to be as new says so by its `life_ms`.
 """
 
 CLIENTS_MAX = 100_000
@@ -26,8 +26,11 @@ class Counter(Protocol):
     """What is forgotten when it lies idle."""
 
     last_used_ms: int
-    life_ms: int
-    """How long it is kept without use."""
+
+    @property
+    def life_ms(self) -> int:
+        """How long it is kept without use, an hour at least."""
+        ...
 
 
 class LimitedCounter(Counter, Protocol):
@@ -68,7 +71,7 @@ class ClientCounters(Generic[_L]):
             self._version = self._limits.version
             self._by_client.clear()
         counter = self._by_client.get((user, client_id))
-        if counter is None or now_ms - counter.last_used_ms >= counter.life_ms:
+        if counter is None or now_ms - counter.last_used_ms >= IDLE_MS:
             counter = self._find(user, client_id, now_ms)
         counter.last_used_ms = now_ms
         return counter

@@ -52,6 +52,10 @@ class TokenBucket:
         """How long until the balance is no longer below zero; 0 when it isn't."""
         return self._wait_ms(self._refilled(now_ms))
 
+    def full_in_ms(self, now_ms: int) -> int:
+        """How long until the bucket is full, if nobody charges it."""
+        return -((self._refilled(now_ms) - self._capacity) // self._refill)
+
     def try_charge(self, cost: int, now_ms: int) -> int:
         """Take `cost` tokens, or none and say for how many ms there are none to take.
 

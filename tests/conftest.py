@@ -1,7 +1,9 @@
 """What holds for every test: hypothesis without a clock, our `broker` on the path, one Spark."""
 
 import os
-from collections.abc import Iterator
+import re
+import threading
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from tests.spark_session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_CLIENT_THREAD = re.compile(r"^kafka-io-|-network-thread$")
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Machines are slow at times: an example has no deadline. In CI the examples are always the same.
@@ -33,6 +36,16 @@ def pytest_sessionstart() -> None:
             " (scripts/setup makes one).",
             returncode=4,
         )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, None, None]:
+    """A kafka-python client left running would look for its broker during all later tests."""
+    yield
+    threads = [thread for thread in threading.enumerate() if _CLIENT_THREAD.search(thread.name)]
+    for thread in threads:
+        thread.join(timeout=5)
+    assert not any(thread.is_alive() for thread in threads), f"left running: {threads}"
 
 
 @pytest.fixture(scope="session")

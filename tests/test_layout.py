@@ -34,10 +34,12 @@ DECLARATIONS = {
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
 SHELLS = {
+    "broker/admin/brokers.py",
     "broker/admin/follow.py",
     "broker/admin/web.py",
     "broker/certificates.py",
     "broker/cli.py",
+    "broker/client_protocol.py",
     "broker/clock.py",
     "broker/listener.py",
     "broker/serve.py",
@@ -56,6 +58,7 @@ SHELLS = {
     "loadgen/load_client.py",
     "loadgen/producer_steps.py",
     "loadgen/progress.py",
+    "loadgen/session.py",
     "loadgen/steady_client.py",
     "loadgen/stepper.py",
     "loadgen/timer.py",

@@ -17,7 +17,15 @@ def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_p
     is_offline = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
     source = tmp_path / "source"
     source.mkdir()
-    for name in ("pyproject.toml", "README.md", *PACKAGES, "tests", "scripts", "benchmarks"):
+    for name in (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        *PACKAGES,
+        "tests",
+        "scripts",
+        "benchmarks",
+    ):
         (source / name).symlink_to(REPOSITORY / name)
     done = subprocess.run(
         [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet"]
@@ -36,6 +44,8 @@ def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_p
     assert top_level - {dist_info} == PACKAGES
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
     assert "broker/admin/page.html" in names
+    licence = zipfile.ZipFile(wheel).read(f"{dist_info}/licenses/LICENSE")
+    assert licence == (REPOSITORY / "LICENSE").read_bytes()
     entry_points = zipfile.ZipFile(wheel).read(f"{dist_info}/entry_points.txt").decode()
     assert "mock-kafka = mock_kafka.cli:main" in entry_points
     in_tree = {

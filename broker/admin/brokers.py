@@ -4,9 +4,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from broker.admin.operation import Count, Input, NodeId, Problem, operation
+from broker import membership
+from broker.admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.admin.state import Admin
 from broker.journal import Entry
+from broker.listener import ListenError
 
 if TYPE_CHECKING:
     from broker.cluster import Broker
@@ -35,6 +37,13 @@ class BrokerPath(Input):
     """A broker by its node id."""
 
     node_id: NodeId
+
+
+class NewBrokerBody(Input):
+    """A broker to be; without a node id it gets the next that was never used."""
+
+    node_id: NodeId | None = None
+    rack: Name | None = None
 
 
 class StopBody(Input):
@@ -75,6 +84,40 @@ class ConnectionPath(Input):
 def list_brokers(admin: Admin) -> list[BrokerView]:
     """All brokers and how they are."""
     return [_view(admin, broker) for broker in admin.cluster.brokers.values()]
+
+
+@operation("POST", "/v1/brokers", tag="brokers", status=201)
+async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
+    """Have one broker more, on a port of its own; it leads new partitions and what is moved there.
+
+    One that was decommissioned comes back on its port.
+    """
+    try:
+        broker = await admin.server.add_broker(body.node_id, body.rack)
+    except (ValueError, ListenError) as error:
+        raise Problem(409, str(error)) from error
+    return _view(admin, broker)
+
+
+@operation("DELETE", "/v1/brokers/{node_id}", tag="brokers", status=204, media_type=None)
+def decommission_broker(admin: Admin, path: BrokerPath) -> None:
+    """Stop a broker for good: leaders move, and nobody is told of it any more.
+
+    Partitions keep it as an offline replica until they are moved. A reset brings it back.
+    """
+    admin.check_broker(path.node_id)
+    try:
+        membership.decommission_broker(admin.cluster, path.node_id, admin.now_ms())
+    except ValueError as error:
+        raise Problem(409, str(error)) from error
+
+
+@operation("POST", "/v1/brokers/{node_id}/fence", tag="brokers")
+def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
+    """Have the others take a broker for gone: it leaves Metadata, and its connections stay."""
+    admin.check_broker(path.node_id)
+    admin.cluster.fence_broker(path.node_id, admin.now_ms())
+    return _view(admin, admin.cluster.brokers[path.node_id])
 
 
 @operation("POST", "/v1/brokers/{node_id}/stop", tag="brokers")

@@ -6,7 +6,7 @@ import msgspec
 
 from broker.admin.operation import Count, Input, Problem, operation
 from broker.admin.state import Admin
-from broker.faults import FaultRule, ListedRule
+from broker.faults import FaultRule, ListedRule, rules_from_json
 
 
 class FaultView(msgspec.Struct):
@@ -25,21 +25,31 @@ class FaultPath(Input):
     id: Count
 
 
+def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
+    rules = rules_from_json(document)
+    return rules if isinstance(document, list) else rules[0]
+
+
 @operation("GET", "/v1/faults", tag="faults")
 def list_faults(admin: Admin) -> list[FaultView]:
     """All rules in the order in which they are asked, those that are used up too."""
     return [_view(listed) for listed in admin.cluster.faults.rules()]
 
 
-@operation("POST", "/v1/faults", tag="faults", status=201)
-def add_fault(admin: Admin, body: FaultRule) -> FaultView:
-    """Add a rule behind all others; what it can say is told in docs/faults.md."""
+@operation("POST", "/v1/faults", tag="faults", status=201, read_body=_rule_or_rules)
+def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
+    """Add a rule behind all others, or all of a list; what they can say is told in docs/faults.md.
+
+    Of a list all are added or, where one of them is refused, none. The body is what
+    `mock-kafka serve --faults FILE` takes; the answer has the form of the body.
+    """
     faults = admin.cluster.faults
     try:
-        rule_id = faults.add(body, admin.now_ms())
+        ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
     except ValueError as error:
         raise Problem(400, f"body: {error}") from error
-    return next(_view(listed) for listed in faults.rules() if listed.rule_id == rule_id)
+    views = [_view(listed) for listed in faults.rules() if listed.rule_id in ids]
+    return views if isinstance(body, list) else views[0]
 
 
 @operation("DELETE", "/v1/faults", tag="faults", status=204, media_type=None)

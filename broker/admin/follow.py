@@ -65,7 +65,7 @@ async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
 
 @operation("GET", "/v1/requests/events", tag="requests", media_type="text/event-stream")
 async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
-    """Lines as they come and change, as server-sent events named `request` and `disconnect`.
+    """Lines as they come and change, as server-sent events named by their kind.
 
     A request that has to wait is told twice: when it came and when it was answered. With `since`
     the lines that are kept come first. Who reads too slowly is told by an event `lost`.

@@ -73,7 +73,8 @@ def _describe(
     if parameters:
         described["parameters"] = parameters
     if op.body_type is not None:
-        is_required = bool(components[op.body_type.__name__].get("required"))
+        name = getattr(op.body_type, "__name__", None)
+        is_required = name is None or bool(components[name].get("required"))
         described["requestBody"] = {
             "required": is_required,
             "content": {"application/json": {"schema": schema_of[_key(op.body_type)]}},

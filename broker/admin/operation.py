@@ -61,8 +61,10 @@ class Operation:
     handler: Callable[..., Any]
     path_type: type[Input] | None
     query_type: type[Input] | None
-    body_type: type[Any] | None
-    """An Input, or a type with a `from_json` of its own that takes parsed JSON (ValueError)."""
+    body_type: Any
+    """An Input, or the type of what `read_body` gives; None for none."""
+    read_body: Callable[[Any], Any] | None
+    """Reads the body of parsed JSON where msgspec wouldn't do; raises ValueError."""
     result_type: Any
     status: int
     media_type: str | None
@@ -100,10 +102,22 @@ class Operation:
         elif query:
             raise Problem(400, f"query: unknown parameter {next(iter(query))!r}; it takes none")
         if self.body_type is not None:
-            read["body"] = _read_body(body, self.body_type)
+            read["body"] = self._read_body(body)
         elif body:
             raise Problem(400, "body: this operation takes none")
         return read
+
+    def _read_body(self, body: bytes) -> Any:
+        try:
+            if self.read_body is not None:
+                return self.read_body(msgspec.json.decode(body or b"{}"))
+            return msgspec.json.decode(body or b"{}", type=self.body_type)
+        except msgspec.ValidationError as error:
+            raise Problem(400, f"body: {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Problem(400, f"body: no JSON: {error}") from error
+        except ValueError as error:  # of `read_body`
+            raise Problem(400, f"body: {error}") from error
 
 
 OPERATIONS: list[Operation] = []
@@ -118,6 +132,7 @@ def operation(
     status: int = 200,
     media_type: str | None = "application/json",
     is_open: bool = False,
+    read_body: Callable[[Any], Any] | None = None,
 ) -> Callable[[_F], _F]:
     """Declare a handler; its docstring describes it and its types say what it takes and gives."""
 
@@ -134,6 +149,7 @@ def operation(
                 path_type=inputs["path"],
                 query_type=inputs["query"],
                 body_type=inputs["body"],
+                read_body=read_body,
                 result_type=hints["return"],
                 status=status,
                 media_type=media_type,
@@ -159,16 +175,3 @@ def _read_texts(where: str, texts: Mapping[str, str], wanted: type[Input]) -> An
         if getattr(read, name) is None:
             raise Problem(400, f"{where}: {name} can't be null; leave it out")
     return read
-
-
-def _read_body(body: bytes, wanted: type[Any]) -> Any:
-    try:
-        if hasattr(wanted, "from_json"):
-            return wanted.from_json(msgspec.json.decode(body or b"{}"))
-        return msgspec.json.decode(body or b"{}", type=wanted)
-    except msgspec.ValidationError as error:
-        raise Problem(400, f"body: {error}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise Problem(400, f"body: no JSON: {error}") from error
-    except ValueError as error:  # of a `from_json`
-        raise Problem(400, f"body: {error}") from error

@@ -32,8 +32,10 @@ class JournalQuery(Input, kw_only=True):
     broker: NodeId | None = None
     connection: Count | None = None
     error: str | None = None
-    outcome: Literal["waiting", "answered", "unanswered", "closed"] | None = None
-    kind: Literal["request", "disconnect"] | None = None
+    outcome: Literal["waiting", "answered", "unanswered", "closed", "refused", "delayed"] | None = (
+        None
+    )
+    kind: Literal["request", "connection", "disconnect"] | None = None
     fault: str | None = None
     since: Count = 0
     since_ms: Count = 0
@@ -69,7 +71,7 @@ class JournalStatus(msgspec.Struct):
 
 @operation("GET", "/v1/requests", tag="requests")
 def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
-    """The newest requests and ends of connections that fit, in order."""
+    """The newest requests, refused or delayed connections and ends of them that fit, in order."""
     wish = journal_filter(query)
     newest_first = reversed(admin.cluster.journal)
     fitting = (line for line in newest_first if wish.fits(line, admin.topic_name))

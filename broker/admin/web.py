@@ -4,11 +4,12 @@ import hmac
 import logging
 import re
 from base64 import b64encode
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from functools import cache
 from hashlib import sha256
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
+from socket import socket
 from typing import Any
 
 import structlog
@@ -49,12 +50,8 @@ class AdminPort:
         self._host = ""
         self._runner: web.AppRunner | None = None
 
-    async def start(self, host: str, port: int) -> str:
-        """Listen; returns the URL, which has the port that was chosen for 0.
-
-        Raises:
-            OSError: the address cannot be bound.
-        """
+    async def start(self, host: str, sockets: Iterable[socket]) -> None:
+        """Serve on sockets that listen already; `host` is the name they were made for."""
         self._host = host
         app = web.Application(middlewares=[self._guard], client_max_size=BODY_BYTES_MAX)
         for op in OPERATIONS:
@@ -70,9 +67,8 @@ class AdminPort:
             shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()
-        await web.TCPSite(self._runner, host, port).start()
-        bound_port = self._runner.addresses[0][1]
-        return f"http://{f'[{host}]' if ':' in host else host}:{bound_port}"
+        for each in sockets:
+            await web.SockSite(self._runner, each).start()
 
     async def stop(self) -> None:
         """Stop listening and end what is under way."""

@@ -1,5 +1,6 @@
 """Broker keys this broker acts on: cluster, topics, logs, connections, groups, producers."""
 
+from broker.config.api_versions import api_versions_problem
 from broker.config.keys import ConfigKey, ConfigType
 from broker.config.values import (
     at_least,
@@ -52,6 +53,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
         " out of memory; -1 for any number.",
         unlimited_or_positive,
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "broker.api.versions",
+        _LIST,
+        (),
+        "The APIs and versions that clients find: a release of Kafka such as 2.8, NAME=HIGHEST,"
+        " NAME=LOWEST-HIGHEST or NAME=-1 for single APIs; all there are if empty.",
+        api_versions_problem,
         is_dynamic=True,
         is_mock_only=True,
     ),

@@ -56,18 +56,21 @@ class Injection:
         verdict: Verdict,
         handle: "Callable[[Cluster | StaleView], Answer]",
         fail: "Callable[[ErrorCode, bytes | None], LateAnswer]",
+        lay_over: "Callable[[bytes], LateAnswer]",
         is_partial: bool,
     ) -> None:
         """`handle` has the request handled on a cluster; `fail` makes the answer that refuses it.
 
-        Neither raises. `is_partial`: the rule's error is for a part of the request; `handle` has
-        the rest handled, and `fail` puts the errors into the frame that came of it.
+        `lay_over` puts the rule's values into the frame of an answer. None of them raises.
+        `is_partial`: the rule's error is for a part of the request; `handle` has the rest handled,
+        and `fail` puts the errors into the frame that came of it.
         """
         self._cluster = cluster
         self._context = context
         self._verdict = verdict
         self._handle_request = handle
         self._fail = fail
+        self._lay_over = lay_over
         self._is_partial = is_partial
         self._parked = Parked(on_abandon=self._abandon, on_hurry=self._hurry)
         self._inner: Parked | None = None
@@ -127,10 +130,10 @@ class Injection:
         error_code = deciding.error_code
         if error_code is not None and (deciding.at == BEFORE_ANSWER or self._is_partial):
             failed = self._fail(error_code, _frame_of(answer))
-            if isinstance(answer, Throttled) and isinstance(failed, bytes):
-                answer = replace(answer, frame=failed)
-            else:
-                answer = failed
+            answer = _with_frame(answer, failed) if isinstance(answer, Throttled) else failed
+        frame = _frame_of(answer) if deciding.answer is not None else None
+        if frame is not None:
+            answer = _with_frame(answer, self._lay_over(frame))
         if self._is_broker_gone_after(BEFORE_ANSWER, now_ms) or deciding.hang == BEFORE_ANSWER:
             return
         if deciding.drop == BEFORE_ANSWER:
@@ -177,11 +180,14 @@ class Injection:
 
     def _is_broker_gone_after(self, at: str, now_ms: int) -> bool:
         """Do what rules do to the cluster; whether that ended the broker that was asked."""
-        rules = self._verdict.cluster_rules(at)
-        for rule in rules:
-            act(rule, self._cluster, self._context.broker_id, now_ms)
-        is_gone = self._cluster.brokers[self._context.broker_id].reach is Reach.REFUSES
-        if rules and is_gone:
+        firings = self._verdict.cluster_firings(at)
+        for firing in firings:
+            obstacle = act(firing.rule, self._cluster, self._context.broker_id, now_ms)
+            if obstacle is not None:
+                self._cluster.faults.take_back(firing)
+                self._context.fault = f"{self._context.fault} (nothing was done: {obstacle})"
+        broker = self._cluster.brokers.get(self._context.broker_id)
+        if firings and (broker is None or broker.reach is Reach.REFUSES):
             self._parked.complete(self._dropped())
             return True
         return False
@@ -201,9 +207,7 @@ class Injection:
         if is_cut:
             beginning = answer_bytes.beginning(frame, self._verdict.deciding.drop_after_bytes)
             return replace(self._dropped(), answer=beginning)
-        if isinstance(answer, Throttled):
-            return replace(answer, frame=frame)
-        return replace(answer, answer=frame) if isinstance(answer, Close) else frame
+        return _with_frame(answer, frame)
 
     def _with_throttle(self, frame: bytes) -> bytes:
         """Tell the wait in an answer whose handler has encoded it already."""
@@ -227,6 +231,15 @@ def _frame_of(answer: "LateAnswer") -> bytes | None:
         frame: bytes | None = answer.answer
         return frame
     return answer
+
+
+def _with_frame(answer: "LateAnswer", frame: "LateAnswer") -> "LateAnswer":
+    """The same with another frame; with the end of the connection in its place it is that."""
+    if not isinstance(frame, bytes):
+        return frame
+    if isinstance(answer, Throttled):
+        return replace(answer, frame=frame)
+    return replace(answer, answer=frame) if isinstance(answer, Close) else frame
 
 
 def _size_bytes(answer: "LateAnswer") -> int:

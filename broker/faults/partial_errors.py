@@ -50,9 +50,9 @@ def split(
     if not has_concerned or not has_rest:
         return None
     if api_key is ApiKey.PRODUCE:
-        data = _encoded(concerned, version)
+        data = encoded(concerned, version)
         concerned = produce.decode_request(version, data, 0, len(data))
-    return Split(concerned, _encoded(rest, version))
+    return Split(concerned, encoded(rest, version))
 
 
 def merged(context: "RequestContext", frame: bytes, error_response: Any) -> bytes:
@@ -61,15 +61,16 @@ def merged(context: "RequestContext", frame: bytes, error_response: Any) -> byte
     response_class = messages.response_class(api_key)
     is_flexible = messages.is_flexible(api_key, version)
     response = response_class.decode(frame[HEADER_BYTES + is_flexible :], version=version)
-    errors = response_class.decode(_encoded(error_response, version), version=version)
+    errors = response_class.decode(encoded(error_response, version), version=version)
     for each in error_arrays(api_key, version):
         _merge(response, errors, each)
     return codec.frame_response(
-        context.correlation_id, _encoded(response, version), has_tagged_header=is_flexible
+        context.correlation_id, encoded(response, version), has_tagged_header=is_flexible
     )
 
 
-def _encoded(message: Any, version: int) -> bytes:
+def encoded(message: Any, version: int) -> bytes:
+    """The body of a message that was decoded, or made by a handler."""
     if isinstance(message, bytes | bytearray):
         return bytes(message)
     # kafka-python's decoder leaves out what its encoder looks at first.

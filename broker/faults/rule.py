@@ -6,12 +6,14 @@ inverse, and everything that is wrong with a rule is a ValueError that names the
 
 import difflib
 from collections.abc import Collection, Mapping
+from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
 
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.messages import API_NAMES
+from protocol.messages import API_NAMES, api_key_of
+from protocol.overlay import check_overlay
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -20,21 +22,16 @@ NEXT = "next"
 NONE = "none"
 SELF = "self"
 
-_MATCHERS_OF_REQUESTS = (
-    "api",
-    "version_min",
-    "version_max",
-    "topic",
-    "partition",
-    "group",
-    "transactional_id",
-    "client_id",
-    "connection",
-    "user",
+CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
+CLUSTER_ACTIONS = (
+    "leader",
+    "coordinator",
+    "stop_broker",
+    "cut_off_broker",
+    "fence_broker",
+    "start_broker",
 )
-_CONNECTION_ACTIONS = ("refuse_connection", "delay_connection_ms")
-CLUSTER_ACTIONS = ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker")
-_DECIDING_ACTIONS = ("error", "drop", "hang", "stale_metadata")
+_DECIDING_ACTIONS = ("error", "answer", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
     "delay_request_ms",
@@ -54,7 +51,7 @@ APIS_OF_METADATA = frozenset(
     }
 )
 """What can be answered from stale metadata: who leads, coordinates and is there."""
-ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *_CONNECTION_ACTIONS)
+ACTIONS = (*_DECIDING_ACTIONS, *_OTHER_ACTIONS, *CLUSTER_ACTIONS, *CONNECTION_ACTIONS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +98,8 @@ class FaultRule:
     # What happens ------------------------------------------------------------------------------
     error: str | None = None
     """Name of the error code that the answer carries for all that was asked for."""
+    answer: dict[str, Any] | None = None
+    """Values in place of those of the answer: of the real one, or of that of `error`."""
     throttle_time_ms: int | None = None
     mute: bool = True
     """Whether the connection is mute for as long as it is told to wait."""
@@ -135,6 +134,8 @@ class FaultRule:
     stop_broker: int | str | None = None
     """A broker, or `self`: the one that was asked."""
     cut_off_broker: int | str | None = None
+    fence_broker: int | str | None = None
+    """One that the others take for gone, and that serves its connections as before."""
     start_broker: int | None = None
     elect: bool | None = None
     """Whether the others notice: by default of a stopped broker, not of one that is cut off."""
@@ -158,35 +159,21 @@ class FaultRule:
             value = getattr(self, name)
             if value is not None:
                 check(name, value)
-        self._check_whole()
+        if self.answer is not None:
+            self._check_answer()
+        # It knows what rules are, so it can't be there before them.
+        from broker.faults.meaning import check_meaning  # noqa: PLC0415
 
-    def _check_whole(self) -> None:
-        if not self.actions:
-            raise ValueError(f"the rule does nothing: it needs one of {', '.join(ACTIONS)}")
-        if self.nth is not None and (self.every is not None or self.times is not None):
-            raise ValueError("nth: excludes every and times")
-        needed = {
-            "leader": ("topic",),
-            "coordinator": ("group", "transactional_id"),
-            "restart_after_ms": ("stop_broker", "cut_off_broker"),
-            "drop_after_bytes": ("drop",),
-        }
-        for name, others in needed.items():
-            if getattr(self, name) is not None and not any(
-                getattr(self, other) is not None for other in others
-            ):
-                raise ValueError(f"{name}: needs {' or '.join(others)}")
-        if self.at_once and not set(self.actions) <= set(CLUSTER_ACTIONS):
-            raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-        if self.at_once and SELF in {self.stop_broker, self.cut_off_broker}:
-            raise ValueError("at_once: there is no broker that was asked, name one")
-        if self.stale_metadata and self.api_key not in {None, *APIS_OF_METADATA}:
-            known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
-            raise ValueError(f"stale_metadata: is for {known} alone")
-        if self.is_of_connections:
-            for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS):
-                if name not in _CONNECTION_ACTIONS and getattr(self, name) is not None:
-                    raise ValueError(f"{name}: a connection has no such thing yet")
+        check_meaning(self)
+
+    def _check_answer(self) -> None:
+        if self.api_key is None:
+            raise ValueError("answer: needs api")
+        try:
+            check_overlay(self.api_key, self.answer)
+        except ValueError as error:
+            raise ValueError(f"answer: {error}") from None
+        object.__setattr__(self, "answer", deepcopy(self.answer))
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -200,7 +187,7 @@ class FaultRule:
     @property
     def is_of_connections(self) -> bool:
         """Whether it is about new connections, and not about requests."""
-        return any(name in _CONNECTION_ACTIONS for name in self.actions)
+        return any(name in CONNECTION_ACTIONS for name in self.actions)
 
     @property
     def decides(self) -> bool:
@@ -217,9 +204,16 @@ class FaultRule:
         """The error it answers with, or None."""
         return None if self.error is None else ErrorCode[self.error]
 
+    @staticmethod
+    def default_of(name: str) -> Any:
+        """What a field is that nobody has said."""
+        return _DEFAULTS[name]
+
     def describe(self) -> str:
         """Its actions in a few words."""
         told = {name: getattr(self, name) for name in self.actions}
+        if self.answer is not None:
+            told["answer"] = " ".join(self.answer)
         return ", ".join(
             name if value is True else f"{name} {value}" for name, value in told.items()
         )
@@ -248,13 +242,13 @@ class FaultRule:
 
 
 def rules_from_json(document: Any) -> list[FaultRule]:
-    """Rules from a parsed JSON list.
+    """Rules from a parsed JSON document: a list of rules, or one rule.
 
     Raises:
-        ValueError: it says which rule of the list is meant.
+        ValueError: it says what is wrong, and with which rule of a list.
     """
     if not isinstance(document, list):
-        raise ValueError("the rules are a list of objects")  # noqa: TRY004
+        return [FaultRule.from_json(document)]
     rules = []
     for number, each in enumerate(document, 1):
         try:
@@ -270,26 +264,22 @@ def _hint(word: Any, known: Collection[str]) -> str:
 
 
 _KEYS_BY_NAME = {name: key for key, name in API_NAMES.items()}
-_NAMES_BY_LETTERS = {name.lower(): name for name in _KEYS_BY_NAME}
 
 
 def _api_name(api: Any) -> str:
     """Kafka's name of an API; PRODUCE, a key and an ApiKey will do too."""
     if isinstance(api, int) and not isinstance(api, bool) and api in API_NAMES:
         return API_NAMES[ApiKey(api)]
-    letters = str(api).replace("_", "").lower()
-    name = _NAMES_BY_LETTERS.get(letters)
-    if name is None:
-        nearest = difflib.get_close_matches(letters, _NAMES_BY_LETTERS, n=1)
-        hint = f"; did you mean {_NAMES_BY_LETTERS[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"api: there is no {api}{hint}")
-    return name
+    try:
+        return API_NAMES[api_key_of(str(api))]
+    except ValueError as error:
+        raise ValueError(f"api: {error}") from None
 
 
 def _error_name(error: Any) -> str:
     if isinstance(error, int) and not isinstance(error, bool):
         try:
-            return ErrorCode(error).name
+            error = ErrorCode(error).name
         except ValueError:
             raise ValueError(f"error: there is no error code {error}") from None
     if not isinstance(error, str) or error not in ErrorCode.__members__:
@@ -338,8 +328,8 @@ def _broker_or(*words: str) -> Any:
 
 
 def _probability(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        raise ValueError(f"{name}: must be a number from 0 to 1, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise ValueError(f"{name}: must be a number above 0 and up to 1, not {value!r}")
 
 
 _LONGEST_MS = 1 << 53
@@ -362,10 +352,10 @@ _CHECKS: dict[str, Any] = {
     "every": _whole(1),
     "times": _whole(1),
     "after_ms": _DURATION,
-    "until_ms": _DURATION,
+    "until_ms": _whole(1, _LONGEST_MS),
     "probability": _probability,
     "seed": _whole(-(1 << 63), (1 << 63) - 1),
-    "throttle_time_ms": _whole(0),
+    "throttle_time_ms": _whole(1),
     "mute": _flag,
     "delay_request_ms": _DURATION,
     "delay_ms": _DURATION,
@@ -383,6 +373,7 @@ _CHECKS: dict[str, Any] = {
     "coordinator": _broker_or(NEXT),
     "stop_broker": _broker_or(SELF),
     "cut_off_broker": _broker_or(SELF),
+    "fence_broker": _broker_or(SELF),
     "start_broker": _whole(0),
     "elect": _flag,
     "restart_after_ms": _DURATION,
@@ -393,3 +384,4 @@ _CHECKS: dict[str, Any] = {
 }
 _FIELD_NAMES = tuple(each.name for each in fields(FaultRule))
 assert all(each.default is not MISSING for each in fields(FaultRule))
+_DEFAULTS = {each.name: each.default for each in fields(FaultRule)}

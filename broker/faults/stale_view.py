@@ -35,7 +35,13 @@ class StaleView:
 
     def coordinator_id(self, key: str) -> int | None:
         """The broker that coordinated a group or transactional id."""
-        return coordinator_of(key, self.brokers, self._moved_coordinators)
+        first_node_ids = self._cluster.first_node_ids
+        return coordinator_of(key, self.brokers, first_node_ids, self._moved_coordinators)
+
+    def is_alive(self, node_id: int) -> bool:
+        """Whether a broker was up."""
+        broker = self.brokers.get(node_id)
+        return broker is not None and broker.is_alive
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._cluster, name)

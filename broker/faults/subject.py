@@ -3,21 +3,30 @@
 Works on decoded messages of any API by the names that Kafka's schemas give these things.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from protocol.messages import request_fields
+
 if TYPE_CHECKING:
     from broker.cluster import Cluster
+    from protocol.api_keys import ApiKey
 
 _TOPIC_ARRAYS = ("topics", "topic_data", "topic_names", "topic_partitions", "resources", "groups")
 _PARTITION_ARRAYS = ("partitions", "partition_data", "partition_indexes")
 _PARTITION_FIELDS = ("partition_index", "index", "partition")
 _GROUP_ARRAYS = ("groups", "groups_names")
 _TOPIC_RESOURCE_TYPE = 2
+_TOPIC_FIELDS = ("name", "topic", "resource_name")
 _NO_ID = UUID(int=0)
 GROUP_KEY_TYPE = 0
+
+
+NAMED_BY_REQUESTS = ("topic", "partition", "group", "transactional_id")
+"""What a request may name, as rules call it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,7 @@ def topic_name(element: Any, cluster: "Cluster") -> str | None:
         return element
     if getattr(element, "resource_type", _TOPIC_RESOURCE_TYPE) != _TOPIC_RESOURCE_TYPE:
         return None
-    for field_name in ("name", "topic", "resource_name"):
+    for field_name in _TOPIC_FIELDS:
         name: str | None = getattr(element, field_name, None)
         if name:
             return name
@@ -106,3 +115,37 @@ def _indexes(element: Any) -> Iterator[int]:
             index = partition_index(entry)
             if index is not None:
                 yield index
+
+
+@cache
+def named_by(api_key: "ApiKey", api_version: int) -> tuple[frozenset[str], ...]:
+    """Which of `NAMED_BY_REQUESTS` a request can name together; a choice where one excludes others.
+
+    By the schemas of messages what `subject_of` does by messages.
+    """
+    schema = request_fields(api_key, api_version)
+    named = set(_named_by_entries(schema))
+    if "group_id" in schema or any(name in schema for name in _GROUP_ARRAYS):
+        named.add("group")
+    if "transactional_id" in schema:
+        named.add("transactional_id")
+    if "key" in schema or "coordinator_keys" in schema:
+        kinds = ["group", "transactional_id"] if "key_type" in schema else ["group"]
+        return tuple(frozenset({*named, kind}) for kind in kinds)
+    return (frozenset(named),)
+
+
+def _named_by_entries(schema: Mapping[str, Any]) -> Iterator[str]:
+    for array_name in _TOPIC_ARRAYS:
+        if array_name not in schema:
+            continue
+        entries = schema[array_name]
+        if array_name == "groups":
+            yield from _named_by_entries(entries or {})
+            continue
+        yield "topic"
+        for name in _PARTITION_ARRAYS:
+            if entries and name in entries:
+                parts = entries[name]
+                if parts is None or any(each in parts for each in _PARTITION_FIELDS):
+                    yield "partition"

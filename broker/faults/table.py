@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from broker.faults.answer_bytes import fraction
-from broker.faults.cluster_actions import act, check_brokers
+from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
@@ -106,9 +106,17 @@ class ListedRule:
 class Firing:
     """One rule that fired on one request, and for which time: what seeds its random choices."""
 
-    rule: FaultRule
+    listed: ListedRule
     number: int
 
+    @property
+    def rule(self) -> FaultRule:
+        """The rule itself."""
+        return self.listed.rule
+
+
+HOOK_ID = 0
+"""What a rule of a hook is called, which is in no table."""
 
 # A rule has to do something; waiting for no time is the least.
 NO_DECISION = FaultRule(delay_ms=0)
@@ -132,7 +140,7 @@ class Verdict:
     def add(self, listed: ListedRule) -> None:
         """Take in a rule that has just fired."""
         rule = listed.rule
-        self.firings.append(Firing(rule, listed.fire_count))
+        self.firings.append(Firing(listed, listed.fire_count))
         self.descriptions.append(f"#{listed.rule_id} {rule.describe()}")
         if rule.decides:
             self.deciding = rule
@@ -153,13 +161,17 @@ class Verdict:
         """Which rules fired and what they do, for logs and journals."""
         return "; ".join(self.descriptions)
 
-    def cluster_rules(self, at: str) -> list[FaultRule]:
+    def cluster_firings(self, at: str) -> list[Firing]:
         """Those that do something to the cluster at this point."""
         return [
-            each.rule
+            each
             for each in self.firings
             if each.rule.at == at and not set(CLUSTER_ACTIONS).isdisjoint(each.rule.actions)
         ]
+
+
+Hook = Callable[["RequestContext", Any], FaultRule | None]
+"""Sees a request, decoded by its schema, and may have one rule made for it alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +194,9 @@ class FaultTable:
         self._cluster = cluster
         self._listed: dict[int, ListedRule] = {}
         self._last_id = 0
+        self._hook: Hook | None = None
         self.is_enabled = False
-        """Whether any rule can still fire."""
+        """Whether any rule can still fire, or a hook sees the requests."""
         self.latest_ms = 0
         """The time of the latest request that was judged."""
 
@@ -191,22 +204,45 @@ class FaultTable:
         """Add a rule behind all others; returns its id.
 
         Raises:
-            ValueError: it names a broker that isn't there.
+            ValueError: it names what isn't there, such as a broker.
         """
-        check_brokers(rule, self._cluster)
+        (rule_id,) = self.add_all([rule], now_ms)
+        return rule_id
+
+    def add_all(self, rules: Sequence[FaultRule], now_ms: int) -> list[int]:
+        """Add rules in their order behind all others, or none of them; returns their ids.
+
+        Raises:
+            ValueError: one names what isn't there, such as a broker; of several it says which.
+        """
+        for number, rule in enumerate(rules, 1):
+            try:
+                check_cluster(rule, self._cluster)
+            except ValueError as error:
+                raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
+        ids = [self._take_in(rule, now_ms) for rule in rules]
+        self._refresh()
+        return ids
+
+    def _take_in(self, rule: FaultRule, now_ms: int) -> int:
         self._last_id += 1
         view = StaleView(self._cluster) if rule.stale_metadata else None
         listed = ListedRule(self._last_id, rule, now_ms, view=view)
         self._listed[listed.rule_id] = listed
         if rule.at_once:
-            listed.fire_count = 1
-            act(rule, self._cluster, None, now_ms)
-        self._refresh()
+            has_acted = act(rule, self._cluster, None, now_ms) is None
+            listed.fire_count = int(has_acted)
         return listed.rule_id
 
     def rules(self) -> list[ListedRule]:
         """Every rule with its counts, those that are used up too, in order."""
         return list(self._listed.values())
+
+    def take_back(self, firing: Firing) -> None:
+        """Don't count a firing: what its rule does to the cluster could not be done."""
+        if set(firing.rule.actions) <= set(CLUSTER_ACTIONS):
+            firing.listed.fire_count -= 1
+            self._refresh()
 
     def remove(self, rule_id: int) -> bool:
         """Forget a rule; False if there is none with this id. Answers it delays stay delayed."""
@@ -215,12 +251,25 @@ class FaultTable:
         return removed is not None
 
     def clear(self) -> None:
-        """Forget all rules."""
+        """Forget all rules; a hook stays."""
         self._listed.clear()
         self._refresh()
 
-    def judge(self, context: "RequestContext", decode: Callable[[], Any]) -> Verdict | None:
-        """What becomes of a request; None when no rule fires. `decode` gives the decoded body."""
+    def set_hook(self, hook: Hook | None) -> None:
+        """Have a function see every request that the rules do not decide; None for none."""
+        self._hook = hook
+        self._refresh()
+
+    def judge(
+        self,
+        context: "RequestContext",
+        decode: Callable[[], Any],
+        decode_for_hook: Callable[[], Any] | None = None,
+    ) -> Verdict | None:
+        """What becomes of a request; None when no rule fires. `decode` gives the decoded body.
+
+        `decode_for_hook` gives it by its schema, where that is something else.
+        """
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[Subject] = []
 
@@ -238,8 +287,17 @@ class FaultTable:
                 verdict = verdict or Verdict()
                 verdict.add(listed)
                 is_decided = is_decided or listed.rule.decides
+        if self._hook is not None and not is_decided:
+            rule = self._hook(context, (decode_for_hook or decode)())
+            if rule is not None:
+                verdict = verdict or Verdict()
+                verdict.add(self._listed_once(rule, context.now_ms))
         self._refresh()
         return verdict
+
+    def _listed_once(self, rule: FaultRule, now_ms: int) -> ListedRule:
+        view = StaleView(self._cluster) if rule.stale_metadata else None
+        return ListedRule(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
 
     def judge_connection(self, broker_id: int, now_ms: int) -> ConnectionVerdict | None:
         """What becomes of a new connection to a broker; None when no rule fires."""
@@ -265,4 +323,4 @@ class FaultTable:
         return [listed for listed in self._listed.values() if not listed.is_used_up]
 
     def _refresh(self) -> None:
-        self.is_enabled = bool(self._live())
+        self.is_enabled = self._hook is not None or bool(self._live())

@@ -141,5 +141,5 @@ def _describe_partition(cluster: "Cluster", partition: Partition, version: int) 
         leader_epoch=partition.leader_epoch,
         replica_nodes=list(partition.replicas),
         isr_nodes=list(partition.isr),
-        offline_replicas=[n for n in partition.replicas if not cluster.brokers[n].is_alive],
+        offline_replicas=[n for n in partition.replicas if not cluster.is_alive(n)],
     )

@@ -1,10 +1,12 @@
 """ApiVersions: v0-4.
 
 Behaviour:
-    Answers from the register of handlers: what is advertised is what is handled. Produce is told
-    from version 0 because older librdkafka switches compression off otherwise (KAFKA-18659).
+    Answers from the register of handlers, as broker.api.versions limits it: what is advertised is
+    what is handled. Produce is told from version 0 because older librdkafka switches compression
+    off otherwise (KAFKA-18659).
     A version we don't know is answered in the v0 format with UNSUPPORTED_VERSION and our own range
-    (KIP-511). The response header stays at version 0 for every version.
+    (KIP-511); without the range where v3 is not there, as by brokers before it. The response header
+    stays at version 0 for every version.
     Client name and version must match Kafka's pattern from v3 on, else INVALID_REQUEST.
 """
 
@@ -12,7 +14,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from broker.context import RequestContext
-from broker.registry import ROUTES, handles
+from broker.registry import Route, handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import frame_response
@@ -21,11 +23,14 @@ from protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from broker.cluster import Cluster
 
+RANGE_TOLD_VERSION_MIN = 3
+"""Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
+
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @handles(ApiKey.API_VERSIONS, versions=(0, 4))
-def handle_api_versions(context: RequestContext, request: Any, _cluster: "Cluster") -> Any:
+def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
     if context.api_version >= 3 and not (
         _SOFTWARE_PATTERN.fullmatch(request.client_software_name)
@@ -43,24 +48,20 @@ def handle_api_versions(context: RequestContext, request: Any, _cluster: "Cluste
                 min_version=route.advertised_min,
                 max_version=route.version_max,
             )
-            for _, route in sorted(ROUTES.items())
+            for _, route in sorted(cluster.routes.items())
         ],
         throttle_time_ms=0,
     )
 
 
-def unsupported_version_response(correlation_id: int) -> bytes:
+def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
     """The frame that tells a client of another age which versions of ApiVersions it may use."""
-    route = ROUTES[ApiKey.API_VERSIONS]
+    told = messages.ApiVersionsResponse.ApiVersion(
+        api_key=ApiKey.API_VERSIONS, min_version=route.version_min, max_version=route.version_max
+    )
     response = messages.ApiVersionsResponse(
         version=0,
         error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[
-            messages.ApiVersionsResponse.ApiVersion(
-                api_key=ApiKey.API_VERSIONS,
-                min_version=route.version_min,
-                max_version=route.version_max,
-            )
-        ],
+        api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
     )
     return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)

@@ -102,7 +102,7 @@ def _describe_partition(cluster: "Cluster", version: int, partition: Partition) 
         isr_nodes=list(partition.isr),
         eligible_leader_replicas=[],
         last_known_elr=[],
-        offline_replicas=[n for n in partition.replicas if not cluster.brokers[n].is_alive],
+        offline_replicas=[n for n in partition.replicas if not cluster.is_alive(n)],
     )
 
 

@@ -12,6 +12,8 @@ from itertools import count
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 
+PORT_MAX = 65535
+
 
 class SecurityProtocol(Enum):
     """What a listener speaks: encrypted or not, with SASL or without."""
@@ -79,7 +81,7 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
     Raises:
         ConfigError: an entry is malformed, or names what there is not.
     """
-    told = [_split("advertised.listeners", each) for each in config["advertised.listeners"] or ()]
+    told = _named(config, "advertised.listeners")
     if "listeners" not in config.overrides:
         bound = {"PLAINTEXT": Address(host, port)}
         told = [("PLAINTEXT", address) for _name, address in told[:1]]
@@ -97,6 +99,9 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
             raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
     addresses = {name: advertised.get(name, Address(bound[name].host, 0)) for name in bound}
     port_step = _port_step(bound.values(), addresses.values(), broker_count)
+    for name in bound:
+        for address in (bound[name], addresses[name]):
+            _check_ports(name, address, port_step, broker_count)
     return [
         Listener(name, protocols[name], bound[name], addresses[name], port_step) for name in bound
     ]
@@ -104,10 +109,7 @@ def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int
 
 def _bound(config: BrokerConfig, host: str) -> dict[str, Address]:
     bound: dict[str, Address] = {}
-    for text in config["listeners"]:
-        name, address = _split("listeners", text)
-        if name in config["controller.listener.names"]:
-            continue
+    for name, address in _named(config, "listeners"):
         if name in bound:
             raise ConfigError(f"listeners: {name} is there twice")
         bound[name] = Address(address.host or host, address.port)
@@ -130,12 +132,25 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
     return protocols
 
 
+def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
+    """The entries of a key, without those of Kafka's controllers."""
+    entries = [_split(key, text) for text in config[key] or ()]
+    return [entry for entry in entries if entry[0] not in config["controller.listener.names"]]
+
+
 def _split(key: str, text: str) -> tuple[str, Address]:
     name, scheme_end, rest = text.partition("://")
     host, colon, port = rest.rpartition(":")
-    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > 65535:
+    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
         raise ConfigError(f"{key}: {text!r} is not NAME://HOST:PORT")
     return name, Address(host.strip("[]"), int(port))
+
+
+def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -> None:
+    for index in range(broker_count):
+        port = first.shifted(index * port_step).port
+        if port > PORT_MAX:
+            raise ConfigError(f"{name}: port {port} of broker {index + 1} is above {PORT_MAX}")
 
 
 def _port_step(bound: Iterable[Address], told: Iterable[Address], broker_count: int) -> int:

@@ -59,14 +59,14 @@ def elect_leader(
 
 def _first_in_sync(cluster: "Cluster", partition: Partition, candidates: tuple[int, ...]) -> int:
     for node_id in candidates:
-        if node_id in partition.isr and cluster.brokers[node_id].is_alive:
+        if node_id in partition.isr and cluster.is_alive(node_id):
             return node_id
     return NO_LEADER
 
 
 def _elect_out_of_sync(cluster: "Cluster", partition: Partition) -> int:
     """The first replica that is up; with it all of them are in sync, since they share the log."""
-    alive = tuple(n for n in partition.replicas if cluster.brokers[n].is_alive)
+    alive = tuple(filter(cluster.is_alive, partition.replicas))
     if not alive:
         return NO_LEADER
     partition.isr = alive

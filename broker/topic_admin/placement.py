@@ -59,7 +59,7 @@ def check_new_replicas(
 ) -> Refusal | None:
     """As `check_replicas`, for a partition that doesn't exist yet: one of them has to be up."""
     refusal = check_replicas(cluster, replicas, replication_factor)
-    if refusal is None and not any(cluster.brokers[node_id].is_alive for node_id in replicas):
+    if refusal is None and not any(map(cluster.is_alive, replicas)):
         return _invalid(
             "All brokers specified in the manual partition assignment for partition "
             f"{partition_index} are fenced or in controlled shutdown."

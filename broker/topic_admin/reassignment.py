@@ -91,7 +91,7 @@ def complete_reassignment(cluster: "Cluster", partition: Partition, now_ms: int)
         return False
     removing = partition.removing_replicas
     target = [node_id for node_id in partition.replicas if node_id not in removing]
-    if not all(cluster.brokers[node_id].is_alive for node_id in target):
+    if not all(map(cluster.is_alive, target)):
         return False
     cluster.set_replicas(partition, target, now_ms)
     return True
@@ -101,7 +101,7 @@ def _let_go(cluster: "Cluster", partition: Partition, now_ms: int) -> None:
     """Have those in sync that a move added, and another in its place no longer wants, leave."""
     partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
     if partition.leader_id not in partition.isr:
-        alive = (n for n in partition.isr if cluster.brokers[n].is_alive)
+        alive = filter(cluster.is_alive, partition.isr)
         cluster.set_leader(partition, next(alive, NO_LEADER), now_ms)
 
 

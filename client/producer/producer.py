@@ -11,14 +11,14 @@ import random
 from collections import deque
 from collections.abc import Iterable, Sequence
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from client import clock
 from client.addresses import addresses_of
 from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
 from client.producer.batch import Record
-from client.producer.calls import Action, Call, CallFailed, Connect, Disconnect, Send
+from client.producer.calls import Action, Answer, Call, CallFailed, Connect, Disconnect, Send
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
 from client.producer.requests import answer_of, is_answered, message_of
@@ -26,10 +26,24 @@ from client.producer.settings import ProducerSettings
 from client.resources import Address
 from client.security import Security
 from client.transport import tls_context
+from protocol.api_keys import ApiKey
 
 CLIENT_ID = "mock-kafka"
 _SENDS_A_TURN = 256
 """After so many sends the loop gets its turn, even when there is room for more."""
+
+
+class Watcher(Protocol):
+    """Sees a producer's requests as they happen; called from within, and not to raise."""
+
+    def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+        """A request went out to a broker, behind all earlier ones."""
+
+    def answered(self, node_id: int, call: Call, answer: Answer) -> None:
+        """The oldest one was answered; the producer does not know yet."""
+
+    def lost(self, node_id: int) -> None:
+        """The connection is gone, and with it the answers to all requests on it."""
 
 
 class Producer:
@@ -46,6 +60,7 @@ class Producer:
         client_id: str = CLIENT_ID,
         security: Security | None = None,
         seed: int | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         """Nothing is opened yet.
 
@@ -56,6 +71,7 @@ class Producer:
             security: TLS and SASL, as `security_of` reads it from properties.
             seed: of backoff's jitter and keyless records' partitions; None: a different one
                 each time.
+            watcher: is told of every request and answer.
 
         Raises:
             SecurityError: a PEM file can't be read.
@@ -63,6 +79,7 @@ class Producer:
         """
         self.settings = settings or ProducerSettings()
         self._client_id = client_id
+        self._watcher = watcher
         self._security = security or Security()
         self._tls = tls_context(self._security.tls) if self._security.tls else None
         self._core = ProducerCore(
@@ -222,11 +239,16 @@ class Producer:
                 self._connect(node_id, address)
             case Disconnect(node_id):
                 self._links.pop(node_id).abort()
+                self._tell_lost(node_id)
             case Send(node_id, call):
                 self._links[node_id].send(call)
 
+    def _tell_lost(self, node_id: int) -> None:
+        if self._watcher is not None:
+            self._watcher.lost(node_id)
+
     def _connect(self, node_id: int, address: Address) -> None:
-        link = _Link(self, node_id, self._client_id, self._security)
+        link = _Link(self, node_id, self._client_id, self._security, self._watcher)
         self._links[node_id] = link
         link.connecting = asyncio.create_task(link.connection.connect(address, self._tls))
         self._connecting.add(link.connecting)
@@ -239,8 +261,11 @@ class Producer:
 
     def answered(self, node_id: int, call: Call, response: Any) -> None:
         """The oldest request of a link was answered."""
+        answer = answer_of(call, response)
+        if self._watcher is not None:
+            self._watcher.answered(node_id, call, answer)
         before = self._core.bytes_reserved
-        self._core.on_response(node_id, answer_of(call, response), clock.now_ms())
+        self._core.on_response(node_id, answer, clock.now_ms())
         if self._core.bytes_reserved < before:
             self._has_room.set()
         self._poll_soon()
@@ -253,6 +278,7 @@ class Producer:
     def lost(self, node_id: int, error: ClientError) -> None:
         """A link broke, or did not come about."""
         del self._links[node_id]
+        self._tell_lost(node_id)
         self._core.on_disconnect(node_id, clock.now_ms(), str(error))
         if isinstance(error, SecurityError | UnsupportedVersionError):
             self._core.fail_all(error)
@@ -264,9 +290,15 @@ class _Link:
     """A connection with the calls that wait on it, oldest first."""
 
     def __init__(
-        self, producer: Producer, node_id: int, client_id: str, security: Security
+        self,
+        producer: Producer,
+        node_id: int,
+        client_id: str,
+        security: Security,
+        watcher: Watcher | None,
     ) -> None:
         self._producer = producer
+        self._watcher = watcher
         self._node_id = node_id
         self._calls: deque[Call | CallFailed] = deque()
         self.connecting: asyncio.Task[None] | None = None
@@ -297,6 +329,10 @@ class _Link:
         if has_answer:
             self._calls.append(call)
         self.connection.write(frame)
+        if self._watcher is not None:
+            version = self.connection.wire.version_of(ApiKey(message.API_KEY))
+            told = version if version_max is None else min(version, version_max)
+            self._watcher.sent(self._node_id, call, told, len(frame))
 
     def _answered(self, response: Any) -> None:
         call = self._calls.popleft()

@@ -116,14 +116,21 @@ def _requests(
 def _is_sendable(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> bool:
     """Whether the oldest batch of a partition may go to this node now."""
     batch = queue[0]
-    if batch.attempts:
-        if now_ms < batch.retry_at_ms and batch.leader_tried == node_id:
-            return False
-    elif len(queue) == 1 and state.accumulator.is_lingering(batch, now_ms):
+    if now_ms < _held_until_ms(state, queue, node_id, now_ms):
         return False
     if state.in_flight_max == 1 and batch.partition in state.on_wire:
         return False
     return not state.settings.enable_idempotence or state.idempotence.may_send(batch)
+
+
+def _held_until_ms(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> int:
+    """Until when the oldest batch lingers, or backs off from this node; 0 when it does neither."""
+    batch = queue[0]
+    if batch.attempts:
+        return batch.retry_at_ms if batch.leader_tried == node_id else 0
+    if len(queue) == 1 and state.accumulator.is_lingering(batch, now_ms):
+        return batch.created_ms + state.settings.linger_ms
+    return 0
 
 
 def _within_window(state: ProducerState, batch: Batch) -> Batch:
@@ -214,10 +221,8 @@ def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:
         leader_id = state.metadata.leader_of(place)
         if leader_id == NO_LEADER_ID:
             continue
-        node, batch = state.nodes[leader_id], queue[0]
-        due_ms = (
-            batch.retry_at_ms if batch.attempts else batch.created_ms + state.settings.linger_ms
-        )
+        node = state.nodes[leader_id]
+        due_ms = _held_until_ms(state, queue, leader_id, now_ms)
         if node.state is State.DOWN:
             due_ms = node.retry_at_ms
         elif node.state is State.UP:

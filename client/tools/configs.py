@@ -8,10 +8,9 @@ from client.admin import Admin
 from client.tools import quota_configs, resource_configs
 from client.tools.config_words import parse_added, parse_deleted
 from client.tools.session import (
-    CONNECTION_HELP,
-    add_connection_arguments,
     exit_status,
     open_admin,
+    tool_parser,
 )
 
 DESCRIPTION = """\
@@ -19,7 +18,7 @@ Show or change configurations of topics and brokers, and quotas of users, client
 and ips, of any Kafka cluster; options and output are those of kafka-configs.sh.
 """
 
-EPILOG = f"""\
+EPILOG = """\
 examples:
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'controller_mutation_rate=10' \\
@@ -44,22 +43,14 @@ Without a name --describe shows every entity of the type. --user U stands for
 --entity-type users --entity-name U, and --user-defaults for --entity-default; so
 do --client, --topic, --broker, --ip. Exit status: 0 when done, 1 with one line
 on standard error when not, 2 for wrong arguments.
-
-{CONNECTION_HELP}"""
+"""
 
 ENTITY_TYPES = (*resource_configs.RESOURCE_TYPES, *quota_configs.ENTITY_TYPES)
 
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of kafka-configs.sh that this tool knows."""
-    parser = argparse.ArgumentParser(
-        prog="mock-kafka configs",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_connection_arguments(parser)
+    parser = tool_parser("configs", DESCRIPTION, EPILOG)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--alter", action="store_true", help="change an entity")
     action.add_argument("--describe", action="store_true", help="print what was set")

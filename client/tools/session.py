@@ -35,8 +35,15 @@ class ToolError(Exception):
     """What the user asked for can't be done; one line."""
 
 
-def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
-    """The options that say which cluster, and how to get in."""
+def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
+    """The parser of `mock-kafka NAME`: so far it knows which cluster, and how to get in."""
+    parser = argparse.ArgumentParser(
+        prog=f"mock-kafka {name}",
+        description=description,
+        epilog=f"{epilog}\n{CONNECTION_HELP}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
     parser.add_argument(
         "--bootstrap-server",
         required=True,
@@ -47,6 +54,7 @@ def add_connection_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--command-config", type=Path, metavar="FILE", help="client properties; see below"
     )
+    return parser
 
 
 def exit_status(action: Callable[[], None], prefix: str) -> int:

@@ -18,11 +18,10 @@ from client.resources import (
     TopicDescription,
 )
 from client.tools.session import (
-    CONNECTION_HELP,
     ToolError,
-    add_connection_arguments,
     exit_status,
     open_admin,
+    tool_parser,
 )
 from protocol.errors import ErrorCode
 
@@ -31,7 +30,7 @@ Create, list, describe, alter or delete topics of any Kafka cluster; options and
 output are those of kafka-topics.sh.
 """
 
-EPILOG = f"""\
+EPILOG = """\
 examples:
   mock-kafka topics --bootstrap-server localhost:9092 \\
       --create --topic orders --partitions 3 --config retention.ms=60000
@@ -42,8 +41,7 @@ examples:
 A quota's refusal (KIP-599) is not tried again: the error says throttle_time_ms,
 after which there is room. Exit status: 0 when done, 1 with one line on standard
 error when not, 2 for wrong arguments.
-
-{CONNECTION_HELP}"""
+"""
 
 INTERNAL_TOPICS = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
 ERROR_PREFIX = "Error while executing topic command : "
@@ -55,14 +53,7 @@ COLLISION_WARNING = (
 
 def build_parser() -> argparse.ArgumentParser:
     """The options of kafka-topics.sh that this tool knows."""
-    parser = argparse.ArgumentParser(
-        prog="mock-kafka topics",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add_connection_arguments(parser)
+    parser = tool_parser("topics", DESCRIPTION, EPILOG)
     action = parser.add_mutually_exclusive_group(required=True)
     for name, text in (
         ("create", "create a topic"),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks import raw_load, request_bytes, server_process
+from benchmarks import kfake, raw_load, request_bytes, server_process
 from benchmarks.raw_load import LoadConnection, LoadError
 from protocol import messages
 
@@ -67,10 +67,16 @@ def test_an_answer_is_timed_from_the_send_that_held_its_request() -> None:
 @pytest.mark.interop
 @pytest.mark.parametrize(("connection_count", "in_flight"), [(1, 50), (10, 1)])
 @pytest.mark.parametrize("is_idempotent", [False, True])
-def test_the_load_gets_all_its_answers_from_librdkafkas_mock(
-    connection_count: int, in_flight: int, is_idempotent: bool
+@pytest.mark.parametrize("rival", ["rdmock", "kfake"])
+def test_the_load_gets_all_its_answers_from_a_rival(
+    connection_count: int, in_flight: int, is_idempotent: bool, rival: server_process.ServerName
 ) -> None:
-    with server_process.serve("rdmock") as server:
+    if rival == "kfake":
+        try:
+            kfake.executable()
+        except kfake.NoKfakeError as error:
+            pytest.skip(str(error))
+    with server_process.serve(rival) as server:
         figures = raw_load.measure(
             server.address,
             server.pid,

@@ -43,6 +43,7 @@ def test_a_ratio_is_ours_over_rdmocks(ours: float, met: bool) -> None:
     assert [line["server"] for line in lines] == ["ours", "rdmock"]
     assert lines[0]["met"] is met
     assert lines[0]["ratio_ours_to_rdmock"] == {"records_per_s": ours / 100}
+    assert lines[0]["ratio_ours_to_kfake"] == {}
     assert "met" not in lines[1]
 
 

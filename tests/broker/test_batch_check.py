@@ -48,6 +48,8 @@ def test_a_good_batch_gives_its_header() -> None:
         (GOOD[:-1], ErrorCode.CORRUPT_MESSAGE),
         (GOOD + GOOD, ErrorCode.INVALID_RECORD),
         (altered(GOOD, 16, ">b", 1), ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 16, ">b", 0, fix_crc=False)[:26], ErrorCode.INVALID_RECORD),
+        (GOOD[:16], ErrorCode.CORRUPT_MESSAGE),
         (altered(GOOD, 0, ">q", 7), ErrorCode.INVALID_RECORD),
         (altered(GOOD, 8, ">i", 3), ErrorCode.CORRUPT_MESSAGE),
         (altered(GOOD, 17, ">I", 1, fix_crc=False), ErrorCode.CORRUPT_MESSAGE),

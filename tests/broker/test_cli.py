@@ -44,6 +44,14 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     assert "cannot write" in capsys.readouterr().err
 
 
+def test_a_host_that_no_certificate_can_name_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["certs", "--out", str(tmp_path), "--host", "schloß.example"]) == 1
+    assert "schloß.example" in one_error_line(capsys)
+    assert not list(tmp_path.iterdir())
+
+
 def test_help_shows_the_subcommand_and_an_example_of_each_way_to_configure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -76,6 +84,7 @@ def test_no_subcommand_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> N
         ["--port", "65536"],
         ["--port", "-1"],
         ["--port", "nine"],
+        ["--host", ""],
         ["--brokers", "0"],
         ["--brokers", "101"],
         ["--log-level", "loud"],
@@ -88,7 +97,9 @@ def test_an_argument_out_of_range_is_a_usage_error(
     with pytest.raises(SystemExit) as exit_info:
         main(["serve", *arguments])
     assert exit_info.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert arguments[0] in message
+    assert "_" not in message, "a name of the code's"
 
 
 def test_the_defaults_of_serve_are_one_local_broker_on_kafkas_port() -> None:
@@ -120,10 +131,11 @@ def test_a_value_out_of_range_is_one_line_with_the_key(capsys: pytest.CaptureFix
     assert "num.partitions" in one_error_line(capsys)
 
 
-def test_an_override_without_a_value_is_one_line_that_shows_the_form(
-    capsys: pytest.CaptureFixture[str],
+@pytest.mark.parametrize("text", ["num.partitions", "=3", ""])
+def test_an_override_without_a_key_or_value_is_one_line_that_shows_the_form(
+    text: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["serve", "-o", "num.partitions"]) == 1
+    assert main(["serve", "-o", text]) == 1
     assert "KEY=VALUE" in one_error_line(capsys)
 
 
@@ -142,6 +154,24 @@ def test_a_file_with_an_unknown_key_is_refused(
     path.write_text("num.partitons=3\n")
     assert main(["serve", "--config", str(path)]) == 1
     assert "num.partitons" in one_error_line(capsys)
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "background.threads=10",
+        "log.cleaner.threads=1",
+        "num.replica.fetchers=1",
+        "queued.max.requests=500",
+        "replica.fetch.max.bytes=1048576",
+        "replica.lag.time.max.ms=30000",
+        "sasl.mechanism.inter.broker.protocol=PLAIN",
+        "security.inter.broker.protocol=SASL_PLAINTEXT",
+    ],
+)
+def test_what_files_of_real_brokers_often_set_is_taken(word: str) -> None:
+    key, _, text = word.partition("=")
+    assert str(read_config(None, [word])[key]) == text
 
 
 def test_overrides_win_over_the_file_and_the_file_over_the_defaults(tmp_path: Path) -> None:
@@ -174,7 +204,9 @@ def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
     [
         ('[{"apj": "Produce"}]', "rule 1: apj: there is no such field; did you mean api?"),
         ("[{", "Expecting property name"),
-        ("{}", "the rules are a list of objects"),
+        ("{}", "the rule does nothing: it needs one of error"),
+        ("3", "a rule is an object, not int"),
+        ('[{"api": "Heartbeat", "partition": 1, "delay_ms": 1}]', "rule 1: partition: Heartbeat"),
     ],
 )
 def test_a_bad_file_of_rules_stops_the_start_with_what_is_wrong(

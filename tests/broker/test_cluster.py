@@ -170,23 +170,3 @@ def test_what_goes_with_records_or_a_topic_no_longer_counts() -> None:
     cluster.delete_topic(goes, NOW_MS)
     assert cluster.log_bytes == stored_bytes(cluster) == 10
     assert goes.partitions[0].leader_id == NO_LEADER
-
-
-def test_retention_is_looked_after_again_and_again() -> None:
-    cluster = make_cluster()
-    deletes = cluster.create_topic("a", [(1,)], {"retention.ms": str(DAY_MS)})
-    compacts = cluster.create_topic("b", [(1,)], {"cleanup.policy": "compact"})
-    forever = cluster.create_topic("c", [(1,)], {"retention.ms": "-1"})
-    topics = (deletes, compacts, forever)
-    cluster.start(NOW_MS)
-    for day in (0, 1):
-        for topic in topics:
-            append(cluster, topic, 10, timestamp=NOW_MS + day * DAY_MS)
-
-    starts = []
-    for now_ms in (NOW_MS + DAY_MS, NOW_MS + DAY_MS + 300_000, NOW_MS + 3 * DAY_MS):
-        cluster.timers.run_due(now_ms)
-        starts.append([topic.partitions[0].log.log_start_offset for topic in topics])
-
-    assert starts == [[0, 0, 0], [1, 0, 0], [2, 0, 0]]
-    assert cluster.log_bytes == stored_bytes(cluster) == 40

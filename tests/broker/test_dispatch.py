@@ -14,18 +14,19 @@ from broker.parked import Parked
 from broker.registry import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.test_connection import Client, request_frame
 
 
-def dispatch(frame: bytes) -> tuple[Any, list[BaseException]]:
+def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:
     """The answer to a frame without its size prefix, and the bugs reported."""
     bugs: list[BaseException] = []
 
     def report(error: BaseException, _context: RequestContext) -> None:
         bugs.append(error)
 
-    cluster = make_cluster(1)
+    cluster = make_cluster(1, **{"broker.api.versions": api_versions})
     dispatcher = Dispatcher(cluster, report)
     return dispatcher.answer((frame, 0, len(frame)), Client(cluster).connection, NOW_MS), bugs
 
@@ -103,3 +104,24 @@ def test_half_a_header_ends_the_connection(frame: bytes) -> None:
     assert isinstance(answer, Close)
     assert "header" in answer.reason
     assert bugs == []
+
+
+def test_a_version_that_is_not_there_costs_the_connection() -> None:
+    assert isinstance(dispatch(metadata(4), "0.11")[0], bytes)
+    assert dispatch(metadata(5), "0.11") == (Close("unsupported version 5 of METADATA"), [])
+    assert dispatch(metadata(5), "Metadata=-1") == (Close("unknown API key 3"), [])
+
+
+@pytest.mark.parametrize(
+    ("api_versions", "told"), [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])]
+)
+def test_api_versions_falls_back_as_the_emulated_release_does(
+    api_versions: str, told: list[tuple[int, int, int]]
+) -> None:
+    # Version 5 is above all that there is; KIP-511 came with 2.4.
+    frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
+    answer, bugs = dispatch(frame, api_versions)
+
+    response = messages.ApiVersionsResponse.decode(answer[8:], version=0)
+    assert (response.error_code, bugs) == (ErrorCode.UNSUPPORTED_VERSION, [])
+    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == told

@@ -12,7 +12,9 @@ from broker.cluster import Cluster
 from broker.connection import Connection
 from broker.dispatch import Dispatcher
 from broker.effects import Close
+from broker.faults.table import ConnectionVerdict
 from broker.journal import (
+    Arrival,
     Disconnect,
     Entry,
     Journal,
@@ -296,3 +298,20 @@ def test_a_parked_answer_that_was_there_at_once_is_an_answer(
 
     (entry,) = entries(client.cluster)
     assert entry.outcome is Outcome.ANSWERED
+
+
+def test_a_refused_connection_is_a_line_as_long_as_the_journal_is_kept() -> None:
+    journal = Journal(2, 1000, is_enabled=True)
+    heard: list[int] = []
+    journal.subscribe(lambda line: heard.append(line.number))
+    verdict = ConnectionVerdict(is_refused=True, delay_ms=5, description="#1 refuse_connection")
+    for number in range(3):
+        journal.arrived(1, f"10.0.0.1:{number}", verdict, NOW_MS)
+    lines = list(journal)
+    assert [line.number for line in lines] == [2, 3]
+    assert heard == [1, 2, 3]
+    assert isinstance(lines[0], Arrival)
+    assert (lines[0].outcome, lines[0].peer) == (Outcome.REFUSED, "10.0.0.1:1")
+    journal.is_enabled = False
+    journal.arrived(1, "10.0.0.1:9", verdict, NOW_MS)
+    assert len(journal) == 2

@@ -8,6 +8,7 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster import Cluster
+from broker.faults.table import ConnectionVerdict
 from broker.journal_view import JournalFilter, describe_line, may_show_config
 from protocol import messages
 from protocol.readable import HIDDEN
@@ -172,3 +173,56 @@ def test_a_configuration_is_shown_only_when_it_is_known_to_be_no_secret(
     name: str, is_shown: bool
 ) -> None:
     assert may_show_config(name) is is_shown
+
+
+def arrivals() -> Cluster:
+    """1 a refused connection, 2 a delayed one, 3 a request, 4 a disconnect."""
+    client = Client(journalled_cluster())
+    journal = client.cluster.journal
+    journal.arrived(2, "10.0.0.1:4000", ConnectionVerdict(True, 0, "#1 refuse"), NOW_MS)
+    journal.arrived(1, "[::1]:4000", ConnectionVerdict(False, 30, "#2 delay"), NOW_MS + 1)
+    client.send(metadata_frame(3), NOW_MS + 2)
+    journal.disconnected(client.connection, "gone", NOW_MS + 3)
+    return client.cluster
+
+
+@pytest.mark.parametrize(
+    ("wanted", "numbers"),
+    [
+        ({}, [1, 2, 3, 4]),
+        ({"kind": "connection"}, [1, 2]),
+        ({"kind": "request"}, [3]),
+        ({"kind": "disconnect"}, [4]),
+        ({"api": "Metadata"}, [3]),
+        ({"client_id": "c"}, []),
+        ({"user": "ANONYMOUS"}, [3, 4]),
+        ({"connection": 1}, [3, 4]),
+        ({"outcome": "refused"}, [1]),
+        ({"outcome": "delayed"}, [2]),
+        ({"broker": 2}, [1]),
+        ({"fault": "#2"}, [2]),
+        ({"since": 1, "kind": "connection"}, [2]),
+        ({"since_ms": NOW_MS + 1, "kind": "connection"}, [2]),
+    ],
+)
+def test_refused_and_delayed_connections_are_found(
+    wanted: dict[str, Any], numbers: list[int]
+) -> None:
+    assert found(arrivals(), **wanted) == numbers
+
+
+def test_a_refused_connection_is_shown_with_who_came_and_why() -> None:
+    cluster = arrivals()
+    assert shown(cluster, 1) == {
+        "kind": "connection",
+        "number": 1,
+        "received_ms": NOW_MS,
+        "broker": 2,
+        "client_host": "10.0.0.1",
+        "peer": "10.0.0.1:4000",
+        "outcome": "refused",
+        "delay_ms": 0,
+        "fault": "#1 refuse",
+    }
+    later = shown(cluster, 2)
+    assert (later["outcome"], later["delay_ms"], later["fault"]) == ("delayed", 30, "#2 delay")

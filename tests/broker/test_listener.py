@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from broker.listener import Listener
+from broker.listener import Listener, ListenError, listening_sockets
 
 
 class Greeter(asyncio.Protocol):
@@ -63,3 +63,68 @@ def test_the_last_word_counts_when_both_come_at_once() -> None:
         await listener.close()
 
     asyncio.run(main())
+
+
+def test_it_ends_for_good_even_while_it_comes_back() -> None:
+    async def main() -> None:
+        listener = Listener(1, Greeter, None)
+        port = await listener.open("127.0.0.1", 0)
+        listener.refuse()
+        listener.accept_again()
+        opening = listener._opening
+        assert opening is not None
+        listener.end()
+        await opening
+        with pytest.raises(ConnectionRefusedError):
+            await greeting(port)
+        with socket.create_server(("127.0.0.1", port)):
+            pass
+
+    asyncio.run(main())
+
+
+def test_a_port_in_use_is_told_with_its_address() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            with pytest.raises(
+                ListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use"
+            ):
+                await Listener(1, Greeter, None).open("127.0.0.1", port)
+
+    asyncio.run(main())
+
+
+def test_who_comes_before_anybody_serves_is_served_later() -> None:
+    async def scenario() -> bytes:
+        (door,) = listening_sockets("127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*door.getsockname())
+
+        def greet(_reader: object, served: asyncio.StreamWriter) -> None:
+            served.write(b"come in")
+            served.close()
+
+        server = await asyncio.start_server(greet, sock=door)
+        greeting = await reader.read()
+        writer.close()
+        server.close()
+        return greeting
+
+    assert asyncio.run(scenario()) == b"come in"
+
+
+def test_a_host_of_two_addresses_has_two_sockets_or_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (
+        (socket.AF_INET, socket.SOCK_STREAM, 6, "", (host, 0))
+        for host in ("127.0.0.1", "127.0.0.2")
+    )
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, second, first])
+    sockets = listening_sockets("both", 0)
+    assert [each.getsockname()[0] for each in sockets] == ["127.0.0.1", "127.0.0.2"]
+
+    taken = (*second[:4], sockets[1].getsockname())
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, taken])
+    with pytest.raises(OSError, match="in use"):
+        listening_sockets("both", 0)
+    for each in sockets:
+        each.close()

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from broker.cluster import Broker, Cluster, Reach
 from broker.topics import NO_LEADER, Partition
-from tests.broker.cluster_builder import NOW_MS, make_cluster
+from protocol import messages
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
 GROUPS = [f"group-{number}" for number in range(50)]
 
@@ -155,3 +156,17 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
         assert partition.leader_id != NO_LEADER
         assert partition.isr == partition.replicas
         assert partition.log.log_end_offset == 1
+
+
+def test_a_fenced_broker_is_not_told_of_and_leads_nothing_but_serves_on() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
+    cluster.fence_broker(1, NOW_MS)
+
+    metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
+    assert [each.node_id for each in metadata.brokers] == [2, 3]
+    assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
+    assert (changes, cluster.brokers[1].reach) == ([], Reach.SERVES)
+
+    cluster.start_broker(1, NOW_MS)
+    assert (isr_and_leader(partition), changes) == (((1, 2), 2), [])

@@ -5,6 +5,7 @@ import pytest
 from broker.append import append_batch
 from broker.cluster import Cluster
 from broker.topics import Topic
+from broker.upkeep import apply_retention
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
@@ -59,7 +60,7 @@ def test_it_survives_the_deletion_of_its_records(cluster: Cluster) -> None:
 
 def test_it_survives_retention(cluster: Cluster) -> None:
     send(cluster, 0)
-    cluster.apply_retention(NOW_MS + 8 * DAY_MS)
+    apply_retention(cluster, NOW_MS + 8 * DAY_MS)
 
     assert topic_of(cluster).partitions[0].log.batch_count == 0
     assert not forgets(cluster)
@@ -88,21 +89,3 @@ def test_it_expires_with_the_clock_at_the_check_behind_its_time(cluster: Cluster
 
     cluster.timers.run_due(NOW_MS + 300)
     assert forgets(cluster)
-
-
-def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long(cluster: Cluster) -> None:
-    producers = topic_of(cluster).partitions[0].producers
-    for producer_id in range(100_000):
-        producers.apply(producer_id, 0, 0, 0, 0, NOW_MS)
-
-    cluster.timers.run_due(NOW_MS + 200)
-    after_one_turn = len(producers)
-    assert 0 < after_one_turn < 100_000
-
-    now_ms = NOW_MS + 200
-    while cluster.timers.next_due_ms() == now_ms + 1:
-        now_ms += 1
-        cluster.timers.run_due(now_ms)
-    assert len(producers) == 0
-    # Done: the next check comes after the interval again.
-    assert cluster.timers.next_due_ms() == now_ms + 100

@@ -90,6 +90,12 @@ def test_a_signal_ends_it_while_clients_are_connected() -> None:
             assert client.recv(1) == b""
 
 
+def test_an_address_with_colons_is_announced_in_brackets() -> None:
+    advertised = ("-o", "advertised.listeners=PLAINTEXT://[::1]:7000")
+    with serving("--port", "0", *advertised) as (_, line):
+        assert parse_first_line(line) == [("[::1]", 7000)]
+
+
 def test_several_brokers_take_the_following_ports() -> None:
     first = free_ports(3)
     with serving("--port", str(first), "--brokers", "3") as (_, line):

@@ -3,7 +3,6 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
-from struct import pack
 from typing import Any
 
 import pytest
@@ -13,14 +12,13 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import Reach
 from broker.faults import FaultRule
+from broker.journal import Arrival
 from broker.server import Server
-from protocol import messages
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.test_connection import (
     THROTTLE_TIME_MS,
     fetch_frame,
     metadata_frame,
-    request_frame,
     throttle_metadata,
 )
 
@@ -186,6 +184,7 @@ def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() ->
 def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
     async def scenario(server: Server, port: int, _other_port: int) -> None:
         faults, now_ms = server.cluster.faults, server.clock.now_ms()
+        server.cluster.journal.is_enabled = True
         faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
         faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
         reader, writer = await connect(port)
@@ -201,6 +200,9 @@ def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> Non
         assert not reader._buffer  # type: ignore[attr-defined]
         server.advance(1)
         await read_frame(reader)
+        came = [line for line in server.cluster.journal if isinstance(line, Arrival)]
+        assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
+        assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
 
     run_with_two(scenario)
@@ -285,44 +287,6 @@ async def assert_serves(port: int) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"),
-    [
-        (pack(">i", -1), "negative size"),
-        (pack(">i", 2_000_000_000), "socket.request.max.bytes"),
-        (pack(">ihhih", 10, 999, 0, 1, -1), "unknown API key"),
-        (pack(">ihhih", 10, 3, 99, 1, -1), "unsupported version"),
-        (pack(">ihhih", 14, 3, 4, 1, -1) + b"\x7f\xff\xff\xff", "undecodable"),
-    ],
-)
-def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
-    async def scenario(_server: Server, port: int) -> None:
-        reader, writer = await connect(port)
-        writer.write(data)
-        assert await reader.read() == b""
-        writer.close()
-        await assert_serves(port)
-
-    closed = [entry for entry in run(scenario) if entry["event"] == "connection closed"]
-    assert len(closed) == 1
-    assert reason in closed[0]["reason"]
-    assert closed[0]["peer"].startswith("127.0.0.1:")
-
-
-def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
-    async def scenario(_server: Server, port: int) -> None:
-        reader, writer = await connect(port)
-        for byte in metadata_frame(5):
-            writer.write(bytes((byte,)))
-            await writer.drain()
-            await asyncio.sleep(0)
-        await assert_serves(port)
-        assert int.from_bytes((await read_frame(reader))[:4], "big") == 5
-        writer.close()
-
-    assert run(scenario) == []
-
-
 def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
     chance = random.Random(20)
 
@@ -392,75 +356,6 @@ def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
 
     logs = run(scenario, **{"max.connections": "2"})
     assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
-
-
-def test_a_client_that_sends_ahead_while_it_waits_fills_its_own_socket_not_our_memory() -> None:
-    async def scenario(server: Server, port: int) -> None:
-        server.cluster.create_topic("t", [(1,)], {})
-        _reader, writer = await connect(port)
-        writer.write(fetch_frame(1, "t", max_wait_ms=10_000_000))
-        await writer.drain()
-        frame = metadata_frame(2)
-        writer.write(frame * (64 * 1024 * 1024 // len(frame)))
-        for _ in range(200):
-            await asyncio.sleep(0)
-        (protocol,) = server._protocols
-        assert protocol.connection is not None
-        assert protocol.connection.buffered_bytes < 4 * 1024 * 1024
-        writer.transport.abort()
-
-    run(scenario)
-
-
-def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
-    async def scenario(server: Server, port: int) -> None:
-        for number in range(100):
-            server.cluster.create_topic(f"topic-{number}", [(1,)], {})
-        reader, writer = await connect(port)
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
-        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
-        writer.write(everything * 1000)
-        for _ in range(400):
-            await asyncio.sleep(0)
-        (protocol,) = server._protocols
-        assert protocol._transport.get_write_buffer_size() < 4 * 1024 * 1024
-        await assert_serves(port)
-
-        writer.transport.resume_reading()  # type: ignore[attr-defined]
-        for _ in range(1000):
-            await read_frame(reader)
-        writer.close()
-
-    run(scenario)
-
-
-def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
-    async def scenario(server: Server, port: int) -> None:
-        clock: Any = server.clock
-        for number in range(100):
-            server.cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
-        _reader, writer = await connect(port)
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
-        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
-        writer.write(everything * 1000)
-        for _ in range(400):
-            await asyncio.sleep(0)
-        (protocol,) = server._protocols
-        assert protocol._is_write_paused
-
-        clock.time_ms += 601_000
-        server.cluster.timers.run_due(clock.time_ms)
-        assert list(server._protocols) == [protocol]
-        clock.time_ms += 601_000
-        server.cluster.timers.run_due(clock.time_ms)
-        for _ in range(10):
-            await asyncio.sleep(0)
-
-        assert not server._protocols
-        writer.transport.abort()
-
-    reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]
-    assert reasons == ["idle for 601000 ms"]
 
 
 def test_a_stop_answers_what_is_in_flight_first() -> None:

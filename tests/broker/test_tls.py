@@ -5,6 +5,7 @@ import ssl
 from pathlib import Path
 
 import pytest
+import structlog.testing
 
 from broker.certificates import write_certificates
 from broker.clock import SystemClock
@@ -65,6 +66,34 @@ def test_what_is_missing_is_named(folder: Path) -> None:
 def test_only_pem_is_known() -> None:
     with pytest.raises(ConfigError, match="PEM"):
         configured(keystore_type="JKS")
+
+
+def test_a_handshake_that_fails_is_one_log_line_with_the_reason(folder: Path) -> None:
+    server = server_context(
+        configured(
+            keystore_location=str(folder / "server.pem"),
+            truststore_location=str(folder / "ca.pem"),
+            client_auth="required",
+        ),
+        has_sasl=False,
+    )
+    client = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    with structlog.testing.capture_logs() as lines:
+        for side in sides:
+            with pytest.raises(ssl.SSLWantReadError):
+                side.do_handshake()
+        sides[0].do_handshake()
+        with pytest.raises(ssl.SSLError):
+            sides[1].do_handshake()
+
+    [line] = lines
+    assert line["event"] == "connection closed"
+    assert "did not return a certificate" in line["reason"]
 
 
 @pytest.mark.parametrize(

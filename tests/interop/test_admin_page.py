@@ -1,13 +1,15 @@
 """The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
 
-Screenshots stay in `artifacts/screenshots`. Without Chromium the tests are skipped: Debian has it
-as the package `chromium`; the environment variable CHROMIUM names another.
+Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; one of
+the light scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the
+package `chromium`; the environment variable CHROMIUM names another.
 """
 
 import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -26,6 +28,8 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 TOKEN = "sesame"
+PRODUCE = re.compile(r"Produce v\d")
+"""A line of a Produce request, and not of InitProducerId."""
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or set CHROMIUM"
@@ -92,7 +96,7 @@ def is_wrong(line: ConsoleMessage) -> bool:
 
 
 @pytest.fixture
-def page(browser: Browser, cluster: Cluster) -> Iterator[Page]:
+def page(request: pytest.FixtureRequest, browser: Browser, cluster: Cluster) -> Iterator[Page]:
     """The page, up; nothing may go wrong in it, and nothing be asked of other hosts."""
     opened = browser.new_page(viewport={"width": 1440, "height": 1000})
     wrongs: list[str] = []
@@ -103,6 +107,7 @@ def page(browser: Browser, cluster: Cluster) -> Iterator[Page]:
     opened.goto(cluster.url)
     expect(opened.locator("#pulse")).to_have_class("up")
     yield opened
+    keep(opened, re.sub(r"\W+", "-", request.node.name).strip("-"))
     assert wrongs == []
     assert [url for url in asked if not url.startswith((cluster.url, "data:"))] == []
     opened.close()
@@ -138,14 +143,23 @@ def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, sch
     expect(page.locator("#detail")).to_contain_text('"error_code": "NOT_ENOUGH_REPLICAS"')
     page.locator(".tile").filter(has_not_text=re.compile("none")).nth(0).click()
     expect(page.locator(".opened")).to_contain_text("Leader")
-    keep(page, f"page-{scheme}")
+
+
+def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, page: Page) -> None:
+    cluster.ask("POST", "/v1/faults", [{"broker": 1, "refuse_connection": True}])
+    host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
+    with socket.create_connection((host, int(port)), timeout=20) as client:
+        peer = "{}:{}".format(*client.getsockname())
+        row = page.locator("#lines tr", has_text="new connection").first
+        expect(row).to_contain_text(peer)
+    expect(row).to_contain_text("refused")
+    expect(row).to_contain_text("#1 refuse_connection")
 
 
 def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"one coffee")
     page.set_viewport_size({"width": 400, "height": 850})
     expect(page.locator("#lines tr").first).to_be_visible()
-    keep(page, "page-narrow")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -208,16 +222,15 @@ def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
     expect(page.locator("#lines")).to_contain_text(EVIL)
     expect(page.locator("#faults")).to_contain_text(EVIL)
     expect(page.locator("#quotas")).to_contain_text("onerror")
-    page.locator("#lines tr", has_text="Produce").first.click()
+    page.locator("#lines tr", has_text=PRODUCE).first.click()
     expect(page.locator("#detail")).to_contain_text("onerror")
     assert page.locator("main img, main b b, td b").count() == 0
     assert page.title() == "mock-kafka"
-    keep(page, "page-evil-names")
 
 
 def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"1")
-    expect(page.locator("#lines tr", has_text="Produce")).to_have_count(1)
+    expect(page.locator("#lines tr", has_text=PRODUCE)).to_have_count(1)
     page.locator("#search").fill("produce orders")
     expect(page.locator("#lines tr")).to_have_count(1)
     page.get_by_role("button", name="Pause").click()

@@ -16,6 +16,7 @@ import pytest
 
 from tests.interop.broker_thread import BrokerThread
 from tests.interop.clients import (
+    CLIENTS,
     DEADLINE_S,
     Client,
     Deadline,
@@ -335,3 +336,18 @@ def next_value(consumer: confluent_kafka.Consumer) -> bytes:
             value: bytes = message.value()
             return value
     raise AssertionError
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+def test_a_client_is_sent_where_an_answer_says_and_comes_back(
+    broker: BrokerThread, client: Client
+) -> None:
+    create_topic(broker.servers, "t", assignment=[[2]])
+    # Everybody is told that broker 1 leads, which knows better.
+    told = {"topics": {"partitions": {"leader_id": 1}}}
+    rule = broker.fault(api="Metadata", topic="t", answer=told, times=1)
+    refusals = broker.fault(api="Produce", broker=1, delay_ms=0)
+    (sent,) = client.produce(broker.servers, "t", ONE, is_idempotent=True)
+    assert (sent.offset, broker.rule(rule).fire_count) == (0, 1)
+    assert broker.rule(refusals).fire_count >= 1
+    assert broker.stored("t") == 1

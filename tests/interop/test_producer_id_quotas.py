@@ -7,6 +7,7 @@ librdkafka and kafka-python had sent further batches behind the refused one.
 
 import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,7 +17,7 @@ import kafka
 import pytest
 
 from mock_kafka import MockKafka, cli
-from tests.interop.clients import CLIENTS, DEADLINE_S, create_topic
+from tests.interop.clients import DEADLINE_S, create_topic
 
 VALUES = [b"%d" % number for number in range(20)]
 Outcome = int | str
@@ -69,85 +70,100 @@ def by_confluent(servers: str, values: list[bytes]) -> list[Outcome]:
     return [outcomes[value] for value in values]
 
 
-SENDERS = {"kafka-python": by_kafka_python, "aiokafka": by_aiokafka, "confluent": by_confluent}
+Send = Callable[[str, list[bytes]], list[Outcome]]
+SENDERS: dict[str, Send] = {
+    "kafka-python": by_kafka_python,
+    "aiokafka": by_aiokafka,
+    "confluent": by_confluent,
+}
 
 
 @contextmanager
-def one_a_second(error_code: str) -> Iterator[str]:
-    """A broker that lets a user bring a producer id every second; one was brought just now."""
+def one_a_second(error_code: str) -> Iterator[MockKafka]:
+    """A broker that lets a user bring a producer id every second; one was, and the clock stands."""
     config = {
         "producer.id.quota.window.size.seconds": "1",
         "producer.id.quota.error.code": error_code,
         "client.quotas": "user=<default>,producer_ids_rate=1",
     }
     with MockKafka(config=config) as mock_kafka:
-        servers = mock_kafka.bootstrap_servers
-        create_topic(servers, "t")
-        assert by_kafka_python(servers, [b"first"]) == [0]
-        yield servers
+        mock_kafka.set_clock("standing")
+        create_topic(mock_kafka.bootstrap_servers, "t")
+        assert by_kafka_python(mock_kafka.bootstrap_servers, [b"first"]) == [0]
+        yield mock_kafka
 
 
-def stored(servers: str, count: int) -> list[bytes | None]:
-    return [record.value for record in CLIENTS[0].read(servers, "t", 1, count)]
+def refused_first(send: Send, mock_kafka: MockKafka, error_code: str) -> list[Outcome]:
+    """What a sender hears of its values; the clock goes on as soon as it was refused."""
+    with ThreadPoolExecutor() as threads:
+        outcomes = threads.submit(send, mock_kafka.bootstrap_servers, VALUES)
+        mock_kafka.wait_for(api="Produce", error=error_code, timeout_s=DEADLINE_S)
+        mock_kafka.set_clock("real")
+        return outcomes.result()
+
+
+def stored(mock_kafka: MockKafka) -> list[bytes | None]:
+    return [record.value for record in mock_kafka.records("t")]
 
 
 @pytest.mark.parametrize("send", SENDERS.values(), ids=SENDERS)
-def test_every_client_tries_again_after_not_enough_replicas(
-    send: Callable[[str, list[bytes]], list[Outcome]],
-) -> None:
-    with one_a_second("NOT_ENOUGH_REPLICAS") as servers:
-        assert send(servers, VALUES) == [*range(1, 21)]
-        assert stored(servers, 21) == [b"first", *VALUES]
+def test_every_client_tries_again_after_not_enough_replicas(send: Send) -> None:
+    with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
+        assert refused_first(send, mock_kafka, "NOT_ENOUGH_REPLICAS") == [*range(1, 21)]
+        assert stored(mock_kafka) == [b"first", *VALUES]
 
 
 def test_kafka_python_tries_again_after_the_quotas_own_error() -> None:
-    with one_a_second("THROTTLING_QUOTA_EXCEEDED") as servers:
-        assert by_kafka_python(servers, VALUES) == [*range(1, 21)]
-        assert stored(servers, 21) == [b"first", *VALUES]
+    error = "THROTTLING_QUOTA_EXCEEDED"
+    with one_a_second(error) as mock_kafka:
+        assert refused_first(by_kafka_python, mock_kafka, error) == [*range(1, 21)]
+        assert stored(mock_kafka) == [b"first", *VALUES]
 
 
 def test_for_librdkafka_the_quotas_own_error_ends_the_records_in_flight() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
-    with one_a_second(error) as servers:
-        outcomes = by_confluent(servers, VALUES)
+    with one_a_second(error) as mock_kafka:
+        outcomes = refused_first(by_confluent, mock_kafka, error)
         refused = outcomes.count(error)
         # Five requests may be in flight; what comes behind them is admitted and stored.
         assert outcomes[:refused] == [error] * refused
         assert 1 <= refused <= 5
         assert outcomes[refused:] == [*range(1, 1 + len(VALUES) - refused)]
-        assert stored(servers, 1 + len(VALUES) - refused) == [b"first", *VALUES[refused:]]
+        assert stored(mock_kafka) == [b"first", *VALUES[refused:]]
 
 
 def test_for_aiokafka_the_quotas_own_error_ends_the_producer() -> None:
-    with one_a_second("THROTTLING_QUOTA_EXCEEDED") as servers:
-        assert by_aiokafka(servers, VALUES) == ["UnknownError"] * len(VALUES)
-        # It closed when the broker let it go on, and then one more may come.
-        assert by_aiokafka(servers, VALUES) == [*range(1, 21)]
-        assert stored(servers, 21) == [b"first", *VALUES]
+    error = "THROTTLING_QUOTA_EXCEEDED"
+    with one_a_second(error) as mock_kafka:
+        assert refused_first(by_aiokafka, mock_kafka, error) == ["UnknownError"] * len(VALUES)
+        mock_kafka.advance(seconds=1)
+        assert by_aiokafka(mock_kafka.bootstrap_servers, VALUES) == [*range(1, 21)]
+        assert stored(mock_kafka) == [b"first", *VALUES]
 
 
 def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> None:
-    with one_a_second("NOT_ENOUGH_REPLICAS") as servers:
-        known = confluent_kafka.Producer(
-            {"bootstrap.servers": servers, "enable.idempotence": True, "linger.ms": 0}
-        )
+    with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
+        throttles: list[Any] = []
+        settings = {
+            "bootstrap.servers": mock_kafka.bootstrap_servers,
+            "enable.idempotence": True,
+            "linger.ms": 0,
+        }
+        known = confluent_kafka.Producer(settings)
+        mock_kafka.advance(seconds=1)
         known.produce("t", b"known")
         assert known.flush(DEADLINE_S) == 0
-        throttles: list[Any] = []
-        stranger = confluent_kafka.Producer(
-            {
-                "bootstrap.servers": servers,
-                "enable.idempotence": True,
-                "linger.ms": 0,
-                "throttle_cb": throttles.append,
-            }
-        )
+        stranger = confluent_kafka.Producer({**settings, "throttle_cb": throttles.append})
         stranger.produce("t", b"stranger")
+        mock_kafka.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS", timeout_s=DEADLINE_S)
         known.produce("t", b"known again")
-        assert known.flush(0.9) == 0
+        assert known.flush(DEADLINE_S) == 0
+        assert stored(mock_kafka) == [b"first", b"known", b"known again"]
+        mock_kafka.set_clock("real")
         assert stranger.flush(DEADLINE_S) == 0
         stranger.poll(0)
         assert 0 < throttles[0].throttle_time <= 1
+        assert stored(mock_kafka)[-1] == b"stranger"
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Runs of plans without Spark: the schedule by hand, one worker, rows as dictionaries."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from loadgen import schedule
 from loadgen.plan import Plan, parse_plan
-from loadgen.preparation import prepare
+from loadgen.preparation import Found, prepare
 from loadgen.run_spec import RunSpec
 from loadgen.worker import work
 
@@ -42,11 +42,15 @@ def events_of(plan: Plan) -> list[pa.RecordBatch]:
 
 def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
     """Prepare the cluster, run the plan in this process, return its rows."""
+    found = prepare(plan, f"r{next(_numbers)}", servers, sets_quotas=True)
+    return [row for batch in run_on(plan, found, **spec_fields) for row in batch.to_pylist()]
+
+
+def run_on(plan: Plan, found: Found, **spec_fields: Any) -> Iterator[pa.RecordBatch]:
+    """Run the plan in this process on a cluster that was prepared."""
     run_id = f"r{next(_numbers)}"
-    found = prepare(plan, run_id, servers, sets_quotas=True)
     spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
-    batches = work(spec, 0, iter(events_of(plan)), lambda word: [word])
-    return [row for batch in batches for row in batch.to_pylist()]
+    return work(spec, 0, iter(events_of(plan)), lambda word: [word])
 
 
 def of_api(rows: list[Row], api: str, tenant: str | None = None) -> list[Row]:

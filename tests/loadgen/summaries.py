@@ -55,6 +55,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             "throttled": 2,
             "unanswered": 3,
             "not_sent": 4,
+            "not_due": 5,
         },
         "machine": {"generator_percent": 3.0, "broker_percent": None, "cpus": 2},
         "fairness": None,
@@ -71,13 +72,24 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "response_max_us": 5000,
             }
         ],
+        "throttles": [
+            {
+                "tenant": "writer",
+                "throttled": 2,
+                "asked_ms": 12_345,
+                "longest_ms": 400,
+                "early": 6,
+                "earliest_us": 7_000,
+                "answered_early": 8,
+            }
+        ],
         "requests": [request],
         "series": {
             "seconds": [
                 {**second, "second": -1, "throttle_max_ms": 0},
                 {**second, "second": 1, "throttle_max_ms": 400},
             ],
-            "latencies": [{"second": 0, "response_us": [100.0, 200.0, 3000.0]}],
+            "latencies": [{"second": 0, "tenant": "writer", "response_us": [100.0, 200.0, 3000.0]}],
             "heat": {"cell_us": 100_000, "cells": [{"cell": 3, "bin": 4, "events": 12}]},
             "ids": [
                 {"user": "<i>", "node": 1, "first_us": 100_000},

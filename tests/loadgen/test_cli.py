@@ -11,6 +11,8 @@ from rich.console import Console
 
 from loadgen import cli
 from loadgen.cli import OwnBroker, main, main_of_job, parser_of
+from loadgen.progress import Standing
+from mock_kafka import MockKafka
 
 
 def no_broker(_brokers: int, _config: dict[str, str]) -> AbstractContextManager[OwnBroker]:
@@ -38,6 +40,23 @@ def test_a_target_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path
         target = f"127.0.0.1:{taken.getsockname()[1]}"
         line = told(capsys, tmp_path, "steady", "--bootstrap-server", target)
     assert line.startswith(f"mock-kafka load: {target}: cannot connect to 127.0.0.1:")
+
+
+def test_wrong_credentials(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(
+        "duration_s: 600\ntopics: [{name: t}]\ntenants: [{name: shop, behaviour: steady, rate: 1,"
+        " topic: t, user: alice, password: wrong}]\n"
+    )
+    config: dict[str, str | int] = {
+        "listeners": "SASL_PLAINTEXT://:0",
+        "sasl.users": "alice:right",
+        "connection.failed.authentication.delay.ms": 0,
+    }
+    with MockKafka(config=config) as kafka:
+        line = told(capsys, tmp_path, str(plan), "--bootstrap-server", kafka.bootstrap_servers)
+    assert line.startswith("mock-kafka load: tenant shop: ")
+    assert "Authentication failed" in line
 
 
 @pytest.mark.parametrize(
@@ -75,6 +94,8 @@ def test_the_first_ctrl_c_has_the_workers_stop_and_the_second_is_as_always() -> 
     told: list[str] = []
 
     class Listener:
+        standing = Standing({0: {}})
+
         def stop_workers(self) -> None:
             told.append("stop")
 
@@ -85,3 +106,43 @@ def test_the_first_ctrl_c_has_the_workers_stop_and_the_second_is_as_always() -> 
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is usual
+
+
+def test_the_first_ctrl_c_is_as_always_while_nothing_was_sent() -> None:
+    class Listener:
+        standing = Standing()
+
+    with (
+        cli._stopping_by_ctrl_c(cast("Any", Listener()), Console(quiet=True)),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_ctrl_c_and_sigterm_before_the_load_end_the_command_in_one_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+
+    class OwnBroker:
+        bootstrap_servers = "x:1"
+        pid = 0
+
+        def __enter__(self) -> "OwnBroker":
+            return self
+
+        def __exit__(self, *_exception: object) -> None:
+            ended.append("broker")
+
+    usual = signal.getsignal(signal.SIGTERM)
+    for number in (signal.SIGINT, signal.SIGTERM):
+
+        def interrupted(*_arguments: object, number: int = number, **_more: object) -> Never:
+            signal.raise_signal(number)
+            raise AssertionError("that was a signal")
+
+        monkeypatch.setattr(cli, "prepare", interrupted)
+        assert main(["steady", "--out", str(tmp_path)], lambda *_: OwnBroker()) == 130
+        assert signal.getsignal(signal.SIGTERM) is usual
+    assert capsys.readouterr().err == "mock-kafka load: interrupted\n" * 2
+    assert ended == ["broker"] * 2

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,7 @@ SUBMIT_TIMEOUT_S = 240
 JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 LOG4J = (PACKAGE / "log4j2.properties").as_uri()
 PLAN = """\
-duration_s: 2
+duration_s: 1
 topics: [{name: t, partitions: 2}]
 lateness_p99_ms: 1000
 tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]
@@ -51,8 +51,8 @@ def spark_home() -> Path:
 @contextmanager
 def daemon(
     spark_home: Path, folder: Path, said: str, environment: dict[str, str], *words: str
-) -> Iterator[None]:
-    """A part of the cluster, from when it says so until the end of the block."""
+) -> Iterator[Callable[[], None]]:
+    """A part of the cluster until the end of the block; what is given waits until it has `said`."""
     process = subprocess.Popen(
         [str(spark_home / "bin" / "spark-class"), *words],
         stdout=subprocess.PIPE,
@@ -65,7 +65,9 @@ def daemon(
     deadline = threading.Timer(START_TIMEOUT_S, process.kill)
     deadline.start()
     reader = threading.Thread(target=process.stdout.read, daemon=True)
-    try:
+
+    def await_up() -> None:
+        assert process.stdout is not None
         heard = []
         for line in process.stdout:
             heard.append(line)
@@ -76,7 +78,9 @@ def daemon(
         deadline.cancel()
         # Nobody may stop reading, or the process would wait for that.
         reader.start()
-        yield
+
+    try:
+        yield await_up
     finally:
         deadline.cancel()
         process.terminate()
@@ -93,6 +97,7 @@ def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> Non
         "SPARK_HOME": str(spark_home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_JAVA_OPTS": JVM_OPTIONS,
+        "SPARK_LAUNCHER_OPTS": JVM_OPTIONS,
         "SPARK_DAEMON_MEMORY": "256m",
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -105,14 +110,16 @@ def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> Non
         kafka = stack.enter_context(MockKafka())
         words = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1"]
         words += ["--port", str(port), "--webui-port", "0"]
-        stack.enter_context(daemon(spark_home, tmp_path, "New state: ALIVE", environment, *words))
+        stack.enter_context(daemon(spark_home, tmp_path, "New state: ALIVE", environment, *words))()
+        workers = []
         for number in range(2):
             words = ["org.apache.spark.deploy.worker.Worker", master, "--host", "127.0.0.1"]
             words += ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
             words += ["--work-dir", str(tmp_path / f"work-{number}")]
-            stack.enter_context(
-                daemon(spark_home, tmp_path, "Successfully registered", environment, *words)
-            )
+            worker = daemon(spark_home, tmp_path, "Successfully registered", environment, *words)
+            workers.append(stack.enter_context(worker))
+        for await_up in workers:
+            await_up()
         submitted = subprocess.run(
             [
                 str(spark_home / "bin" / "spark-submit"),
@@ -137,6 +144,6 @@ def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> Non
     assert summary["master"] == master
     assert summary["is_complete"]
     assert [each["worker"] for each in summary["workers"]] == [0, 1]
-    assert summary["totals"]["answered"] == 104  # with four producer ids
+    assert summary["totals"]["answered"] == 54  # with four producer ids
     assert {each["verdict"] for each in summary["verdicts"]} == {"kept"}
     assert "report: " in submitted.stdout

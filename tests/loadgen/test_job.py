@@ -1,6 +1,9 @@
 """The job in Spark: every event once; and a run from the command line to the page."""
 
 import json
+import signal
+import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +16,8 @@ from loadgen import cli, schedule
 from loadgen.job import run_load
 from loadgen.plan import load_plan
 from loadgen.preparation import prepare
-from loadgen.run_spec import RunSpec
+from loadgen.progress import Standing
+from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from mock_kafka import MockKafka
 from tests.loadgen.runs import endings, events_of, of_api, plan_of
 
@@ -62,7 +66,7 @@ def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[st
 def test_a_plan_goes_all_the_way_to_its_page(
     spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "3")
+    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "1")
     told = {(each["about"], each["verdict"]) for each in summary["verdicts"]}
     assert status == 0, told
     assert ("user wasteful at broker 1", "kept") in told
@@ -76,42 +80,62 @@ def test_a_plan_goes_all_the_way_to_its_page(
     assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
 
 
+def run_until(
+    spark: "SparkSession",
+    out: Path,
+    servers: str,
+    end: Callable[[], object],
+    topic: str = "t",
+) -> tuple[int, dict[str, Any]]:
+    """Ten minutes of load, in which `end` is called once some batches were stored."""
+    plan = out / "plan.yaml"
+    plan.write_text(
+        f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
+        f"tenants: [{{name: a, behaviour: steady, topic: {topic}, clients: 4, rate: 50}}]\n"
+    )
+    ends = iter([end])
+
+    def show(standing: Standing) -> None:
+        if standing.total("done") > 20:
+            next(ends, bool)()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cli, "_bar", lambda *_: nullcontext(show))
+        return run(spark, out, str(plan), "--bootstrap-server", servers)
+
+
 def test_a_target_that_dies_ends_the_run_and_leaves_what_was_done(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     kafka = MockKafka().start()
     try:
-        plan = tmp_path / "plan.yaml"
-        plan.write_text(
-            "duration_s: 600\ntopics: [{name: t, partitions: 1}]\n"
-            "tenants: [{name: a, behaviour: steady, topic: t, clients: 4, rate: 50}]\n"
-        )
-        options = cli.parser_of("test").parse_args(
-            [str(plan), "--bootstrap-server", kafka.bootstrap_servers, "--out", str(tmp_path)]
-        )
-        show = cli._bar
-
-        def bar_that_kills(*arguments: Any) -> Any:
-            killed: list[bool] = []
-
-            def stop_once_some_are_done(standing: Any) -> None:
-                if standing.total("done") > 20 and not killed:
-                    killed.append(True)
-                    kafka.stop()
-
-            del arguments
-            return nullcontext(stop_once_some_are_done)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(cli, "_bar", bar_that_kills)
-            status = cli.run(options, lambda: nullcontext(spark), lambda *_: MockKafka())
-        assert show is cli._bar
+        status, summary = run_until(spark, tmp_path, kafka.bootstrap_servers, kafka.stop)
     finally:
         kafka.stop()
-    summary = json.loads((tmp_path / "summary.json").read_text())
     assert status == 1
     assert not summary["is_complete"]
     assert any("cannot connect to" in reason for reason in summary["ended"])
     assert summary["totals"]["answered"] > 20
-    assert summary["totals"]["not_sent"] > 20_000
+    assert summary["totals"]["not_due"] > 20_000
     assert "This run is not complete." in (tmp_path / "report.html").read_text()
+
+
+def test_a_ctrl_c_ends_the_run_and_leaves_what_was_done(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    main_thread = threading.main_thread().ident or 0
+
+    def press() -> None:
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    status, summary = run_until(spark, tmp_path, servers, press, topic="stopped")
+    assert status == 1
+    assert summary["ended"] == [STOPPED_BY_USER]
+    assert 20 < summary["totals"]["answered"] < 30_000 - 20_000
+    assert summary["totals"]["not_due"] > 20_000
+    assert summary["measured_s"] < 400
+    # Nobody waits for the topics to be read, and the plan wants the results and nothing else.
+    assert not (tmp_path / "read-back").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+    assert list((tmp_path / "schedule").iterdir()) == []
+    assert "stopped by the user" in (tmp_path / "report.html").read_text()

@@ -11,7 +11,7 @@ import pytest
 from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
-from client.security import SaslSettings
+from client.security import SaslSettings, Security
 from loadgen.link import Access, AnswerQueue, Link, open_link
 from mock_kafka import MockKafka
 from protocol import messages
@@ -80,7 +80,7 @@ def test_wrong_credentials_are_told() -> None:
     with MockKafka(config=config) as kafka:
         [address] = addresses_of(kafka.bootstrap_servers)
         for mechanism, wanted in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
-            access = Access("test", sasl=SaslSettings(mechanism, "a", "wrong"))
+            access = Access("test", Security(sasl=SaslSettings(mechanism, "a", "wrong")))
             with pytest.raises(SecurityError, match=wanted):
                 asyncio.run(open_link(address, access))
 

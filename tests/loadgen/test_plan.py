@@ -93,6 +93,15 @@ def test_a_tenants_mistakes_are_told(wrong: str, wanted: str) -> None:
         (WHOLE + "quotas: [{producer_ids_rate: 1}]\n", "a quota needs user, client_id or both"),
         (WHOLE + "quotas: [{user: a}]\n", "a quota needs one of producer_byte_rate"),
         (WHOLE + "quotas: [{user: a, producer_id_rate: 1}]\n", "did you mean 'producer_ids_rate'?"),
+        (WHOLE + "record: [result]\n", "'result' is unknown; did you mean 'results'?"),
+        (
+            WHOLE.replace("steady", "delivery-timeout") + "    delivery_timeout_ms: 9999\n",
+            "delivery_timeout_ms=9999 has no room for one request of request_timeout_ms=10000",
+        ),
+        (
+            WHOLE.replace("steady", "delivery-timeout") + "    obeys_throttle: false\n",
+            "a whole producer that obeys",
+        ),
     ],
 )
 def test_a_plans_mistakes_are_told(text: str, wanted: str) -> None:
@@ -140,6 +149,38 @@ def test_a_file_wins_over_a_built_in_plan(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(WHOLE)
     assert load_plan(str(path)).name == "mine"
+
+
+def test_the_most_specific_quota_counts_and_a_default_is_a_bucket_for_each() -> None:
+    def mutations(value: float, **entity: str) -> Quota:
+        names = {"user": "user", "client": "client-id"}
+        return Quota({names[kind]: name for kind, name in entity.items()}, "k", value)
+
+    tenants = (
+        Tenant("a", "topic-creator", "x", user="u"),
+        Tenant("b", "topic-creator", "y", user="u"),
+        Tenant("c", "topic-creator", "x", user="v"),
+        Tenant("d", "topic-creator", "x", user="w"),
+        Tenant("e", "topic-creator", "x", user="w"),
+    )
+    quotas = (
+        mutations(1, user=""),
+        mutations(2, user="u", client="y"),
+        mutations(3, user="u"),
+        mutations(4, client="x"),
+    )
+    plan = Plan("p", 1, tenants, quotas=quotas)
+    found = {
+        name: (quota.value, [tenant.name for tenant in its])
+        for name, (quota, its) in plan.buckets("k").items()
+    }
+    assert found == {
+        "user u": (3, ["a"]),
+        "user u, client-id y": (2, ["b"]),
+        "user v": (1, ["c"]),
+        "user w": (1, ["d", "e"]),
+    }
+    assert plan.buckets("other") == {}
 
 
 def test_what_is_neither_file_nor_built_in_is_told_with_the_names() -> None:

@@ -5,7 +5,7 @@ import socket
 import threading
 from typing import Any
 
-from loadgen.progress import Listener, Standing
+from loadgen.progress import Listener, Speed, Standing
 
 
 def report(worker: int, **fields: Any) -> bytes:
@@ -28,6 +28,12 @@ def test_nonsense_is_passed_over() -> None:
     for datagram in (b"", b"\xff", b"[]", b"{}", b'{"worker": "x"}', b"3"):
         standing.take(datagram)
     assert (standing.total("done"), standing.t_s, standing.reasons) == (0, 0, [])
+
+
+def test_the_speed_is_that_of_a_whole_second() -> None:
+    speed = Speed()
+    reports = [(-2.0, 100), (-1.5, 130), (-1.0, 150), (-0.9, 190), (0.5, 210), (0.6, 999)]
+    assert [speed.of(t_s, requests) for t_s, requests in reports] == [0, 0, 50, 50, 40, 40]
 
 
 def test_workers_are_told_to_stop_once_somebody_says_so() -> None:

@@ -101,5 +101,12 @@ def test_equal_shares_are_fair() -> None:
 
 def test_a_bucket_begins_full_and_fills_up_to_the_brim() -> None:
     charges = [(0, 4.0), (SECOND, 12.0), (100 * SECOND, 1.0)]
-    assert bucket_levels(2, 10, charges) == [(0, 6.0), (SECOND, -4.0), (100 * SECOND, 9.0)]
-    assert bucket_levels(2, 10, []) == []
+    line = bucket_levels(2, 10, charges, -SECOND, 101 * SECOND)
+    assert line[:3] == [(-SECOND, 10), (0, 10), (0, 6.0)]
+    assert line[3:5] == [(SECOND, 8.0), (SECOND, -4.0)]
+    assert line[5:8] == [(8 * SECOND, 10), (100 * SECOND, 10), (100 * SECOND, 9.0)]
+    assert line[8:] == [(round(100.5 * SECOND), 10), (101 * SECOND, 10), (101 * SECOND, 10)]
+
+
+def test_a_bucket_that_nobody_takes_from_stays_full() -> None:
+    assert {level for _, level in bucket_levels(2, 10, [], 0, SECOND)} == {10}

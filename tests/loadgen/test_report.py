@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 from loadgen.report import render
 from tests.loadgen.summaries import PLAN, summary_of
 
-CHARTS = {"rates": b"png of rates", "tokens": b"png of tokens"}
+CHARTS = {"rates": b"png of rates", "users": b"png of users"}
 
 
 class Balance(HTMLParser):
@@ -50,6 +50,12 @@ def test_verdicts_and_figures_are_there() -> None:
     assert "1,234" in page()
     assert "<td>not sent</td>" in page()
     assert "<td>2.00</td>" in page()
+
+
+def test_throttles_are_told_as_asked_and_obeyed_where_there_were_any() -> None:
+    row = "<td>writer</td><td>2</td><td>12,345</td><td>400</td><td>6</td><td>7</td><td>8</td>"
+    assert row in page()
+    assert "Throttles asked" not in render(summary_of(throttles=[]), CHARTS, PLAN.text)
 
 
 def test_only_a_run_that_is_not_complete_says_so() -> None:

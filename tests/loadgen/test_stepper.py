@@ -10,7 +10,7 @@ from loadgen import clock
 from loadgen.load_client import NO_EVENT, Event
 from loadgen.plan import Tenant
 from loadgen.stepper import Stepper
-from tests.loadgen.stubs import run_of
+from tests.loadgen.stubs import rows_of, run_of
 
 
 class Listing(Stepper):
@@ -72,6 +72,24 @@ def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
         assert client.run.counts.events_done == 3
 
     play(Tenant("a", "steady", "a"), scenario)
+
+
+def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_same() -> None:
+    async def scenario(client: Listing) -> None:
+        for number in (0, 1, NO_EVENT, 2):
+            client.hand(event(number))
+        client.gate.set()
+        await until(lambda: client.is_idle)
+        client.gate.clear()
+        client.hand(event(4))
+        await asyncio.sleep(0)
+
+    client = play(Tenant("a", "steady", "a"), scenario)
+    # The first failed, the second was being worked on when the client was closed.
+    assert [(row["event_id"], row["status"]) for row in rows_of(client.run)] == [
+        (1, "not_sent"),
+        (4, "not_sent"),
+    ]
 
 
 def test_nothing_is_begun_once_the_run_was_given_up() -> None:

@@ -1,6 +1,6 @@
 """Spark SQL over rows that were made by hand: every verdict can come out either way."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +9,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from client.resources import Address
-from loadgen.plan import Plan, Quota, Tenant
-from loadgen.preparation import Found
+from loadgen.plan import Plan, Quota, Tenant, parse_plan
+from loadgen.preparation import Found, prepare
+from loadgen.promises import THIS_RUN
 from loadgen.read_back import ARROW_SCHEMA as STORED_SCHEMA
+from loadgen.read_back import partition_batches
 from loadgen.rows import ARROW_SCHEMA
-from loadgen.run_spec import Topology
+from loadgen.run_spec import RunSpec, Topology
 from loadgen.summary import RunData, summarise
+from mock_kafka import MockKafka
+from tests.loadgen.runs import run_on
 from tests.loadgen.summaries import CONFIG
 
 if TYPE_CHECKING:
@@ -33,8 +37,26 @@ QUOTAS = (
 )
 PLAN = Plan("p", 10.0, TENANTS, quotas=QUOTAS)
 SECOND = 1_000_000
+MIXED = """\
+duration_s: 0.5
+drain_s: 1
+topics: [{name: t, partitions: 2}]
+quotas:
+  - {user: wasteful, producer_ids_rate: 3}
+  - {user: again, producer_ids_rate: 1000}
+  - {user: maker, controller_mutation_rate: 1}
+tenants:
+  - {name: wasteful, user: wasteful, password: w, mechanism: PLAIN, topic: t,
+     behaviour: new-producer-per-batch, rate: 40}
+  - {name: again, user: again, password: a, mechanism: PLAIN, topic: t,
+     behaviour: retries-lost-answers, kinds: [latest], rate: 20}
+  - {name: late, user: late, password: l, mechanism: PLAIN, topic: t,
+     behaviour: delivery-timeout, rate: 20, delivery_timeout_ms: 10000}
+  - {name: maker, user: maker, password: m, mechanism: PLAIN,
+     behaviour: topic-creator, rate: 20, topics_per_request: 2, retries: 0}
+"""
 Row = dict[str, Any]
-Verdicts = Mapping[tuple[str, str], str]
+Verdicts = dict[tuple[str, str], str]
 
 
 def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
@@ -79,13 +101,16 @@ def stored(*rows: Row) -> list[Row]:
 
 @pytest.fixture
 def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]]:
-    def run(rows: list[Row], in_topic: list[Row] | None = None) -> dict[str, Any]:
+    def run(
+        rows: list[Row], in_topic: list[Row] | None = None, ended_us: int | None = None
+    ) -> dict[str, Any]:
         in_topic = stored(*rows) if in_topic is None else in_topic
         results, read_back = tmp_path / "results.parquet", tmp_path / "read.parquet"
         pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), results)
         pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
         found = Found(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
-        return summarise(spark, RunData(PLAN, found, str(results), str(read_back)))
+        data = RunData(PLAN, found, str(results), str(read_back), ended_us)
+        return summarise(spark, data)
 
     return run
 
@@ -132,6 +157,7 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
         "unanswered": 0,
         "lost": 1,
         "not_sent": 0,
+        "not_due": 0,
         "expired": 1,
         "errors": 0,
         "throttled": 1,
@@ -139,6 +165,17 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
     }
     [writer] = [each for each in summary["tenants"] if each["tenant"] == "writer"]
     assert (writer["events"], writer["settled"], writer["response_us"][0]) == (4, 4, 500.0)
+    assert summary["throttles"] == [
+        {
+            "tenant": "deaf",
+            "throttled": 1,
+            "asked_ms": 50,
+            "longest_ms": 50,
+            "early": 1,
+            "earliest_us": 30_000,
+            "answered_early": 0,
+        }
+    ]
     assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
 
 
@@ -153,21 +190,63 @@ def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) ->
         row(40, "maker", mutations=16, **made),
     ]
     twice = {**rows[4], "base_offset": 99}
-    broken = verdicts(judge(rows, stored(*rows[1:6], twice)))
+    summary = judge(rows, stored(*rows[1:6], twice))
+    broken = verdicts(summary)
     assert {key: verdict for key, verdict in broken.items() if verdict != "broken"} == {
         (ONCE, "tenant again"): "not judged",
         (ONCE, "tenant late"): "not judged",
     }
     assert len(broken) == 10
+    # What was never settled counts to the end.
+    [again] = [each for each in summary["tenants"] if each["tenant"] == "again"]
+    assert (again["settled"], again["response_max_us"]) == (0, 10 * SECOND - 20_000)
 
 
-def test_what_was_never_settled_counts_to_the_end(judge: Callable[..., dict[str, Any]]) -> None:
+def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
+    judge: Callable[..., dict[str, Any]],
+) -> None:
     rows = [
         row(0),
         row(1, status="unanswered", answered_us=None, error_code=None),
         row(2, status="not_sent", sent_us=2000, answered_us=None, error_code=None),
         row(3, sent_us=-500),  # warm-up
     ]
-    [writer] = judge(rows)["tenants"]
+    summary = judge(rows, ended_us=4 * SECOND)
+    [writer] = summary["tenants"]
     assert (writer["events"], writer["settled"]) == (3, 1)
-    assert writer["response_max_us"] == 10 * SECOND - 1000
+    assert writer["response_max_us"] == 4 * SECOND - 1000
+    assert (summary["measured_s"], summary["requests_per_s"]) == (4.0, 0.2)
+    # Each tenant has ten events, and four of the writer's were seen.
+    assert summary["totals"]["not_due"] == len(TENANTS) * 10 - 4
+
+
+def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Path) -> None:
+    plan = parse_plan(MIXED, "mixed.yaml")
+    found_twice = []
+    with MockKafka(config=plan.own_broker_config()) as kafka:
+        for number in (1, 2):
+            # What a user has used of its quotas stays; another run's topics are its own.
+            found = prepare(plan, f"run{number}", kafka.bootstrap_servers, sets_quotas=True)
+            results, read_back = tmp_path / f"{number}.parquet", tmp_path / f"{number}.read.parquet"
+            pq.write_table(pa.Table.from_batches(run_on(plan, found), ARROW_SCHEMA), results)
+            spec = RunSpec(f"run{number}", plan, found.topology)
+            batches = [batch for index in range(2) for batch in partition_batches(spec, "t", index)]
+            pq.write_table(pa.Table.from_batches(batches, STORED_SCHEMA), read_back)
+            summary = summarise(spark, RunData(plan, found, str(results), str(read_back)))
+            told = verdicts(summary)
+            del told[("the load generator itself", THIS_RUN)]  # depends on the machine
+            found_twice.append(told)
+            kafka.reset()
+    assert found_twice[0] == found_twice[1]
+    assert found_twice[0] == {
+        (IDS, "user again at broker 1"): "kept",
+        (IDS, "user wasteful at broker 1"): "kept",
+        (MUTATIONS, "tenants maker"): "kept",
+        ("throttled", "tenant wasteful"): "kept",
+        ("throttled", "tenant maker"): "kept",
+        ("batches sent again are recognised", "latest"): "kept",
+        ("told within delivery.timeout.ms=10000", "tenant late"): "kept",
+        (ONCE, "tenant wasteful"): "kept",
+        (ONCE, "tenant again"): "kept",
+        (ONCE, "tenant late"): "kept",
+    }

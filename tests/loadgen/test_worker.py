@@ -1,12 +1,15 @@
 """A worker as Spark runs it, without Spark: batches in, a row per request out."""
 
 import socket
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from client.errors import SecurityError
 from client.sasl import MECHANISMS
+from client.security import Security
 from loadgen import clock, worker
 from loadgen.plan import Plan, Target, Tenant
 from loadgen.preparation import prepare
@@ -44,6 +47,18 @@ def test_a_closed_loop_sends_when_it_was_answered(servers: str) -> None:
         )
         for earlier, later in zip(its, its[2:], strict=False):
             assert later["sent_us"] >= earlier["answered_us"]
+
+
+def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: str) -> None:
+    # One request at a time, and fifty thousand a second: no round trip is that short.
+    tenant = "{name: a, behaviour: steady, topic: t, window: 1, rate: 50000}"
+    plan = replace(plan_of(f"[{tenant}]", duration_s=20), give_up_behind_s=0.2)
+    produce = of_api(run(plan, servers), "Produce")
+    found = Counter(row["status"] for row in produce)
+    assert found["answered"] > 0
+    assert found["not_sent"] > 0
+    # What lies ahead is not waited for, and not told one by one.
+    assert len({row["event_id"] for row in produce}) < 1_000_000 / 2
 
 
 def test_workers_share_the_clients_and_the_time_zero(servers: str) -> None:
@@ -89,7 +104,7 @@ def test_access_is_the_targets_with_the_tenants_name() -> None:
         target = Target(security={"security.protocol": protocol})
         assert worker.properties_of(target, tenant)["security.protocol"] == wanted
     anonymous = worker.access_of(Target(), Tenant("a", "steady", "id"))
-    assert (anonymous.client_id, anonymous.tls, anonymous.sasl) == ("id", None, None)
+    assert (anonymous.client_id, anonymous.security, anonymous.tls) == ("id", Security(), None)
     with pytest.raises(SecurityError):
         worker.access_of(Target(security={"security.protocol": "X"}), tenant)
 

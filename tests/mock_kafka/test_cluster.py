@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import json
 import os
 import select
 import signal
@@ -10,10 +11,13 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 
-from mock_kafka import MockKafka, StartError
+from mock_kafka import ControlError, MockKafka, StartError
+from mock_kafka.control import Control
 
 
 def can_connect(address: str) -> bool:
@@ -142,6 +146,7 @@ def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
 
 
 def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
+    gc.collect()  # what other tests have left
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with MockKafka() as kafka:
@@ -201,3 +206,71 @@ input()
         assert select.select([descriptor], [], [], 10)[0], "the broker still runs"
     finally:
         os.close(descriptor)
+
+
+RULES: list[dict[str, Any]] = [
+    {"api": "Produce", "topic": "orders", "drop": "before_answer", "times": 1},
+    {"api": "Metadata", "delay_ms": 20, "jitter_ms": 10, "seed": 7},
+    {"broker": 1, "refuse_connection": True, "nth": 99},
+]
+
+
+@pytest.fixture
+def rules_path(tmp_path: Path) -> Path:
+    path = tmp_path / "faults.json"
+    path.write_text(json.dumps(RULES))
+    return path
+
+
+def listed(kafka: MockKafka) -> list[object]:
+    return [dict(fault.rule) for fault in kafka.faults()]
+
+
+def test_one_file_gives_the_same_rules_through_every_door(rules_path: Path) -> None:
+    program = "import sys; from mock_kafka.cli import main; main(sys.argv[1:])"
+    command = [sys.executable, "-c", program, "serve", "--port", "0", "--admin-port", "0"]
+    command += ["--faults", str(rules_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        _bootstrap, admin = process.stdout.readline(), process.stdout.readline()
+        control = Control(admin.partition("=")[2].strip())
+        by_command_line = [each["rule"] for each in control.ask("GET", "/v1/faults")]
+        control.close()
+        process.terminate()
+    assert by_command_line == RULES
+
+    with MockKafka() as kafka:
+        request = Request(f"{kafka.admin_url}/v1/faults", rules_path.read_bytes(), method="POST")
+        with urlopen(request, timeout=10) as answer:
+            added = json.load(answer)
+        assert [each["rule"] for each in added] == listed(kafka) == RULES
+        kafka.reset()
+        assert [fault.id for fault in kafka.add_faults(rules_path)] == [1, 2, 3]
+        assert listed(kafka) == RULES
+        kafka.reset()
+
+        async def add() -> None:
+            await kafka.aio.add_faults(RULES)
+
+        asyncio.run(add())
+        assert listed(kafka) == RULES
+        with pytest.raises(ControlError, match=r"rule 2: tpoic: .* did you mean topic"):
+            kafka.add_faults([RULES[0], {"tpoic": "t", "delay_ms": 1}])
+        assert len(kafka.faults()) == len(RULES)
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_rules_of_the_start_come_back_with_a_reset(rules_path: Path, in_process: bool) -> None:
+    for faults in (rules_path, str(rules_path), RULES):
+        with MockKafka(faults=faults, in_process=in_process) as kafka:
+            assert listed(kafka) == RULES
+            kafka.clear_faults()
+            kafka.reset()
+            assert listed(kafka) == RULES
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_a_wrong_rule_is_a_start_error_of_one_line_that_says_which(in_process: bool) -> None:
+    for faults in ([{"drop": "x"}], [{"delay_ms": 1}, {"delay_ms": 1, "broker": 7}]):
+        with pytest.raises(StartError, match=r"rule \d: (drop: must be one of|broker: there is)"):
+            MockKafka(faults=faults, in_process=in_process).start()

@@ -3,10 +3,12 @@
 import threading
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
+from kafka import KafkaProducer
 
-from mock_kafka import MockKafka, StartError
+from mock_kafka import MockKafka, Request, StartError
 from tests.mock_kafka.test_cluster import can_connect
 
 
@@ -53,3 +55,28 @@ def test_somebody_elses_broker_is_named(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setitem(__import__("sys").modules, "broker", other)
     with pytest.raises(StartError, match=r"broker\.py, not mock-kafka's: leave in_process"):
         MockKafka(in_process=True).start()
+
+
+def test_a_hook_sees_requests_and_decides_them() -> None:
+    seen: list[Request] = []
+
+    def hook(request: Request) -> dict[str, Any] | None:
+        seen.append(request)
+        sends = [each for each in seen if each.api == "Produce"]
+        return {"error": "NOT_ENOUGH_REPLICAS"} if sends == [request] else None
+
+    with MockKafka(in_process=True) as kafka:
+        kafka.hook(hook)
+        producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers, client_id="me")
+        assert producer.send("orders", b"1").get(30).offset == 0
+        producer.close()
+        refused, stored = kafka.requests(api="Produce")
+        assert (refused.errors, stored.errors) == (("NOT_ENOUGH_REPLICAS",), ())
+        sends = [each for each in seen if each.api == "Produce"]
+        assert [(each.client_id, each.topics) for each in sends] == [("me", ("orders",))] * 2
+        kafka.hook(None)
+        count = len(seen)
+        kafka.requests()
+        assert len(seen) == count
+    with MockKafka() as other, pytest.raises(RuntimeError, match="in_process=True"):
+        other.hook(hook)

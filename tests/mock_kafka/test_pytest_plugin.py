@@ -40,6 +40,8 @@ PASSING = """
         assert third.brokers == 3
 """
 FAILING = """
+    import socket
+    import pytest
     from kafka import KafkaProducer
 
     def test_an_order(mock_kafka):
@@ -49,6 +51,13 @@ FAILING = """
         assert mock_kafka.records("orders") == []
 
     def test_nothing_came(mock_kafka):
+        raise AssertionError
+
+    @pytest.mark.mock_kafka(faults=[{"refuse_connection": True}])
+    def test_refused(mock_kafka):
+        host, port = mock_kafka.bootstrap_servers.split(":")
+        with socket.create_connection((host, int(port)), timeout=30) as client:
+            mock_kafka.wait_for(kind="connection")
         raise AssertionError
 
     def test_a_dead_cluster(mock_kafka):
@@ -92,7 +101,7 @@ def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None
 def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=3, passed=1)
+    done.assert_outcomes(failed=4, passed=1)
     done.stdout.fnmatch_lines(
         ["*mock-kafka requests*", "#*broker 1*kafka-python*Produce v* orders *-> answered*"]
     )
@@ -100,6 +109,8 @@ def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) 
     done.stdout.fnmatch_lines(
         ["*test_a_dead_cluster*", "not to be had: the cluster is not running*"]
     )
+
+    done.stdout.fnmatch_lines(["*test_refused*", "*new connection  -> refused  [[]#1 refuse_c*"])
 
     quiet = pytester.runpytest_subprocess("--mock-kafka-log=0", "-k", "an_order")
     quiet.stdout.no_fnmatch_line("*mock-kafka requests*")
@@ -121,6 +132,25 @@ def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: b
         options = ["--mock-kafka-brokers=2", "--mock-kafka-config=num.partitions=4"]
         options += ["--mock-kafka-config", "default.replication.factor=2"]
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize("is_ini", [True, False])
+def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        @pytest.mark.mock_kafka(faults=[{"delay_ms": 2}])
+        def test_for_one(mock_kafka):
+            assert [each.rule for each in mock_kafka.faults()] == [{"delay_ms": 1}, {"delay_ms": 2}]
+
+        def test_for_all(mock_kafka):
+            assert [each.rule for each in mock_kafka.faults()] == [{"delay_ms": 1}]
+    """)
+    pytester.path.joinpath("faults.json").write_text('{"delay_ms": 1}')
+    options = [] if is_ini else ["--mock-kafka-faults=faults.json"]
+    if is_ini:
+        pytester.makeini("[pytest]\nmock_kafka_faults = faults.json")
+    pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
 
 
 def test_a_word_without_a_value_is_told(pytester: pytest.Pytester) -> None:

@@ -106,6 +106,23 @@ def test_a_fault_counts_and_is_removed(kafka: MockKafka, producer: KafkaProducer
     assert kafka.faults() == []
 
 
+def test_answers_are_given_in_place_of_the_real_ones(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
+    kafka.answer(api="Produce", response=offsets, times=1)
+    assert producer.send("orders", b"done", partition=0).get(30).offset == 41
+    kafka.answer(api="Produce", response=offsets, handle=False, times=1)
+    assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
+    assert [each.value for each in kafka.records("orders")] == [b"done"]
+    (first, second) = kafka.requests(api="Produce", fault="answer")
+    assert first.answer["responses"][0]["partition_responses"][0]["base_offset"] == 41
+    assert second.fault is not None
+
+    with pytest.raises(ControlError, match=r"answer: coordinator: .* did you mean coordinators"):
+        kafka.answer(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
+
+
 def test_a_response_is_dropped_after_the_append_and_a_request_before(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
@@ -123,6 +140,7 @@ def test_a_response_is_dropped_after_the_append_and_a_request_before(
 def test_every_verb_of_faults_makes_the_rule_that_it_says(
     kafka: MockKafka, after_bytes: int | None
 ) -> None:
+    kafka.create_topic("t")
     made = [
         kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_answer", nth=2),
         kafka.delay(ms=5, every=3),
@@ -151,6 +169,10 @@ def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
     with pytest.raises(ControlError, match="did you mean topic"):
         kafka.add_fault(topik="orders", error="UNKNOWN_SERVER_ERROR")
+    with pytest.raises(ControlError, match="partition: Heartbeat names none"):
+        kafka.fail(api="Heartbeat", partition=1, error="REBALANCE_IN_PROGRESS")
+    with pytest.raises(ControlError, match="topic: there is no topic t yet"):
+        kafka.add_fault(topic="t", leader="none", at_once=True)
     with pytest.raises(ControlError, match="did you mean Produce"):
         kafka.requests(api="Prodce")
     with pytest.raises(ControlError, match="did you mean Produce"):
@@ -277,6 +299,26 @@ def test_waiting_in_vain_says_for_what_and_what_came_instead(
         kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
 
 
+def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
+    kafka.add_faults(
+        [
+            {"broker": 1, "refuse_connection": True, "times": 1},
+            {"broker": 2, "delay_connection_ms": 1, "times": 1},
+        ]
+    )
+    peers = []
+    for number, outcome in ((0, "refused"), (1, "delayed")):
+        host, _, port = kafka.bootstrap_servers_list[number].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            peers.append("{}:{}".format(*client.getsockname()))
+            seen = kafka.wait_for(kind="connection", broker=number + 1)
+            assert (seen.kind, seen.outcome, seen.api) == ("connection", outcome, "")
+    refused, delayed = kafka.requests(kind="connection")
+    assert (refused.peer, refused.broker, refused.fault) == (peers[0], 1, "#1 refuse_connection")
+    assert (delayed.peer, delayed.delay_ms) == (peers[1], 1)
+    assert kafka.requests() == kafka.requests(api="Produce") == []
+
+
 def test_the_verbs_of_coroutines_leave_the_loop_running(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
@@ -292,6 +334,27 @@ def test_the_verbs_of_coroutines_leave_the_loop_running(
         assert await kafka.aio.advance(ms=1) > 0
 
     asyncio.run(run())
+
+
+def test_brokers_join_leave_and_are_fenced(kafka: MockKafka) -> None:
+    first = [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")]
+    added = kafka.add_broker(rack="r1")
+    assert added == max(first) + 1
+    kafka.create_topic("orders", len(first) + 1)
+    assert added in {each.leader for each in kafka.topics()[0].partitions}
+    with pytest.raises(ControlError, match=f"there is a broker {added} already"):
+        kafka.add_broker(added)
+
+    kafka.decommission_broker(added)
+    with pytest.raises(ControlError, match=f"there is no broker {added}"):
+        kafka.start_broker(added)
+    assert kafka.add_broker(added) == added
+    kafka.fence_broker(added)
+    assert added not in {each.leader for each in kafka.topics()[0].partitions}
+    kafka.start_broker(added)
+
+    kafka.reset()
+    assert [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")] == first
 
 
 def test_a_reset_forgets_everything_and_cuts_the_clients(

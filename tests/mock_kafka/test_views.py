@@ -43,7 +43,29 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
-    assert {each.name for each in fields(Request)} == {*PLAIN, "request", "answer"} - {"kind"}
+    assert {each.name for each in fields(Request)} == {
+        *PLAIN,
+        *("request", "answer", "kind", "peer", "delay_ms"),
+    }
+
+
+def test_a_connection_that_a_rule_refused_reads_as_one_line_too() -> None:
+    plain = {
+        "kind": "connection",
+        "number": 3,
+        "received_ms": 5,
+        "broker": 2,
+        "client_host": "127.0.0.1",
+        "peer": "127.0.0.1:40000",
+        "outcome": "refused",
+        "delay_ms": 0,
+        "fault": "#1 refuse_connection",
+    }
+    line = request_of(plain)
+    assert (line.kind, line.api, line.client_id, line.topics) == ("connection", "", None, ())
+    assert str(line) == (
+        "#3  broker 2  127.0.0.1:40000  new connection  -> refused  [#1 refuse_connection]"
+    )
 
 
 def test_bytes_and_nulls_of_a_record_are_told_apart() -> None:

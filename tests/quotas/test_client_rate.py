@@ -161,6 +161,16 @@ def test_what_is_measured_has_kafkas_names() -> None:
     assert len(list(setup.produce.measurements(IDLE_MS))) == 1
 
 
+def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hour() -> None:
+    quotas = ClientQuotas()
+    produce = ClientRateQuotaManager(quotas.limits[P], PRODUCE, 3, 3600)
+    quotas.alter(make_entity([("user", "u")]), [(P, 1.0)])
+    assert produce.record("u", "c", 4 * 3600, 0) == 2 * IDLE_MS
+
+    assert produce.record("u", "c", 0, IDLE_MS) == 2 * IDLE_MS
+    assert produce.record("u", "c", 0, 3 * IDLE_MS) == 0
+
+
 def test_memory_is_that_of_the_clients_of_an_hour() -> None:
     setup = Setup()
     setup.set(1, client_id=None)

@@ -68,6 +68,16 @@ def test_the_rate_of_accepted_connections_is_measured_by_address() -> None:
     assert list(connections.measurements(IDLE_MS)) == []
 
 
+def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hour() -> None:
+    quotas = ClientQuotas()
+    connections = ConnectionRateQuotaManager(quotas.limits[KEY], 3, 3600)
+    quotas.alter(make_entity([("ip", None)]), [(KEY, 1.0)])
+    for _ in range(2 * 3600):
+        assert connections.record("127.0.0.1", 0) == 0
+
+    assert connections.record("127.0.0.1", IDLE_MS) > 0
+
+
 def test_memory_is_that_of_the_addresses_of_an_hour() -> None:
     _quotas, connections = make_manager(default=1)
     for number in range(5000):

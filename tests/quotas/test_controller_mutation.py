@@ -114,13 +114,49 @@ def test_a_quota_taken_away_frees_at_once_and_comes_back_with_a_full_bucket() ->
 
 
 def test_a_bucket_that_lies_idle_for_an_hour_is_forgotten() -> None:
-    setup = Setup(rate=0.001)
+    setup = Setup()
     setup.manager.charge("user", "client", 1000, 0)
-    assert setup.manager.try_charge("user", "client", 1, IDLE_MS - 1) > 0
-    assert setup.tokens(2 * IDLE_MS - 2) != []
-    assert setup.tokens(2 * IDLE_MS - 1) == []
+    assert setup.tokens(IDLE_MS - 1) == [100]
 
-    assert setup.manager.try_charge("user", "client", 1, 2 * IDLE_MS - 1) == 0
+    assert setup.tokens(IDLE_MS) == []
+
+
+def test_a_debt_of_more_than_an_hour_outlives_it() -> None:
+    setup = Setup(rate=0.01)
+    setup.manager.charge("user", "client", 100, 0)
+    paid_ms, full_ms = 9_990_000, 10_000_000
+    assert setup.manager.try_charge("user", "client", 1, IDLE_MS) == paid_ms - IDLE_MS
+    assert setup.manager.try_charge("user", "client", 1, paid_ms - 1) == 1
+    assert setup.tokens(full_ms - 1) != []
+    assert setup.tokens(paid_ms - 1 + IDLE_MS) == []
+
+
+@given(
+    st.sampled_from([0.01, 0.3, 7.5, 100.0]),
+    st.lists(
+        st.tuples(
+            st.sampled_from([0, 1, 1000, 60_000, IDLE_MS - 1, IDLE_MS, 10 * IDLE_MS]),
+            st.sampled_from([1, 50, 10_000]),
+            st.booleans(),
+        ),
+        min_size=2,
+    ),
+)
+def test_no_arrival_pattern_gets_more_than_rate_and_burst_and_one_overdraft(
+    rate: float, arrivals: list[tuple[int, int, bool]]
+) -> None:
+    setup = Setup(rate=rate)
+    now_ms = admitted = largest = 0
+    for pause_ms, cost, is_patient in arrivals:
+        now_ms += pause_ms
+        wait_ms = setup.manager.try_charge("user", "client", cost, now_ms)
+        if wait_ms > 0 and is_patient:
+            now_ms += wait_ms
+            assert setup.manager.try_charge("user", "client", cost, now_ms) == 0
+        elif wait_ms > 0:
+            continue
+        admitted, largest = admitted + cost, max(largest, cost)
+        assert admitted <= rate * now_ms / 1000 + rate * 10 + largest
 
 
 def test_memory_is_that_of_the_users_of_an_hour() -> None:

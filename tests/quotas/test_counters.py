@@ -26,6 +26,17 @@ def test_a_counter_is_idle_after_an_hour() -> None:
     assert is_idle(Counted(0), IDLE_MS)
 
 
+def test_a_counter_that_says_so_is_kept_for_longer() -> None:
+    limits = Limits()
+    counters = ClientCounters(limits, Counted)
+    limits.set(USER, Fraction(1))
+    kept = counters.get("u", "a", 0)
+    kept.life_ms = 2 * IDLE_MS
+
+    assert counters.get("u", "a", 2 * IDLE_MS - 1) is kept
+    assert counters.get("u", "a", 4 * IDLE_MS - 1) is not kept
+
+
 def test_idle_counters_go_as_new_ones_come_and_those_in_use_stay() -> None:
     counters: OrderedDict[str, Counted] = OrderedDict()
     for number in range(100):

@@ -43,6 +43,15 @@ def test_what_is_given_back_never_overflows_the_burst() -> None:
     assert tokens.tokens(4000) == 100
 
 
+@pytest.mark.parametrize(("cost", "full_in_ms"), [(0, 0), (1, 334), (2, 667), (60, 20_000)])
+def test_it_is_full_when_all_that_was_charged_has_come_again(cost: int, full_in_ms: int) -> None:
+    tokens = bucket(3, 10)
+    tokens.charge(cost, 0)
+
+    assert tokens.full_in_ms(0) == full_in_ms
+    assert tokens.tokens(full_in_ms) == 30
+
+
 @pytest.mark.parametrize(
     ("tokens", "rate", "kafka_ms", "throttle_ms"),
     [

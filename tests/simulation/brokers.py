@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
+from broker.client_protocol import ClientProtocol
 from broker.cluster import Cluster, Reach
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch import Dispatcher
 from broker.entrance import Entrance
 from broker.security.session import Session
-from broker.server import ClientProtocol, Server
+from broker.server import Server
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
 from tests.simulation.virtual_time import Schedule

@@ -2,15 +2,15 @@
 
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from client import clock
+from mock_kafka import MockKafka, Request
 from mock_kafka.scenarios.delivery_timeout.phases import Phase, rules
 from mock_kafka.scenarios.delivery_timeout.subjects import OURS, Subject, SubjectKind
-from mock_kafka.scenarios.lab_cluster import LabCluster
 
 _PATIENCE = 2.5
 """How many deadlines a record may stay without an outcome before nobody waits for it any more."""
@@ -101,33 +101,34 @@ def measure(
     """One measurement for each pair, in this order; a thread each."""
     pairs = [(phase, kind) for phase in phases for kind in subjects]
     with (
-        LabCluster(config={"num.partitions": 1}) as cluster,
+        MockKafka(config={"num.partitions": 1}) as cluster,
         ThreadPoolExecutor(len(pairs)) as threads,
     ):
         laboratory = _Laboratory(cluster, deadline_ms, len(pairs))
         return list(threads.map(lambda pair: laboratory.measure(*pair), pairs))
 
 
-def seen_requests(lines: Sequence[dict[str, Any]]) -> list[SeenRequest]:
-    """The requests in a journal; one without an answer ends with its connection."""
-    cut_ms = {each["connection"]: each["received_ms"] for each in lines if "api" not in each}
+def seen_requests(
+    requests: Sequence[Request], disconnects: Sequence[Mapping[str, Any]]
+) -> list[SeenRequest]:
+    """The requests of a journal; one without an answer ends with its connection."""
+    cut_ms = {each["connection"]: each["received_ms"] for each in disconnects}
     return [
         SeenRequest(
-            each["api"],
-            each["received_ms"],
-            cut_ms.get(each["connection"])
-            if each["duration_us"] is None
-            else each["received_ms"] + each["duration_us"] // 1_000,
+            each.api,
+            each.received_ms,
+            cut_ms.get(each.connection)
+            if each.duration_us is None
+            else each.received_ms + each.duration_us // 1_000,
         )
-        for each in lines
-        if "api" in each
+        for each in requests
     ]
 
 
 class _Laboratory:
     """What the threads share: all measure at the same time, when the last of them is ready."""
 
-    def __init__(self, cluster: LabCluster, deadline_ms: int, pair_count: int) -> None:
+    def __init__(self, cluster: MockKafka, deadline_ms: int, pair_count: int) -> None:
         self._cluster = cluster
         self._deadline_ms = deadline_ms
         self._ready = threading.Barrier(pair_count)
@@ -150,21 +151,22 @@ class _Laboratory:
         began_ms = clock.wall_ms()
         _send_and_wait(subject, name, phase.records, self._deadline_ms, measured)
         subject.close()
-        lines = [
-            *self._cluster.requests(client_id=name, bodies="false", limit=1_000),
-            *self._cluster.requests(kind="disconnect", limit=1_000),
-        ]
-        measured.requests = [each for each in seen_requests(lines) if each.received_ms >= began_ms]
+        control = self._cluster.control
+        seen = seen_requests(
+            self._cluster.requests(client_id=name, has_messages=False, limit=1_000),
+            control.ask("GET", "/v1/requests", query={"kind": "disconnect", "limit": 1_000}),
+        )
+        measured.requests = [each for each in seen if each.received_ms >= began_ms]
         measured.stored = Counter(
             text
             for each in self._cluster.records(name)
-            if (text := each["value"]["text"]) not in _UNMEASURED
+            if (text := (each.value or b"").decode()) not in _UNMEASURED
         )
         return measured
 
     def _prepare(self, phase: Phase, kind: SubjectKind, name: str) -> Subject:
         """A client, its topic of the same name, and the trouble it is in."""
-        self._cluster.create_topic(name)
+        self._cluster.create_topic(name, 1)
         trouble = rules(phase, name, name, self._deadline_ms)
         if not phase.is_topic_known:
             self._cluster.add_fault(**trouble)

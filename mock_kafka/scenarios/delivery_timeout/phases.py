@@ -31,18 +31,18 @@ PHASES = (
 
 
 def rules(phase: Phase, topic: str, client_id: str, deadline_ms: int) -> dict[str, Any]:
-    """The fault rule that makes the trouble, for this client alone."""
+    """The fault rule that makes the trouble, for this client or its topic alone."""
     rule = dict(_RULES[phase.name])
     if phase.name == "throttled":
         rule["throttle_time_ms"] = 5 * deadline_ms
     if phase.name in {"metadata", "no leader"}:
         rule["topic"] = topic
-    return {"client_id": client_id, **rule}
+    return rule if rule.get("at_once") else {"client_id": client_id, **rule}
 
 
 _RULES: dict[str, dict[str, Any]] = {
     "metadata": {"api": "Metadata", "error": "UNKNOWN_TOPIC_OR_PARTITION"},
-    "no leader": {"api": "Produce", "leader": "none", "at_once": True},
+    "no leader": {"leader": "none", "at_once": True},
     "queued": {"api": "Produce", "hang": "before_answer"},
     "in flight": {"api": "Produce", "hang": "before_answer"},
     "cut": {"api": "Produce", "drop": "before_answer"},

@@ -146,6 +146,9 @@ class KafkaPython:
         """See `Subject`."""
         with contextlib.suppress(Exception):  # it complains of what it could not deliver
             self._producer.close(timeout=0)
+        sender = self._producer._sender  # having complained, it leaves its thread running
+        sender.force_close()
+        sender.join(_END_S)
 
 
 class Confluent:

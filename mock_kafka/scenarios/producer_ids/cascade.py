@@ -11,13 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from client import clock
-from client.addresses import addresses_of
-from client.admin import Admin
-from client.resources import NewTopic
+from client import NewTopic, clock, open_admin
 from client.security import SaslSettings, Security
-from client.transport import SocketTransport
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import DEFAULT, ConfigValue, MockKafka
 from mock_kafka.scenarios.picture import require_matplotlib
 from mock_kafka.scenarios.producer_ids.cascade_picture import Stage, draw
 from mock_kafka.scenarios.producer_ids.quick_producer import QuickProducer, place_of
@@ -117,7 +113,7 @@ def broken_promises(off: Outcome, on: Outcome) -> list[str]:
 
 def let_go(quota: int | None) -> Outcome:
     """Fill a cluster, let broker 1 go, and see who follows."""
-    config = {
+    config: dict[str, ConfigValue] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": ",".join(f"{user}:{user}" for user in USERS),
         "broker.clock": "standing",
@@ -126,16 +122,15 @@ def let_go(quota: int | None) -> Outcome:
         "producer.id.quota.window.size.seconds": WINDOW_S,
     }
     with (
-        LabCluster(len(BROKERS), config, log_level="warning") as lab,
+        MockKafka(len(BROKERS), config) as lab,
         ExitStack() as stack,
     ):
         _create_topic(lab)
         if quota is not None:
-            body = {"entity": {"user": None}, "values": {"producer_ids_rate": quota}}
-            lab.ask("PUT", "/quotas", body)
+            lab.quota(user=DEFAULT, producer_ids_rate=quota)
         kept, refused = _fill(lab, stack)
         stored = _stored(lab)
-        lab.ask("POST", "/brokers/1/stop", {})
+        lab.stop_broker(1)
         alive = _await_rest(lab)
         deaths = _deaths(lab, len(BROKERS) - 1 - len(alive))
         outcome = Outcome(refused, deaths, stages_of(stored, deaths))
@@ -165,22 +160,16 @@ def _led(stored: Mapping[int, int], gone: set[int]) -> dict[int, int | None]:
     return led
 
 
-def _create_topic(lab: LabCluster) -> None:
+def _create_topic(lab: MockKafka) -> None:
     security = Security(sasl=SaslSettings("PLAIN", USERS[0], USERS[0]))
-    with SocketTransport("cascade", security) as transport:
-        admin = Admin(
-            addresses_of(lab.bootstrap_servers),
-            transport,
-            now_ms=clock.now_ms,
-            sleep_ms=clock.sleep_ms,
-        )
+    with open_admin(lab.bootstrap_servers, client_id="cascade", security=security) as admin:
         assignments = tuple(each.replicas for each in PARTITIONS)
         admin.create_topics([NewTopic(_TOPIC, assignments=assignments)])
 
 
-def _fill(lab: LabCluster, stack: ExitStack) -> tuple[list[tuple[QuickProducer, int]], int]:
+def _fill(lab: MockKafka, stack: ExitStack) -> tuple[list[tuple[QuickProducer, int]], int]:
     """All ids write; gives the producers of broker 1 with their partitions, and the refusals."""
-    now_ms = lab.ask("GET", "/clock")["now_ms"]
+    now_ms = lab.now_ms()
     servers = lab.bootstrap_servers.split(",")
     kept, refused = [], 0
     for index, placed in enumerate(PARTITIONS):
@@ -198,24 +187,26 @@ def _fill(lab: LabCluster, stack: ExitStack) -> tuple[list[tuple[QuickProducer, 
     return kept, refused
 
 
-def _stored(lab: LabCluster) -> dict[int, int]:
-    partitions = lab.ask("GET", f"/topics/{_TOPIC}")["partitions"]
+def _stored(lab: MockKafka) -> dict[int, int]:
+    partitions = lab.control.ask("GET", f"/v1/topics/{_TOPIC}")["partitions"]
     return {each["partition"]: each["producers"] for each in partitions}
 
 
-def _await_rest(lab: LabCluster) -> list[int]:
+def _await_rest(lab: MockKafka) -> list[int]:
     """The brokers that are left when nobody dies any more."""
     before: list[int] | None = None
     while True:
         # What is due is done before this answers.
-        lab.advance_ms(1)
-        alive = [each["node_id"] for each in lab.ask("GET", "/brokers") if each["is_alive"]]
+        lab.advance(ms=1)
+        alive = [
+            each["node_id"] for each in lab.control.ask("GET", "/v1/brokers") if each["is_alive"]
+        ]
         if alive == before:
             return alive
         before = alive
 
 
-def _deaths(lab: LabCluster, count: int) -> list[int]:
+def _deaths(lab: MockKafka, count: int) -> list[int]:
     """Who ended for want of memory, in their order, once the log that tells it was read."""
     for _ in range(_LOG_LOOKS):
         found = [match[1] for line in lab.log_lines() if (match := _DEATH.search(line))]
@@ -225,7 +216,7 @@ def _deaths(lab: LabCluster, count: int) -> list[int]:
     return list(map(int, found))
 
 
-def _write_on(lab: LabCluster, waiting: Sequence[tuple[QuickProducer, int]]) -> list[int]:
+def _write_on(lab: MockKafka, waiting: Sequence[tuple[QuickProducer, int]]) -> list[int]:
     """Each writes at its new leader, and again when the quota lets one more in."""
     resumed: list[int] = []
     moved = len(waiting)
@@ -233,7 +224,7 @@ def _write_on(lab: LabCluster, waiting: Sequence[tuple[QuickProducer, int]]) -> 
     servers = lab.bootstrap_servers.split(",")
     for round_number in range(2 * QUOTA):
         if round_number:
-            lab.advance_ms(_refill_s() * 1_000)
+            lab.advance(ms=_refill_s() * 1_000)
         waiting = [
             (producer, index)
             for producer, index in waiting

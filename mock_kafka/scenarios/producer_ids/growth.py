@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import DEFAULT, ConfigValue, MockKafka
 from mock_kafka.scenarios.picture import require_matplotlib
 from mock_kafka.scenarios.producer_ids.growth_picture import Sample, draw
 from mock_kafka.scenarios.producer_ids.quick_producer import TopicPartition, Written, place_of
@@ -45,7 +45,7 @@ class Size(NamedTuple):
 class World:
     """A cluster, and what was counted there."""
 
-    lab: LabCluster
+    lab: MockKafka
     quota: int | None
     place: TopicPartition
     careful: CarefulClient
@@ -123,7 +123,7 @@ def live_through(story: Story, size: Size) -> tuple[World, World]:
         for step in range(steps + 1):
             for world, play in zip(worlds, plays, strict=True):
                 if step:
-                    world.lab.advance_ms(STEP_S * 1_000)
+                    world.lab.advance(ms=STEP_S * 1_000)
                     world.elapsed_ms += STEP_S * 1_000
                 play(size.tries)
                 if (step * STEP_S) % WINDOW_S == 0:
@@ -182,24 +182,23 @@ def broken_promises(off: World, on: World) -> list[str]:
 
 
 def _begin(story: Story, size: Size, quota: int | None, stack: ExitStack) -> World:
-    config = {
+    config: dict[str, ConfigValue] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": f"{CARELESS}:{CARELESS},{CAREFUL}:{CAREFUL}",
         "broker.clock": "standing",
         "producer.id.quota.error.code": story.error_code,
         "producer.id.quota.window.size.seconds": WINDOW_S,
     }
-    lab = stack.enter_context(LabCluster(config=config))
+    lab = stack.enter_context(MockKafka(config=config))
     for topic in (CARELESS, CAREFUL):
-        lab.create_topic(topic)
+        lab.create_topic(topic, 1)
     if quota is not None:
-        body = {"entity": {"user": None}, "values": {"producer_ids_rate": quota}}
-        lab.ask("PUT", "/quotas", body)
+        lab.quota(user=DEFAULT, producer_ids_rate=quota)
     for rule in story.faults:
         lab.add_fault(user=CARELESS, **rule)
     careful = CarefulClient(lab.bootstrap_servers)
     stack.callback(careful.close)
-    return World(lab, quota, place_of(lab, CARELESS), careful, lab.ask("GET", "/clock")["now_ms"])
+    return World(lab, quota, place_of(lab, CARELESS), careful, lab.now_ms())
 
 
 def _write_carefully(world: World, count: int) -> None:
@@ -211,14 +210,14 @@ def _write_carefully(world: World, count: int) -> None:
         user=CAREFUL,
         api="Produce",
         since=world.journal_number,
-        bodies="false",
+        has_messages=False,
         limit=_JOURNAL_LINES,
     )
-    world.journal_number = seen[-1]["number"]
-    longest_ms = max(each["throttle_time_ms"] or 0 for each in seen)
+    world.journal_number = seen[-1].number
+    longest_ms = max(each.throttle_time_ms for each in seen)
     world.careful_throttle_max_ms = max(world.careful_throttle_max_ms, longest_ms)
     world.careful_failed += sum(
-        bool(each["errors"]) or each["muted"] or each["outcome"] != "answered" for each in seen
+        bool(each.errors) or each.muted or each.outcome != "answered" for each in seen
     )
 
 
@@ -233,20 +232,22 @@ def _count_real_client(world: World, name: str) -> None:
 def _sample(world: World) -> Sample:
     def measured(name: str) -> float | None:
         values: list[float] = [
-            each["value"]
-            for each in world.lab.ask("GET", "/quotas/live")
-            if (each["group"], each["name"]) == ("ProducerIds", name)
-            and each["tags"].get("user") == CARELESS
+            each.value
+            for each in world.lab.metrics()
+            if (each.group, each.name) == ("ProducerIds", name)
+            and each.tags.get("user") == CARELESS
+            and each.value is not None
         ]
         return values[0] if values else None
 
     quota = world.quota
     elapsed_s = world.elapsed_ms // 1_000
     throttle_max_ms, world.throttle_max_ms = world.throttle_max_ms, 0
-    state = world.lab.ask("GET", "/producers", limit=0)
+    of_careless = {"topic": CARELESS, "limit": 0}
+    state = world.lab.control.ask("GET", "/v1/producers", query={"limit": 0})
     return Sample(
         hours=elapsed_s / 3_600,
-        ids=world.lab.ask("GET", "/producers", topic=CARELESS, limit=0)["count"],
+        ids=world.lab.control.ask("GET", "/v1/producers", query=of_careless)["count"],
         promised=None if quota is None else quota + elapsed_s * quota // WINDOW_S,
         tokens=measured("tokens"),
         throttle_max_s=throttle_max_ms / 1_000,

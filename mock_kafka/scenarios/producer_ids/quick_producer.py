@@ -17,7 +17,7 @@ from client.producer.requests import answer_of, message_of
 from client.resources import Address
 from client.security import SaslSettings, Security
 from client.transport import SocketTransport
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import MockKafka
 from protocol.batch_builder import BatchBuilder, stamp_producer
 
 _BATCH_BYTES_MAX = 1_000
@@ -100,7 +100,7 @@ class QuickProducer:
         return answer_of(call, self._transport.ask(address, message_of(call)[0]))
 
 
-def place_of(lab: LabCluster, topic: str, partition: int = 0) -> TopicPartition:
+def place_of(lab: MockKafka, topic: str, partition: int = 0) -> TopicPartition:
     """A partition of a topic that is there."""
-    topic_id = lab.ask("GET", f"/topics/{topic}")["topic_id"]
+    topic_id = lab.control.ask("GET", f"/v1/topics/{topic}")["topic_id"]
     return TopicPartition(topic, UUID(topic_id).bytes, partition)

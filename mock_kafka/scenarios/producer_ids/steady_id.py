@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import ConfigValue, MockKafka
 from mock_kafka.scenarios.picture import require_matplotlib
 from mock_kafka.scenarios.producer_ids.quick_producer import QuickProducer, place_of
 from mock_kafka.scenarios.producer_ids.real_clients import CAREFUL, CARELESS, CarefulClient
@@ -103,7 +103,7 @@ def run(out: Path | None) -> int:
 
 def use_steadily(hours: int) -> Outcome:
     """What becomes of an id that is used every five minutes."""
-    config = {
+    config: dict[str, ConfigValue] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": f"{CAREFUL}:{CAREFUL}",
         "broker.clock": "standing",
@@ -111,25 +111,24 @@ def use_steadily(hours: int) -> Outcome:
         "producer.id.quota.cache.layer.count": LAYERS,
     }
     outcome, textbook = Outcome(), TextbookFilter(WINDOW_S, LAYERS)
-    with LabCluster(config=config) as lab:
+    with MockKafka(config=config) as lab:
         for topic in (CAREFUL, CARELESS):
-            lab.create_topic(topic)
-        body = {"entity": {"user": CAREFUL}, "values": {"producer_ids_rate": QUOTA}}
-        lab.ask("PUT", "/quotas", body)
-        began_ms = lab.ask("GET", "/clock")["now_ms"]
+            lab.create_topic(topic, 1)
+        lab.quota(user=CAREFUL, producer_ids_rate=QUOTA)
+        began_ms = lab.now_ms()
         producer = CarefulClient(lab.bootstrap_servers)
         try:
             for at_s in range(0, hours * 3_600 + 1, STEP_S):
                 if at_s:
-                    lab.advance_ms(STEP_S * 1_000)
+                    lab.advance(ms=STEP_S * 1_000)
                     _crowd(lab, began_ms + at_s * 1_000, outcome, textbook, at_s)
                 _use(lab, producer, outcome, textbook, at_s)
                 _note_layers(lab, began_ms, outcome)
         finally:
             producer.close()
         outcome.delivered, outcome.errors = producer.delivered, producer.errors
-        seen = lab.requests(api="Produce", topic=CAREFUL, bodies="false", limit=1_000)
-        outcome.throttle_max_ms = max(each["throttle_time_ms"] or 0 for each in seen)
+        seen = lab.requests(api="Produce", topic=CAREFUL, has_messages=False, limit=1_000)
+        outcome.throttle_max_ms = max(each.throttle_time_ms for each in seen)
         outcome.textbook_begun_s = textbook.begun_s
     return outcome
 
@@ -176,7 +175,7 @@ def timelines(outcome: Outcome) -> tuple[Timeline, Timeline]:
 
 
 def _use(
-    lab: LabCluster, producer: CarefulClient, outcome: Outcome, textbook: TextbookFilter, at_s: int
+    lab: MockKafka, producer: CarefulClient, outcome: Outcome, textbook: TextbookFilter, at_s: int
 ) -> None:
     # The clock stands: what changes the tokens is this record, or nothing.
     before = _tokens(lab)
@@ -191,7 +190,7 @@ _STEADY = -1
 
 
 def _crowd(
-    lab: LabCluster, now_ms: int, outcome: Outcome, textbook: TextbookFilter, at_s: int
+    lab: MockKafka, now_ms: int, outcome: Outcome, textbook: TextbookFilter, at_s: int
 ) -> None:
     place = place_of(lab, CARELESS)
     for _ in range(CROWD):
@@ -202,16 +201,15 @@ def _crowd(
                 outcome.crowd_refused += 1
 
 
-def _tokens(lab: LabCluster) -> float | None:
-    for each in lab.ask("GET", "/quotas/live"):
-        if (each["group"], each["name"]) == ("ProducerIds", "tokens"):
-            tokens: float = each["value"]
-            return tokens
+def _tokens(lab: MockKafka) -> float | None:
+    for each in lab.metrics():
+        if (each.group, each.name) == ("ProducerIds", "tokens"):
+            return each.value
     return None
 
 
-def _note_layers(lab: LabCluster, began_ms: int, outcome: Outcome) -> None:
-    for of_user in lab.ask("GET", "/producer-id-filters"):
+def _note_layers(lab: MockKafka, began_ms: int, outcome: Outcome) -> None:
+    for of_user in lab.control.ask("GET", "/v1/producer-id-filters"):
         for layer in of_user["layers"]:
             begun_s = (layer["begun_ms"] - began_ms) // 1_000
             outcome.layers[begun_s] = (layer["expires_ms"] - began_ms) // 1_000

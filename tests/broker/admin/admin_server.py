@@ -12,6 +12,9 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.admin.state import Admin
 from broker.admin.web import AdminPort
 from broker.clock import BrokerClock, ClockMode
+from broker.entrance import PLAINTEXT
+from broker.listener import listening_sockets
+from broker.security.listeners import plan_listeners
 from broker.server import Server
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -54,13 +57,17 @@ def run_site(
     async def main() -> None:
         admin = make_admin(broker_count, **overrides)
         server = admin.server
+        plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
+        server.doors = [(plan, PLAINTEXT) for plan in plans]
         ports = []
         for each in admin.cluster.brokers.values():
-            each.host, each.port = "127.0.0.1", await server.listen(each, "127.0.0.1", 0)
+            await server.open(each)
             ports.append(each.port)
         server.start()
         port = AdminPort(admin, token)
-        url = await port.start("127.0.0.1", 0)
+        sockets = listening_sockets("127.0.0.1", 0)
+        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+        await port.start("127.0.0.1", sockets)
         try:
             async with aiohttp.ClientSession() as session, asyncio.timeout(60):
                 await scenario(Site(admin, url, port, ports, session))

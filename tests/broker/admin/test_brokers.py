@@ -1,6 +1,7 @@
 """Brokers and connections over the admin port."""
 
 import asyncio
+import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,13 @@ from broker.admin.brokers import (
     BrokerPath,
     ConnectionPath,
     CutBody,
+    NewBrokerBody,
     StopBody,
+    add_broker,
     cut_connection,
     cut_off_broker,
+    decommission_broker,
+    fence_broker,
     list_brokers,
     list_connections,
     start_broker,
@@ -20,6 +25,8 @@ from broker.admin.brokers import (
 )
 from broker.admin.operation import Problem
 from broker.admin.topics import NewTopicBody, create_topic
+from broker.entrance import PLAINTEXT
+from broker.security.listeners import Address, Listener, SecurityProtocol
 from tests.broker.admin.admin_server import Site, make_admin, run_site
 from tests.broker.test_connection import metadata_frame
 
@@ -62,6 +69,73 @@ def test_a_broker_is_stopped_cut_off_and_started() -> None:
     assert (unnoticed.is_alive, unnoticed.reach) == (True, "refuses")
     assert cut_off_broker(admin, path, CutBody()).reach == "silent"
     assert start_broker(admin, path).is_alive
+    fenced = fence_broker(admin, path)
+    assert (fenced.is_alive, fenced.reach) == (False, "serves")
+    assert start_broker(admin, path).is_alive
+
+
+def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> None:
+    async def scenario(site: Site) -> None:
+        admin = site.admin
+        view = await add_broker(admin, NewBrokerBody(rack="r1"))
+        assert (view.node_id, view.rack, view.is_alive, view.reach) == (3, "r1", True, "serves")
+        assert view.port not in site.kafka_ports
+        _reader, writer = await connect(view.port)
+        await leave(writer)
+        status, problem = await site.ask("POST", "/v1/brokers", json={"node_id": 3})
+        assert (status, problem["detail"]) == (409, "there is a broker 3 already")
+
+        status, _nothing = await site.ask("DELETE", "/v1/brokers/3")
+        assert status == 204
+        with pytest.raises(ConnectionRefusedError):
+            await connect(view.port)
+        again = await add_broker(admin, NewBrokerBody(3))
+        assert (again.port, again.rack) == (view.port, "r1")
+        _reader, writer = await connect(view.port)
+        await leave(writer)
+
+        decommission_broker(admin, BrokerPath(1))
+        decommission_broker(admin, BrokerPath(2))
+        with pytest.raises(Problem, match="broker 3 is the last one") as caught:
+            decommission_broker(admin, BrokerPath(3))
+        assert caught.value.status == 409
+        await site.ask("POST", "/v1/reset")
+        assert [each.port for each in list_brokers(admin)] == site.kafka_ports
+        for port in site.kafka_ports:
+            _reader, writer = await connect(port)
+            await leave(writer)
+        with pytest.raises(ConnectionRefusedError):
+            await connect(view.port)
+
+    run_site(scenario, broker_count=2)
+
+
+def test_brokers_that_join_at_once_get_different_node_ids() -> None:
+    async def scenario(site: Site) -> None:
+        adding = (site.ask("POST", "/v1/brokers", json={}) for _ in range(5))
+        views = [view for _status, view in await asyncio.gather(*adding)]
+        assert sorted(view["node_id"] for view in views) == [2, 3, 4, 5, 6]
+        assert len({view["port"] for view in views}) == 5
+
+    run_site(scenario, broker_count=1)
+
+
+def test_a_broker_whose_port_is_taken_does_not_join() -> None:
+    async def scenario(site: Site) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            address = Address("127.0.0.1", port - 1)
+            plan = Listener("TAKEN", SecurityProtocol.PLAINTEXT, address, address, 1)
+            doors = site.admin.server.doors
+            doors.append((plan, PLAINTEXT))
+            status, problem = await site.ask("POST", "/v1/brokers", json={})
+            assert status == 409
+            assert problem["detail"].startswith(f"cannot listen on 127.0.0.1:{port}: ")
+            doors.pop()
+        assert len(site.admin.server._listeners) == 1
+        assert (await add_broker(site.admin, NewBrokerBody())).node_id == 2
+
+    run_site(scenario, broker_count=1)
 
 
 @pytest.mark.parametrize("node_id", [0, 4])
@@ -71,6 +145,8 @@ def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
         lambda: stop_broker(admin, path, StopBody()),
         lambda: start_broker(admin, path),
         lambda: cut_off_broker(admin, path, CutBody()),
+        lambda: fence_broker(admin, path),
+        lambda: decommission_broker(admin, path),
     ]
     for refused in attempts:
         with pytest.raises(Problem) as caught:

@@ -6,7 +6,8 @@ import pytest
 
 from broker.admin.faults import (
     FaultPath,
-    add_fault,
+    FaultView,
+    add_faults,
     clear_faults,
     list_faults,
     remove_fault,
@@ -22,7 +23,8 @@ from tests.broker.test_connection import Client, metadata_frame
 
 def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
     admin = make_admin()
-    added = add_fault(admin, FaultRule(api="Metadata", drop="before_answer", nth=2))
+    added = add_faults(admin, FaultRule(api="Metadata", drop="before_answer", nth=2))
+    assert isinstance(added, FaultView)
     assert (added.id, added.matched, added.fired) == (1, 0, 0)
     assert added.rule == {"api": "Metadata", "drop": "before_answer", "nth": 2}
 
@@ -38,7 +40,7 @@ def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
 
 def test_an_answer_that_never_comes_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
-    add_fault(admin, FaultRule(api="Metadata", hang="before_answer"))
+    add_faults(admin, FaultRule(api="Metadata", hang="before_answer"))
     Client(admin.cluster).send(metadata_frame(1))
 
     (line,) = list_requests(admin, ListQuery())
@@ -48,7 +50,7 @@ def test_an_answer_that_never_comes_is_in_the_journal_as_waiting() -> None:
 
 def test_a_delayed_answer_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
-    add_fault(admin, FaultRule(api="Metadata", delay_ms=500))
+    add_faults(admin, FaultRule(api="Metadata", delay_ms=500))
     client = Client(admin.cluster)
     client.send(metadata_frame(1))
     assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
@@ -59,7 +61,7 @@ def test_a_delayed_answer_is_in_the_journal_before_and_after() -> None:
 def test_rules_are_removed_one_by_one_or_all() -> None:
     admin = make_admin()
     for _ in range(3):
-        add_fault(admin, FaultRule(delay_ms=1))
+        add_faults(admin, FaultRule(delay_ms=1))
     remove_fault(admin, FaultPath(2))
     assert [view.id for view in list_faults(admin)] == [1, 3]
     with pytest.raises(Problem) as caught:
@@ -71,7 +73,7 @@ def test_rules_are_removed_one_by_one_or_all() -> None:
 
 def test_a_rule_that_names_no_broker_is_refused() -> None:
     with pytest.raises(Problem, match="9") as caught:
-        add_fault(make_admin(), FaultRule(stop_broker=9, at_once=True))
+        add_faults(make_admin(), FaultRule(stop_broker=9, at_once=True))
     assert caught.value.status == 400
 
 
@@ -81,7 +83,10 @@ def test_a_rule_that_names_no_broker_is_refused() -> None:
         ({"erorr": "NOT_ENOUGH_REPLICAS"}, "erorr"),
         ({"error": "NOT_ENOUGH_REPLICA"}, "NOT_ENOUGH_REPLICAS"),
         ({"times": 0, "error": 5}, "times"),
-        ([], "object"),
+        ([1], "rule 1: a rule is an object"),
+        ([{"delay_ms": 1}, {"delay": 1}], "rule 2: delay: there is no such field"),
+        ([{"delay_ms": 1}, {"broker": 9, "delay_ms": 1}], "rule 2: broker: there is no broker 9"),
+        (3, "a rule is an object"),
         ({}, ""),
     ],
 )
@@ -90,8 +95,21 @@ def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
         status, document = await site.ask("POST", "/v1/faults", json=rule)
         assert status == 400
         assert detail in document["detail"]
+        assert await site.ask("GET", "/v1/faults") == (200, [])
         status, added = await site.ask("POST", "/v1/faults", json={"delay_ms": 5})
-        assert (status, added["rule"]) == (201, {"delay_ms": 5})
+        assert (status, added["id"], added["rule"]) == (201, 1, {"delay_ms": 5})
+
+    run_site(scenario)
+
+
+def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
+    async def scenario(site: Site) -> None:
+        rules = [{"api": "Produce", "hang": "before_answer"}, {"delay_ms": 5}]
+        status, added = await site.ask("POST", "/v1/faults", json=rules)
+        assert status == 201
+        assert [(each["id"], each["rule"]) for each in added] == [(1, rules[0]), (2, rules[1])]
+        assert await site.ask("POST", "/v1/faults", json=[]) == (201, [])
+        assert await site.ask("GET", "/v1/faults") == (200, added)
 
     run_site(scenario)
 
@@ -99,8 +117,8 @@ def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
 def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
     async def scenario(site: Site) -> None:
         site.admin.cluster.first_faults = (FaultRule(delay_ms=7),)
-        add_fault(site.admin, FaultRule(delay_ms=1))
-        add_fault(site.admin, FaultRule(delay_ms=2))
+        add_faults(site.admin, FaultRule(delay_ms=1))
+        add_faults(site.admin, FaultRule(delay_ms=2))
         reset(site.admin)
         assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)

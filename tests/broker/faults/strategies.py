@@ -27,16 +27,18 @@ _MATCHERS: dict[str, st.SearchStrategy[Any]] = {
     "connection": st.integers(1, 2),
 }
 _FIRING: dict[str, st.SearchStrategy[Any]] = {
+    "nth": small,
     "skip": st.integers(0, 2),
     "every": small,
     "times": small,
     "after_ms": delays,
     "until_ms": delays,
-    "probability": st.floats(0, 1),
+    "probability": st.floats(0, 1, exclude_min=True),
     "seed": st.integers(-5, 5),
 }
 _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
-    "error": st.sampled_from([code.name for code in ErrorCode]),
+    "error": st.sampled_from([code.name for code in ErrorCode if code]),
+    "answer": st.sampled_from([{}, {"throttle_time_ms": 7}, {"topics": []}]),
     "throttle_time_ms": delays,
     "mute": st.booleans(),
     "delay_request_ms": delays,
@@ -54,8 +56,11 @@ _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "coordinator": st.one_of(brokers, st.just("next")),
     "stop_broker": st.one_of(brokers, st.just("self")),
     "cut_off_broker": st.one_of(brokers, st.just("self")),
+    "fence_broker": st.one_of(brokers, st.just("self")),
     "start_broker": brokers,
     "elect": st.booleans(),
+    "restart_after_ms": delays,
+    "drop_after_bytes": st.integers(0, 300),
     "at": st.sampled_from(["before_handling", "before_answer"]),
 }
 
@@ -68,13 +73,52 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
         chosen = draw(st.lists(st.sampled_from(list(known)), max_size=3, unique=True))
         fields |= {name: draw(known[name]) for name in chosen}
     if not may_touch_cluster:
-        for name in ("leader", "coordinator", "stop_broker", "cut_off_broker", "start_broker"):
+        for name in (
+            "leader",
+            "coordinator",
+            "stop_broker",
+            "cut_off_broker",
+            "fence_broker",
+            "start_broker",
+        ):
             fields.pop(name, None)
     if fields.get("leader") is not None:
         fields.setdefault("topic", TOPIC)
     if fields.get("coordinator") is not None:
         fields.setdefault("group", GROUP)
-    if fields.get("stale_metadata") and "api" in fields:
-        fields["api"] = "Metadata"
-    fields.setdefault("delay_ms", 0)
-    return FaultRule(**fields)
+    if "drop_after_bytes" in fields:
+        fields["drop"] = "within_answer"
+    return sensible(fields)
+
+
+@st.composite
+def rules_without_a_request(draw: st.DrawFn) -> FaultRule:
+    """A rule about new connections, or about the cluster as soon as it is added."""
+    known = _MATCHERS | _FIRING | _EFFECTS
+    chosen = draw(st.lists(st.sampled_from(list(known)), max_size=4, unique=True))
+    fields = {name: draw(known[name]) for name in chosen}
+    kind: dict[str, Any] = draw(
+        st.one_of(
+            st.just({"refuse_connection": True}),
+            st.builds(lambda ms: {"delay_connection_ms": ms}, delays),
+            st.just({"leader": "next", "topic": TOPIC, "at_once": True}),
+            st.just({"coordinator": 2, "group": GROUP, "at_once": True}),
+            st.builds(lambda node_id: {"stop_broker": node_id, "at_once": True}, brokers),
+        )
+    )
+    return sensible(fields | kind)
+
+
+def sensible(fields: dict[str, Any]) -> FaultRule:
+    """A rule of what makes sense of these fields together."""
+    while True:
+        try:
+            return FaultRule(**fields)
+        except ValueError as error:
+            name, _, _ = str(error).partition(":")
+            if name in fields:
+                del fields[name]
+            elif "delay_ms" not in fields:
+                fields["delay_ms"] = 0
+            else:
+                raise

@@ -3,8 +3,9 @@
 import pytest
 
 from broker.cluster import Cluster, Reach
-from broker.faults.cluster_actions import act, check_brokers
+from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import FaultRule
+from broker.membership import decommission_broker
 from broker.topics import NO_LEADER, Topic
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -76,6 +77,7 @@ def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
         (FaultRule(stop_broker=2, elect=False), Reach.REFUSES, True),
         (FaultRule(cut_off_broker=2), Reach.SILENT, True),
         (FaultRule(cut_off_broker=2, elect=True), Reach.SILENT, False),
+        (FaultRule(fence_broker=2), Reach.SERVES, False),
     ],
 )
 def test_the_others_notice_or_do_not(rule: FaultRule, reach: Reach, is_alive: bool) -> None:
@@ -86,9 +88,84 @@ def test_the_others_notice_or_do_not(rule: FaultRule, reach: Reach, is_alive: bo
     assert (cluster.brokers[2].reach, cluster.brokers[2].is_alive) == (Reach.SERVES, True)
 
 
+def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
+    cluster, _topic = cluster_and_topic()
+    act(FaultRule(stop_broker=2, restart_after_ms=500), cluster, 1, NOW_MS)
+    decommission_broker(cluster, 2, NOW_MS)
+    cluster.timers.run_due(NOW_MS + 500)
+    for rule in (
+        FaultRule(start_broker=2),
+        FaultRule(stop_broker=2),
+        FaultRule(fence_broker=2),
+        FaultRule(cut_off_broker=2),
+    ):
+        assert act(rule, cluster, 1, NOW_MS) is not None
+    assert list(cluster.brokers) == [1, 3]
+
+
 def test_brokers_that_are_not_there_are_named() -> None:
     cluster, _topic = cluster_and_topic()
-    check_brokers(FaultRule(leader="next", topic="a", broker=3), cluster)
+    check_cluster(FaultRule(leader="next", topic="a", broker=3), cluster)
     for rule in (FaultRule(broker=4, delay_ms=1), FaultRule(leader=4, topic="a")):
         with pytest.raises(ValueError, match="there is no broker 4, only 1, 2, 3"):
-            check_brokers(rule, cluster)
+            check_cluster(rule, cluster)
+
+
+@pytest.mark.parametrize(
+    ("rule", "obstacle"),
+    [
+        (FaultRule(leader="none", topic="a"), None),
+        (FaultRule(leader="none", topic="b"), "there is no topic b"),
+        (FaultRule(leader="next", topic="a", partition=7), "a has no partition 7"),
+        (FaultRule(leader=2, topic="a"), "broker 2 is down"),
+        (FaultRule(coordinator=2, group="g"), "broker 2 is down"),
+        (FaultRule(coordinator=3, group="g"), None),
+        (FaultRule(coordinator=3, group="g", leader="next", topic="b"), None),
+        (FaultRule(stop_broker=1, leader="none", topic="b"), None),
+        (FaultRule(start_broker=2), None),
+    ],
+)
+def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
+    cluster, _topic = cluster_and_topic()
+    cluster.stop_broker(2, NOW_MS)
+    told = act(rule, cluster, 1, NOW_MS)
+    assert told == obstacle or (obstacle is not None and obstacle in str(told))
+
+
+def test_the_next_of_one_broker_is_no_other() -> None:
+    cluster = make_cluster(1)
+    cluster.create_topic("a", [(1,)], {})
+    for rule in (FaultRule(leader="next", topic="a"), FaultRule(coordinator="next", group="g")):
+        assert act(rule, cluster, 1, NOW_MS) == "no other broker is up"
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        (FaultRule(api="Fetch", delay_ms=1), "api: this cluster has no Fetch"),
+        (
+            FaultRule(api="Produce", delay_ms=1, version_min=8),
+            "version_min: this cluster has Produce 3 to 7",
+        ),
+        (
+            FaultRule(api="Metadata", delay_ms=1, version_max=3),
+            "version_max: this cluster has Metadata 4 to 9",
+        ),
+        (FaultRule(leader="none", topic="b", at_once=True), "topic: there is no topic b yet"),
+        (
+            FaultRule(leader="none", topic="a", partition=7, at_once=True),
+            "topic: a has no partition 7 yet",
+        ),
+    ],
+)
+def test_a_rule_for_what_the_cluster_has_not_is_refused(rule: FaultRule, message: str) -> None:
+    cluster = make_cluster(3, **{"broker.api.versions": "Produce=7,Metadata=4-9,Fetch=-1"})
+    cluster.create_topic("a", [(1,)], {})
+    with pytest.raises(ValueError, match=f"^{message}"):
+        check_cluster(rule, cluster)
+    for fit in (
+        FaultRule(api="Produce", delay_ms=1, version_min=7),
+        FaultRule(leader="none", topic="a", at_once=True),
+        FaultRule(leader="none", topic="b"),
+    ):
+        check_cluster(fit, cluster)

@@ -12,6 +12,7 @@ from broker.connection import Connection
 from broker.context import RequestContext
 from broker.dispatch import Dispatcher
 from broker.faults.rule import FaultRule
+from broker.journal import Entry
 from broker.registry import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -432,3 +433,25 @@ def test_other_connections_are_answered_as_if_there_were_no_rules(
         clients.advance(wait_ms)
     assert clients.closed[1] is None
     assert all(broker.reach is Reach.SERVES for broker in clients.cluster.brokers.values())
+
+
+def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> None:
+    clients = Clients(
+        FaultRule(api="Metadata", topic="new", leader="none", times=1),
+        FaultRule(api="Metadata", topic="new", leader="none", at="before_answer", times=1),
+    )
+    clients.cluster.journal.is_enabled = True
+    for number in range(2):
+        request = messages.MetadataRequest(
+            version=9,
+            topics=[messages.MetadataRequest.MetadataRequestTopic(version=9, name="new")],
+            allow_auto_topic_creation=True,
+        )
+        clients.send(request_frame(request, 9, number))
+    # The first created the topic, whose leader was gone for the answer; the second found it.
+    lines = [line for line in clients.cluster.journal if isinstance(line, Entry)]
+    first, second = (line.context.fault or "" for line in lines)
+    assert "#1 leader none" in first
+    assert first.endswith("(nothing was done: there is no topic new)")
+    assert second == "#1 leader none"
+    assert [each.fire_count for each in clients.cluster.faults.rules()] == [1, 1]

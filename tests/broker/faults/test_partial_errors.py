@@ -128,7 +128,10 @@ def test_a_rule_for_all_that_is_asked_takes_nothing_apart(api_key: int, version:
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
     context = make_context(ApiKey(api_key), version)
     body = sample_body(api_key, version)
-    for rule in (FaultRule(error="NONE"), FaultRule(error="NONE", topic=TOPIC, group="g")):
+    for rule in (
+        FaultRule(error="NOT_CONTROLLER"),
+        FaultRule(error="NOT_CONTROLLER", topic=TOPIC, group="g"),
+    ):
         assert split(context, body, rule, cluster) is None
 
 

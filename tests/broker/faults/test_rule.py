@@ -48,25 +48,27 @@ def test_an_error_goes_by_name_and_number() -> None:
         ({"error": 4711}, "error: there is no error code 4711"),
         ({"drop": "before"}, "drop: must be one of before_handling, .* did you mean before_"),
         ({"drop": ["before"]}, "drop: must be one of"),
-        ({"api": "Produce"}, "the rule does nothing: it needs one of error, drop"),
+        ({"api": "Produce"}, "the rule does nothing: it needs one of error, answer"),
         ({"delay_ms": "5"}, "delay_ms: must be a whole number from 0"),
         ({"delay_ms": True}, "delay_ms: must be a whole number"),
         ({"delay_ms": -1}, "delay_ms: must be a whole number"),
         ({"delay_ms": 1, "topic": 3}, "topic: must be a text"),
         ({"delay_ms": 1, "mute": 1}, "mute: must be true or false"),
-        ({"delay_ms": 1, "probability": 1.5}, "probability: must be a number from 0 to 1"),
+        ({"delay_ms": 1, "probability": 1.5}, "probability: must be a number above 0 and up to 1"),
         ({"delay_ms": 1, "probability": float("nan")}, "probability: must be"),
-        ({"delay_ms": 1, "nth": 2, "every": 2}, "nth: excludes every and times"),
-        ({"leader": 2}, "leader: needs topic"),
+        ({"delay_ms": 1, "probability": 0}, "probability: must be a number above 0"),
         ({"leader": "nxt", "topic": "a"}, "leader: must be a node id or next or none"),
-        ({"coordinator": "next"}, "coordinator: needs group or transactional_id"),
-        ({"delay_ms": 1, "restart_after_ms": 5}, "restart_after_ms: needs stop_broker or cut_off"),
-        ({"delay_ms": 1, "at_once": True}, "at_once: is for leader, coordinator"),
-        ({"stop_broker": "self", "at_once": True}, "at_once: there is no broker that was asked"),
-        ({"refuse_connection": True, "api": "Fetch"}, "api: a connection has no such thing yet"),
-        ({"delay_connection_ms": 1, "delay_ms": 1}, "delay_ms: a connection has no such thing"),
-        ({"stale_metadata": True, "api": "Fetch"}, "stale_metadata: is for DescribeCluster, Desc"),
+        ({"error": "NONE"}, "error: NONE is none"),
+        ({"error": 0}, "error: NONE is none"),
+        ({"throttle_time_ms": 0}, "throttle_time_ms: must be a whole number from 1"),
+        ({"delay_ms": 1, "until_ms": 0}, "until_ms: must be a whole number from 1"),
         ([1], "a rule is an object, not list"),
+        ({"answer": {}}, "answer: needs api"),
+        ({"answer": 3, "api": "Fetch"}, "answer: must be an object, not 3"),
+        (
+            {"answer": {"node": 3}, "api": "FindCoordinator"},
+            "answer: node: there is no such field; did you mean node_id",
+        ),
     ],
 )
 def test_what_is_wrong_is_named(rule: Any, message: str) -> None:
@@ -78,8 +80,12 @@ def test_of_a_list_the_rule_is_named_that_is_wrong() -> None:
     assert [rule.delay_ms for rule in rules_from_json([{"delay_ms": 1}, {"delay_ms": 2}])] == [1, 2]
     with pytest.raises(ValueError, match="rule 2: drop: must be"):
         rules_from_json([{"delay_ms": 1}, {"drop": "x"}])
-    with pytest.raises(ValueError, match="the rules are a list"):
-        rules_from_json({"delay_ms": 1})
+
+
+def test_a_document_may_be_one_rule_alone() -> None:
+    assert rules_from_json({"delay_ms": 1}) == [FaultRule(delay_ms=1)]
+    with pytest.raises(ValueError, match="a rule is an object, not str"):
+        rules_from_json("delay_ms")
 
 
 json_values = st.one_of(

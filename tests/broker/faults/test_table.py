@@ -47,7 +47,6 @@ def fired_on(table: FaultTable, count: int) -> list[int]:
         ({"skip": 5}, [6, 7, 8]),
         ({"skip": 2, "every": 2, "times": 2}, [4, 6]),
         ({"skip": 2, "nth": 2}, [4]),
-        ({"probability": 0.0}, []),
         ({"probability": 1.0}, [1, 2, 3, 4, 5, 6, 7, 8]),
     ],
 )
@@ -160,6 +159,17 @@ def test_a_rule_must_name_brokers_that_are_there() -> None:
         table_of(FaultRule(stop_broker=9))
 
 
+def test_of_several_rules_all_are_added_or_none() -> None:
+    table = table_of()
+    wrong = [FaultRule(stop_broker=2, at_once=True), FaultRule(stop_broker=9)]
+    with pytest.raises(ValueError, match=r"rule 2: stop_broker: there is no broker 9"):
+        table.add_all(wrong, NOW_MS)
+    assert table.rules() == []
+    assert not table.is_enabled
+    assert table.add_all([FaultRule(delay_ms=1), FaultRule(delay_ms=2)], NOW_MS) == [1, 2]
+    assert table.is_enabled
+
+
 def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
     cluster = make_cluster()
     cluster.faults.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
@@ -227,3 +237,17 @@ def test_only_what_needs_it_has_the_body_decoded() -> None:
     table.add(FaultRule(group=GROUP, delay_ms=1), NOW_MS)
     assert table.judge(make_context(ApiKey.FETCH, 11), decode_once) is None
     assert calls == [1]
+
+
+def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> None:
+    cluster = make_cluster()
+    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
+    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
+    verdict = ask(cluster.faults)
+    assert verdict is not None
+    assert not cluster.faults.is_enabled
+    for firing in verdict.firings:
+        cluster.faults.take_back(firing)
+    assert cluster.faults.is_enabled
+    # The second has delayed the answer all the same.
+    assert [each.fire_count for each in cluster.faults.rules()] == [0, 1]

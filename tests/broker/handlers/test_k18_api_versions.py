@@ -23,6 +23,18 @@ def test_what_is_advertised_is_what_is_handled(version: int) -> None:
     }
 
 
+def test_a_release_that_is_emulated_advertises_its_own_range() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "2.0"})
+    response = call(cluster, messages.ApiVersionsRequest(version=0), 0)
+
+    told = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+    assert told[ApiKey.PRODUCE] == (0, 6)
+    assert told[ApiKey.FETCH] == (4, 8)
+    # We don't have its versions 0 and 1, and it has none of ours.
+    assert ApiKey.OFFSET_FOR_LEADER_EPOCH not in told
+    assert ApiKey.INCREMENTAL_ALTER_CONFIGS not in told
+
+
 def test_produce_is_told_from_version_0() -> None:
     response = call(make_cluster(1), messages.ApiVersionsRequest(version=0), 0)
     assert (0, 0, 13) in [(k.api_key, k.min_version, k.max_version) for k in response.api_keys]

@@ -49,9 +49,11 @@ def test_listeners_have_the_order_names_and_protocols_that_were_configured() -> 
 def test_the_listeners_of_kafkas_controllers_are_left_out() -> None:
     overrides = {
         "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "advertised_listeners": "CONTROLLER://far:9093,PLAINTEXT://far:9092",
         "controller_listener_names": "CONTROLLER",
     }
-    assert [each.name for each in plan(1, **overrides)] == ["PLAINTEXT"]
+    [listener] = plan(1, **overrides)
+    assert (listener.name, listener.advertised) == ("PLAINTEXT", Address("far", 9092))
 
 
 @pytest.mark.parametrize(
@@ -79,6 +81,20 @@ def test_what_is_no_listener_is_refused_by_the_name_of_its_key(key: str, text: s
 def test_only_a_listener_can_be_advertised() -> None:
     with pytest.raises(ConfigError, match="SSL is not among"):
         plan(1, listeners="PLAINTEXT://:1", advertised_listeners="SSL://h:1")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"listeners": "PLAINTEXT://:65534"},
+        {"listeners": "PLAINTEXT://:1,SSL://:65534"},
+        {"advertised_listeners": "PLAINTEXT://far:65534"},
+    ],
+)
+def test_a_later_brokers_port_that_there_is_not_is_refused(overrides: dict[str, str]) -> None:
+    assert plan(2, **overrides)
+    with pytest.raises(ConfigError, match="port 65536 of broker 3"):
+        plan(3, **overrides)
 
 
 def test_adjacent_ports_leave_room_for_each_other() -> None:

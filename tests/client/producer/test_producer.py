@@ -1,6 +1,7 @@
 """The asyncio object against our broker in the same loop."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -11,6 +12,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
 from client import Producer, ProducerSettings
 from client.errors import UnsupportedVersionError
+from client.producer.calls import Answer, Call
 from client.producer.delivery import (
     BufferFullError,
     Delivered,
@@ -155,4 +157,40 @@ def test_a_broker_that_cannot_produce_is_told_at_once(monkeypatch: pytest.Monkey
         raise UnsupportedVersionError("no such API")
 
     monkeypatch.setattr(Wire, "version_of", refuse)
+    run(test)
+
+
+def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
+    seen: list[str] = []
+    is_lost = asyncio.Event()
+
+    class Watcher:
+        def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+            assert version >= 0
+            assert request_bytes > 20
+            seen.append(type(call).__name__)
+
+        def answered(self, node_id: int, call: Call, answer: Answer) -> None:
+            seen.append(type(answer).__name__)
+
+        def lost(self, node_id: int) -> None:
+            is_lost.set()
+
+    async def test(served: Served) -> None:
+        async with Producer(served.servers, watcher=Watcher()) as producer:
+            await (await producer.send("orders", b"a"))
+            # The topic is made by the first question, and may be there only for the second.
+            count = seen.count("MetadataCall")
+            assert Counter(seen) == {
+                "MetadataCall": count,
+                "MetadataAnswer": count,
+                "InitProducerIdCall": 1,
+                "ProducerIdAnswer": 1,
+                "ProduceCall": 1,
+                "ProduceAnswer": 1,
+            }
+            assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
+            await served.server.stop()
+            await is_lost.wait()
+
     run(test)

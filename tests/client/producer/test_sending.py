@@ -152,6 +152,39 @@ def test_a_throttled_broker_is_left_alone_for_that_time() -> None:
     assert produced(driver.at(now + 70)) == [[1]]
 
 
+def test_a_throttle_that_ends_before_the_linger_of_a_batch_that_need_not_linger() -> None:
+    driver = Driver(linger_ms=200, batch_size=80)
+    driver.start()
+    driver.at(driver.now + 200)
+    driver.answer(stored(0, throttle_time_ms=70))
+    now = driver.now
+    driver.send(b"x", b"y" * 60)
+    assert driver.poll() == []
+    assert driver.next_ms == now + 70
+    assert produced(driver.at(now + 70)) == [[1]]
+
+
+def test_a_throttle_of_the_new_leader_that_ends_before_the_backoff_from_the_old() -> None:
+    driver = started(leaders=(1, 2), retry_backoff_ms=200, retry_backoff_max_ms=200)
+    driver.at(driver.now + 300)
+    driver.send(partition=1)
+    driver.poll()
+    driver.connect()
+    driver.poll()
+    driver.answer(
+        ProduceAnswer({(TOPIC, 1): PartitionOutcome(ErrorCode.NONE, 0, -1)}, throttle_time_ms=150)
+    )
+    driver.send(partition=0)
+    driver.poll()
+    now = driver.now
+    driver.answer(stored(-1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    driver.poll()
+    driver.tell_metadata(topics([2, 2], leader_epoch=1))
+    assert driver.poll() == []
+    assert driver.next_ms == now + 150
+    assert produced(driver.at(now + 150)) == [[1]]
+
+
 def test_a_retry_waits_unless_the_leader_has_moved() -> None:
     driver = started(leaders=(1,), retry_backoff_ms=200, retry_backoff_max_ms=200)
     driver.at(driver.now + 300)

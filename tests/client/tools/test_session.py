@@ -1,6 +1,5 @@
 """How every tool reaches a cluster, and how it fails: in one line."""
 
-import argparse
 from pathlib import Path
 
 import pytest
@@ -9,16 +8,15 @@ from client.errors import ApiError, ClientError, ThrottlingQuotaExceededError
 from client.resources import Address
 from client.tools.session import (
     ToolError,
-    add_connection_arguments,
     exit_status,
     one_line,
     open_admin,
+    tool_parser,
 )
 
 
 def addresses(text: str) -> list[Address]:
-    parser = argparse.ArgumentParser()
-    add_connection_arguments(parser)
+    parser = tool_parser("any", "", "")
     found: list[Address] = parser.parse_args(["--bootstrap-server", text]).bootstrap_server
     return found
 

@@ -1,10 +1,10 @@
 """Our producer in every phase, on a real broker that misbehaves."""
 
 from collections import Counter
-from typing import Any
 
 import pytest
 
+from mock_kafka import Request
 from mock_kafka.scenarios import delivery_timeout
 from mock_kafka.scenarios.delivery_timeout import broken_promises, row
 from mock_kafka.scenarios.delivery_timeout.measuring import (
@@ -82,21 +82,20 @@ def test_a_record_that_is_stored_twice_is_told() -> None:
 
 
 def test_a_request_without_an_answer_ends_with_its_connection() -> None:
-    def line(connection: int, received_ms: int, duration_us: int | None) -> dict[str, Any]:
-        return {
-            "api": "Produce",
-            "connection": connection,
-            "received_ms": received_ms,
-            "duration_us": duration_us,
-        }
+    def request(connection: int, received_ms: int, duration_us: int | None) -> Request:
+        return Request(
+            1,
+            received_ms,
+            1,
+            "127.0.0.1",
+            "waiting",
+            api="Produce",
+            connection=connection,
+            duration_us=duration_us,
+        )
 
-    lines: list[dict[str, Any]] = [
-        line(1, 100, 5_999),
-        line(1, 110, None),
-        line(2, 120, None),
-        {"connection": 1, "received_ms": 150},
-    ]
-    assert seen_requests(lines) == [
+    requests = [request(1, 100, 5_999), request(1, 110, None), request(2, 120, None)]
+    assert seen_requests(requests, [{"connection": 1, "received_ms": 150}]) == [
         SeenRequest("Produce", 100, 105),
         SeenRequest("Produce", 110, 150),
         SeenRequest("Produce", 120, None),

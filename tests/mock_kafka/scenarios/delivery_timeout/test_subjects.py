@@ -1,24 +1,25 @@
 """Every client delivers a record, and says what it was when none arrives."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from client import clock
+from mock_kafka import MockKafka
 from mock_kafka.scenarios.delivery_timeout.subjects import SUBJECTS, SubjectKind
-from mock_kafka.scenarios.lab_cluster import LabCluster
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[LabCluster]:
-    with LabCluster(config={"num.partitions": 1}) as cluster:
+def lab() -> Iterator[MockKafka]:
+    with MockKafka(config={"num.partitions": 1}) as cluster:
         yield cluster
 
 
 @pytest.mark.interop
 @pytest.mark.parametrize("kind", SUBJECTS, ids=lambda kind: kind.name)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_client_delivers_and_can_be_ended(lab: LabCluster, kind: SubjectKind) -> None:
+def test_a_client_delivers_and_can_be_ended(lab: MockKafka, kind: SubjectKind) -> None:
     assert kind.is_installed
     topic = kind.name.replace(", ", "-")
     outcomes: list[str | None] = []
@@ -31,7 +32,22 @@ def test_a_client_delivers_and_can_be_ended(lab: LabCluster, kind: SubjectKind) 
     finally:
         subject.close()
     assert outcomes == [None]
-    assert [each["value"]["text"] for each in lab.records(topic)] == ["a"]
+    assert [each.value for each in lab.records(topic)] == [b"a"]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", SUBJECTS, ids=lambda kind: kind.name)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_that_has_not_delivered_is_ended_all_the_same(
+    lab: MockKafka, kind: SubjectKind
+) -> None:
+    threads = set(threading.enumerate())
+    subject = kind.make(lab.bootstrap_servers, kind.name, 10_000)
+    subject.send("never-delivered", b"a", lambda _: None)
+    subject.close()
+    assert not [
+        thread for thread in threading.enumerate() if thread not in threads and thread.is_alive()
+    ]
 
 
 def test_a_client_that_is_not_there_is_known_as_such() -> None:

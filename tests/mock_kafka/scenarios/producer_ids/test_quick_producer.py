@@ -1,7 +1,7 @@
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import ConfigValue, MockKafka
 from mock_kafka.scenarios.producer_ids.quick_producer import QuickProducer, Written, place_of
 
-CONFIG = {
+CONFIG: dict[str, ConfigValue] = {
     "listeners": "SASL_PLAINTEXT://:0",
     "sasl.users": "me:me",
     "broker.clock": "standing",
@@ -11,11 +11,10 @@ CONFIG = {
 
 
 def test_a_batch_is_written_refused_and_written_again_when_time_has_passed() -> None:
-    with LabCluster(config=CONFIG) as lab:
-        lab.create_topic("t")
-        quota = {"entity": {"user": "me"}, "values": {"producer_ids_rate": 1}}
-        lab.ask("PUT", "/quotas", quota)
-        place, now_ms = place_of(lab, "t"), lab.ask("GET", "/clock")["now_ms"]
+    with MockKafka(config=CONFIG) as lab:
+        lab.create_topic("t", 1)
+        lab.quota(user="me", producer_ids_rate=1)
+        place, now_ms = place_of(lab, "t"), lab.now_ms()
         with (
             QuickProducer(lab.bootstrap_servers, "me", now_ms) as first,
             QuickProducer(lab.bootstrap_servers, "me", now_ms) as second,
@@ -24,7 +23,6 @@ def test_a_batch_is_written_refused_and_written_again_when_time_has_passed() -> 
             assert [first.write(place) for _ in range(2)] == [Written(None, 0)] * 2
             refused = second.write(place)
             assert refused == Written("THROTTLING_QUOTA_EXCEEDED", 300_000)
-            lab.advance_ms(refused.throttle_time_ms)
+            lab.advance(ms=refused.throttle_time_ms)
             assert second.write(place) == Written(None, 0)
-        texts = [each["value"]["text"] for each in lab.records("t")]
-        assert texts == ["0", "1", "0"]
+        assert [each.value for each in lab.records("t")] == [b"0", b"1", b"0"]

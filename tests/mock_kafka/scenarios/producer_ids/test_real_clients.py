@@ -1,6 +1,6 @@
 import pytest
 
-from mock_kafka.scenarios.lab_cluster import LabCluster
+from mock_kafka import MockKafka
 from mock_kafka.scenarios.producer_ids.real_clients import (
     CAREFUL,
     CARELESS,
@@ -15,12 +15,12 @@ def test_every_client_writes_and_the_careful_one_counts() -> None:
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": f"{CARELESS}:{CARELESS},{CAREFUL}:{CAREFUL}",
     }
-    with LabCluster(config=config) as lab:
+    with MockKafka(config=config) as lab:
         for topic in (CARELESS, CAREFUL):
-            lab.create_topic(topic)
+            lab.create_topic(topic, 1)
         for name in ("aiokafka", "confluent_kafka", "kafka"):
             assert write_once(name, lab.bootstrap_servers) is True
-        assert lab.ask("GET", "/producers", topic=CARELESS)["count"] == 3
+        assert lab.control.ask("GET", "/v1/producers", query={"topic": CARELESS})["count"] == 3
         careful = CarefulClient(lab.bootstrap_servers)
         assert careful.write(3) > 0
         careful.close()

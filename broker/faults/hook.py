@@ -1,0 +1,44 @@
+"""A function of the user's own that sees every request and may have a rule made for it alone."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from broker.faults.rule import FaultRule
+from protocol import readable
+
+if TYPE_CHECKING:
+    from broker.context import RequestContext
+    from broker.faults.table import Hook
+
+PlainHook = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
+"""Gets a request as the journal shows it, and gives the fields of a rule, or None."""
+
+
+def hook_of(function: PlainHook) -> "Hook":
+    """The hook that asks a function; which requests a rule is for, it needn't say."""
+
+    def see(context: "RequestContext", message: Any) -> FaultRule | None:
+        api = readable.api_name(context.api_key)
+        told = function(
+            {
+                "number": 0,
+                "received_ms": context.now_ms,
+                "broker": context.broker_id,
+                "connection": context.connection_id,
+                "client_host": context.client_host,
+                "client_id": context.client_id,
+                "user": context.principal,
+                "listener": context.session.listener,
+                "api": api,
+                "version": context.api_version,
+                "correlation_id": context.correlation_id,
+                "outcome": "waiting",
+                "request_bytes": context.size_bytes,
+                "topics": sorted(map(str, readable.topics_of(message))),
+                "groups": sorted(readable.groups_of(message)),
+                "request": readable.as_plain(message, lambda _name: True),
+            }
+        )
+        return None if told is None else FaultRule.from_json({"api": api, **told})
+
+    return see

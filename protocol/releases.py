@@ -1,0 +1,38 @@
+"""Which versions of which APIs the brokers of a Kafka release serve.
+
+The tables are kafka-python's, copied there from what brokers of these releases say of themselves.
+"""
+
+from collections.abc import Mapping
+
+from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
+
+Release = tuple[int, ...]
+Versions = tuple[int, int]
+"""Lowest and highest, inclusive."""
+
+OLDEST_RELEASE: Release = (0, 11)
+"""Older brokers don't know today's record batches, which are all that this project knows."""
+
+RELEASES: Mapping[Release, Mapping[int, Versions]] = {
+    release: versions
+    for release, versions in sorted(BROKER_API_VERSIONS.items())
+    if release >= OLDEST_RELEASE
+}
+"""API versions by API key, by release, the oldest release first."""
+
+
+def release_versions(text: str) -> Mapping[int, Versions]:
+    """What brokers of a release serve; `2.8.1` is of the release `2.8`.
+
+    Raises:
+        ValueError: no such release is known.
+    """
+    numbers = text.split(".")
+    if len(text) <= 20 and all(each.isascii() and each.isdigit() for each in numbers):
+        release = tuple(map(int, numbers))
+        for known, versions in RELEASES.items():
+            if release[: len(known)] == known:
+                return versions
+    names = [".".join(map(str, each)) for each in RELEASES]
+    raise ValueError(f"there is no release {text}; there are {', '.join(names)}")

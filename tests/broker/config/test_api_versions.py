@@ -1,0 +1,55 @@
+"""`broker.api.versions`: a release, limits of single APIs, both; and what is wrong with one."""
+
+import pytest
+
+from broker.config.api_versions import api_versions_problem, parse_api_versions
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES, schema_versions
+from protocol.releases import release_versions
+
+KEY = "broker.api.versions"
+
+
+def test_without_a_release_the_other_apis_stay_as_they_are() -> None:
+    versions = parse_api_versions(("Produce=7", "Fetch=5-11", "InitProducerId=-1"))
+
+    everything = {int(key): schema_versions(key) for key in API_NAMES}
+    del everything[ApiKey.INIT_PRODUCER_ID]
+    assert versions == {**everything, ApiKey.PRODUCE: (3, 7), ApiKey.FETCH: (5, 11)}
+
+
+@pytest.mark.parametrize("told", [("2.8", "fetch = 9"), ("fetch=9", "2.8")])
+def test_limits_change_what_a_release_says_in_any_order(told: tuple[str, ...]) -> None:
+    assert parse_api_versions(told) == {**release_versions("2.8"), ApiKey.FETCH: (0, 9)}
+
+
+def test_an_api_that_a_release_lacks_can_be_added() -> None:
+    assert ApiKey.DESCRIBE_CLUSTER not in release_versions("2.0")
+    told = ("2.0", "DescribeCluster=0")
+    assert parse_api_versions(told)[ApiKey.DESCRIBE_CLUSTER] == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        (("7.0",), "there is no release 7.0; there are 0.11, "),
+        (("2.8", "3.9"), "2.8 and 3.9 are two releases"),
+        (("Prodcue=7",), "there is no Prodcue; did you mean Produce?"),
+        (("Produce=2",), "Produce=2: served are versions 3 to 13"),
+        (("Produce=99",), "Produce=99: served are versions 3 to 13"),
+        (("Fetch=9-7",), "Fetch=9-7: served are versions 4 to 18"),
+        (("Fetch=",), "Fetch=: must be HIGHEST, LOWEST-HIGHEST, or -1 for none"),
+        (("Fetch=-2",), "Fetch=-2: must be HIGHEST, LOWEST-HIGHEST, or -1 for none"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(told: tuple[str, ...], problem: str) -> None:
+    assert (api_versions_problem(told) or "").startswith(problem)
+    with pytest.raises(ConfigError, match=KEY):
+        BrokerConfig.from_overrides({KEY: ",".join(told)})
+
+
+def test_nothing_is_wrong_with_saying_nothing() -> None:
+    assert api_versions_problem(()) is None
+    assert BrokerConfig.from_overrides({})[KEY] == ()

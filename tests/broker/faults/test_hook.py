@@ -1,0 +1,85 @@
+"""A function sees each request as the journal would, and what it says happens to that one."""
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from broker.faults import FaultRule
+from broker.faults.hook import PlainHook, hook_of
+from tests.broker.faults.test_answer_overlay import base_offset, offset
+from tests.broker.faults.test_injection import Clients, produce_frame
+from tests.broker.test_connection import metadata_frame
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
+    clients = Clients(*rules)
+    clients.cluster.faults.set_hook(hook_of(function))
+    return clients
+
+
+class Watcher:
+    """A hook that leaves everything alone."""
+
+    def __init__(self) -> None:
+        self.seen: list[Mapping[str, Any]] = []
+
+    def __call__(self, request: "Mapping[str, Any]") -> None:
+        self.seen.append(request)
+
+
+def test_it_sees_who_asks_for_what() -> None:
+    watcher = Watcher()
+    clients = hooked(watcher)
+    clients.send(produce_frame(1) + metadata_frame(2))
+    assert clients.ids() == [1, 2]
+    produce, metadata = watcher.seen
+    assert (produce["api"], produce["version"], produce["client_id"]) == ("Produce", 8, "test")
+    assert (produce["user"], produce["broker"], produce["connection"]) == ("ANONYMOUS", 1, 1)
+    assert produce["topics"] == [clients.topic.name]
+    (topic,) = produce["request"]["topic_data"]
+    assert topic["partition_data"][0]["records"]["batch_count"] == 1
+    assert (metadata["api"], metadata["correlation_id"]) == ("Metadata", 2)
+
+
+def test_what_it_says_happens_to_that_request_alone() -> None:
+    given: list[dict[str, Any]] = [{"answer": offset(41)}]
+    clients = hooked(lambda _request: given.pop() if given else None)
+    clients.send(produce_frame(1))
+    assert base_offset(clients) == 41
+    clients.send(produce_frame(2))
+    assert clients.ids() == [1, 2]
+    assert clients.cluster.faults.rules() == []
+
+
+def test_requests_that_a_rule_decides_are_not_shown() -> None:
+    watcher = Watcher()
+    drop = FaultRule(api="Metadata", drop="before_handling")
+    delay = FaultRule(api="Produce", delay_ms=5)
+    clients = hooked(watcher, drop, delay)
+    clients.send(produce_frame(1) + metadata_frame(2))
+    clients.advance(5)
+    assert [request["api"] for request in watcher.seen] == ["Produce"]
+
+
+@pytest.mark.parametrize("told", [{"eror": "NONE"}, {"error": "NONE"}, 3])
+def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(told: Any) -> None:
+    clients = hooked(lambda _request: told)
+    clients.send(metadata_frame(1))
+    assert (len(clients.bugs), clients.answers()) == (1, [])
+    assert clients.closed[0] is not None
+
+
+def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
+    for is_reset in (False, True):
+        clients = hooked(lambda _request: {"drop": "before_handling"})
+        assert clients.cluster.faults.is_enabled
+        clients.cluster.faults.clear()
+        assert clients.cluster.faults.is_enabled
+        if is_reset:
+            clients.cluster.reset(clients.now_ms)
+        else:
+            clients.cluster.faults.set_hook(None)
+        assert not clients.cluster.faults.is_enabled

@@ -1,0 +1,98 @@
+"""Clients talk to a broker that poses as an older one, and keep to what that one serves."""
+
+import confluent_kafka
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+
+from mock_kafka import MockKafka, Request, StartError
+from protocol.messages import api_key_of
+from protocol.releases import release_versions
+from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record, confluent_consumer
+
+RELEASES = ("0.11", "1.1", "2.8", "3.9")
+KEY = "broker.api.versions"
+RECORDS = [Record(b"%d" % number, key=b"k") for number in range(20)]
+
+
+def highest(requests: list[Request], api: str) -> int:
+    return max(request.version for request in requests if request.api == api)
+
+
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("release", RELEASES)
+def test_records_go_there_and_back_in_the_versions_of_the_release(
+    release: str, client: Client
+) -> None:
+    with MockKafka(config={KEY: release}) as kafka:
+        kafka.create_topic("t")
+        sent = client.produce(kafka.bootstrap_servers, "t", RECORDS, is_idempotent=True)
+        assert client.read(kafka.bootstrap_servers, "t", 1, len(RECORDS)) == sent
+
+        requests = kafka.requests()
+        versions = release_versions(release)
+        for request in requests:
+            low, high = versions[api_key_of(request.api)]
+            assert low <= request.version <= high, request
+        with MockKafka() as today:
+            today.create_topic("t")
+            client.produce(today.bootstrap_servers, "t", RECORDS)
+            own = highest(today.requests(api="Produce"), "Produce")
+        told = versions[api_key_of("Produce")][1]
+        assert highest(requests, "Produce") == min(own, told)
+
+
+def test_groups_work_without_what_later_releases_have() -> None:
+    with MockKafka(config={KEY: "1.1"}) as kafka:
+        kafka.create_topic("t")
+        CLIENTS[2].produce(kafka.bootstrap_servers, "t", RECORDS[:3])
+        settings = {"group.id": "g", "heartbeat.interval.ms": 200}
+        with confluent_consumer(kafka.bootstrap_servers, **settings) as consumer:
+            consumer.subscribe(["t"])
+            found = consumer.consume(3, DEADLINE_S)
+            assert [message.value() for message in found] == [b"0", b"1", b"2"]
+            consumer.commit(asynchronous=False)
+        assert highest(kafka.requests(api="JoinGroup"), "JoinGroup") == 2
+        assert highest(kafka.requests(api="OffsetCommit"), "OffsetCommit") == 3
+
+
+def test_single_apis_can_be_limited_or_be_missing() -> None:
+    with MockKafka(config={KEY: "Produce=7,InitProducerId=-1"}) as kafka:
+        kafka.create_topic("t")
+        CLIENTS[2].produce(kafka.bootstrap_servers, "t", RECORDS)
+        assert highest(kafka.requests(api="Produce"), "Produce") == 7
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True}
+        )
+        producer.produce("t", b"never")
+        with pytest.raises(KafkaException, match="Idempotent producer not supported"):
+            producer.flush(DEADLINE_S)
+        assert len(kafka.records("t")) == len(RECORDS)
+
+
+def test_a_broker_is_upgraded_while_it_runs() -> None:
+    with MockKafka(config={KEY: "2.8"}) as kafka:
+        admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
+        entry = ConfigEntry(KEY, "3.9", incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource("broker", "1", incremental_configs=[entry])
+        for future in admin.incremental_alter_configs([resource]).values():
+            future.result(DEADLINE_S)
+        kafka.create_topic("t")
+        CLIENTS[2].produce(kafka.bootstrap_servers, "t", RECORDS)
+        highest_now = highest(kafka.requests(api="Produce"), "Produce")
+        kafka.reset()
+        kafka.create_topic("t")
+        CLIENTS[2].produce(kafka.bootstrap_servers, "t", RECORDS)
+        assert highest(kafka.requests(api="Produce"), "Produce") == 9 < highest_now
+
+
+@pytest.mark.parametrize(
+    ("told", "problem"),
+    [
+        ("0.10.2", r"there is no release 0\.10\.2; there are 0\.11, "),
+        ("Prodcue=7", r"there is no Prodcue; did you mean Produce\?"),
+    ],
+)
+def test_what_cannot_be_emulated_stops_the_start_with_a_line(told: str, problem: str) -> None:
+    with pytest.raises(StartError, match=problem):
+        MockKafka(config={KEY: told}).start()

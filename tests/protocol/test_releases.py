@@ -1,0 +1,41 @@
+"""The tables of releases: read by anybody's spelling, and complete enough to be served."""
+
+import pytest
+
+from protocol.api_keys import ApiKey
+from protocol.messages import schema_versions
+from protocol.releases import RELEASES, release_versions
+
+
+@pytest.mark.parametrize(
+    ("text", "api_key", "highest"),
+    [
+        ("0.11", ApiKey.PRODUCE, 3),
+        ("0.11.0.3", ApiKey.FETCH, 5),
+        ("1.1", ApiKey.FETCH, 7),
+        ("2.8", ApiKey.PRODUCE, 9),
+        ("2.8.2", ApiKey.METADATA, 11),
+        ("3.9.1", ApiKey.FETCH, 17),
+        ("4.0", ApiKey.PRODUCE, 12),
+    ],
+)
+def test_a_release_is_found_with_or_without_its_patch_number(
+    text: str, api_key: ApiKey, highest: int
+) -> None:
+    assert release_versions(text)[api_key][1] == highest
+
+
+@pytest.mark.parametrize(
+    "text", ["", "2", "9.9", "0.10.2", "2.8x", "2.٨", "latest", "9" * 50, "2..8", "-1"]
+)
+def test_what_is_no_release_is_refused_with_those_there_are(text: str) -> None:
+    with pytest.raises(ValueError, match=r"there is no release .*; there are 0\.11, 1\.0, "):
+        release_versions(text)
+
+
+@pytest.mark.parametrize("api_key", [ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA])
+def test_every_release_can_be_written_to_and_read_from_with_our_schemas(api_key: ApiKey) -> None:
+    low, high = schema_versions(api_key)
+    for versions in RELEASES.values():
+        release_low, release_high = versions[api_key]
+        assert max(low, release_low) <= min(high, release_high)
