@@ -10,6 +10,7 @@ clients have a CPU each, and on theirs the flood yields to the neighbour: what i
 the broker does to it.
 """
 
+import socket
 import statistics
 import subprocess
 import sys
@@ -45,10 +46,11 @@ IDS = 2_000_000
 FIRST_IDS = 50_000
 """What the broker makes once, it has made then, its journal of 10,000 requests is full, and all
 that the quota admits at once is among them."""
-TOGETHER = 5
+TOGETHER = 6
 ROUNDS = 8
-ALONE_S = 3.0
+ALONE_S = 2.0
 TIMEOUT_S = 20.0
+ANSWER_BYTES_MAX = 1 << 16
 TOPIC = "flood"
 
 _ID = Struct(">q")
@@ -102,13 +104,25 @@ def error_codes(answer: bytes) -> list[int]:
     return [part.error_code for part in response.responses[0].partition_responses]
 
 
+def answer_of(address: tuple[str, int], frame: bytearray) -> bytes:
+    """As a `BlockingConnection` has it, in half the time."""
+    with socket.socket() as connection:
+        connection.connect(address)
+        connection.sendall(frame)
+        answer = connection.recv(ANSWER_BYTES_MAX)
+        while len(answer) < 4 + int.from_bytes(answer[:4], "big"):
+            more = connection.recv(ANSWER_BYTES_MAX)
+            if not more:
+                raise ConnectionError("the server closed the connection")
+            answer += more
+    return answer
+
+
 def run_part(address: tuple[str, int], first: int, ids: int, ids_per_request: int) -> None:
     requests = Requests(ids_per_request)
     refused_size = 0
     for number, producer_id in enumerate(range(first, first + ids, ids_per_request)):
-        with BlockingConnection(address) as connection:
-            connection.socket.sendall(requests.with_ids(producer_id))
-            answer = connection.read_frame()
+        answer = answer_of(address, requests.with_ids(producer_id))
         # Refused all alike, all answers have one size; every hundredth is looked into.
         if number % 100 == 0 or len(answer) != refused_size:
             codes = set(error_codes(answer))
