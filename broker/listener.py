@@ -51,8 +51,7 @@ class Listener:
                 ssl=self._tls,
             )
         except (OSError, OverflowError) as error:
-            reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise ListenError(f"cannot listen on {Address(host, port)}: {reason}") from error
+            raise cannot_listen(host, port, error) from error
         self._servers = [server]
         self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
         self._accepts = True
@@ -107,6 +106,12 @@ class Listener:
         for held in self._held:
             held.close()
         self._servers, self._held = [], []
+
+
+def cannot_listen(host: str, port: int, error: OSError | OverflowError) -> ListenError:
+    """What to tell people when the system refuses an address."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return ListenError(f"cannot listen on {Address(host, port)}: {reason}")
 
 
 def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:

@@ -19,8 +19,8 @@ from broker.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.listener import ListenError, listening_sockets
-from broker.security.listeners import plan_listeners
+from broker.listener import ListenError, cannot_listen, listening_sockets
+from broker.security.listeners import Address, plan_listeners
 from broker.security.principal_mapping import name_mapper
 from broker.server import Server
 from broker.tls import server_context
@@ -128,11 +128,9 @@ def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
     try:
         sockets = listening_sockets(host, port)
     except (OSError, OverflowError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-        raise StartError(f"cannot listen on {host}:{port}: {reason}") from error
+        raise StartError(str(cannot_listen(host, port, error))) from error
     server.cluster.journal.is_enabled = True
-    bound_port = sockets[0].getsockname()[1]
-    return AdminDoor(f"http://{f'[{host}]' if ':' in host else host}:{bound_port}", sockets)
+    return AdminDoor(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
 
 
 async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Server) -> "AdminPort":
