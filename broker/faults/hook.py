@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker.faults.rule import FaultRule
+from broker.journal_view import describe_origin
 from protocol import readable
 
 if TYPE_CHECKING:
@@ -18,20 +19,11 @@ def hook_of(function: PlainHook) -> "Hook":
     """The hook that asks a function; which requests a rule is for, it needn't say."""
 
     def see(context: "RequestContext", message: Any) -> FaultRule | None:
-        api = readable.api_name(context.api_key)
+        origin = describe_origin(context)
         told = function(
             {
                 "number": 0,
-                "received_ms": context.now_ms,
-                "broker": context.broker_id,
-                "connection": context.connection_id,
-                "client_host": context.client_host,
-                "client_id": context.client_id,
-                "user": context.principal,
-                "listener": context.session.listener,
-                "api": api,
-                "version": context.api_version,
-                "correlation_id": context.correlation_id,
+                **origin,
                 "outcome": "waiting",
                 "request_bytes": context.size_bytes,
                 "topics": sorted(map(str, readable.topics_of(message))),
@@ -39,6 +31,6 @@ def hook_of(function: PlainHook) -> "Hook":
                 "request": readable.as_plain(message, lambda _name: True),
             }
         )
-        return None if told is None else FaultRule.from_json({"api": api, **told})
+        return None if told is None else FaultRule.from_json({"api": origin["api"], **told})
 
     return see

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker.client_protocol import ClientProtocol
 from broker.server import Server
 from protocol import messages
 from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
@@ -68,17 +69,25 @@ def test_a_client_that_sends_ahead_while_it_waits_fills_its_own_socket_not_our_m
     run(scenario)
 
 
+async def ask_without_reading(
+    server: Server, port: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientProtocol]:
+    """Ask for all topics a thousand times over a connection that reads no answer."""
+    reader, writer = await connect(port)
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
+    writer.write(everything * 1000)
+    for _ in range(400):
+        await asyncio.sleep(0)
+    (protocol,) = server._protocols
+    return reader, writer, protocol
+
+
 def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
     async def scenario(server: Server, port: int) -> None:
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)], {})
-        reader, writer = await connect(port)
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
-        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
-        writer.write(everything * 1000)
-        for _ in range(400):
-            await asyncio.sleep(0)
-        (protocol,) = server._protocols
+        reader, writer, protocol = await ask_without_reading(server, port)
         assert protocol._transport.get_write_buffer_size() < 4 * 1024 * 1024
         await assert_serves(port)
 
@@ -95,13 +104,7 @@ def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
         clock: Any = server.clock
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
-        _reader, writer = await connect(port)
-        writer.transport.pause_reading()  # type: ignore[attr-defined]
-        everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
-        writer.write(everything * 1000)
-        for _ in range(400):
-            await asyncio.sleep(0)
-        (protocol,) = server._protocols
+        _reader, writer, protocol = await ask_without_reading(server, port)
         assert protocol._is_write_paused
 
         clock.time_ms += 601_000
