@@ -16,6 +16,7 @@ from uuid import UUID
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.spelling import did_you_mean
 
 _INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _TEXT_BYTES_MAX = (1 << 15) - 1
@@ -136,8 +137,7 @@ def _simple(field: Any, value: Any, path: str) -> Any:
 def _error_code(name: str, path: str) -> int:
     code = ErrorCode.__members__.get(name)
     if code is None:
-        nearest = difflib.get_close_matches(name.upper(), ErrorCode.__members__, n=1)
-        hint = f"; did you mean {nearest[0]}?" if nearest else ""
+        hint = did_you_mean(name.upper(), ErrorCode.__members__)
         raise ValueError(f"{path}: there is no {name}{hint}")
     return int(code)
 

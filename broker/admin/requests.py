@@ -1,7 +1,6 @@
 """The journal over HTTP: which requests went by, and what became of them."""
 
 import difflib
-from collections.abc import Iterable
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -12,7 +11,7 @@ from broker.admin.state import Admin
 from broker.journal import Line
 from broker.journal_view import JournalFilter, describe_line
 from protocol.errors import ErrorCode
-from protocol.messages import API_NAMES
+from protocol.messages import api_key_of
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -44,8 +43,8 @@ class JournalQuery(Input, kw_only=True):
 
     def __post_init__(self) -> None:
         # A name with a slip in it would fit nothing, which is what many tests want to see.
-        _check_name("api", self.api, API_NAMES.values())
-        _check_name("error", self.error, ErrorCode.__members__)
+        _check_api(self.api)
+        _check_error(self.error)
 
 
 class ListQuery(JournalQuery, kw_only=True):
@@ -115,14 +114,22 @@ def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
     return describe_line(line, admin.topic_name, has_bodies=query.bodies)
 
 
-def _check_name(field: str, name: str | None, known: Iterable[str]) -> None:
-    if name is None or name.isdecimal():  # what has no name goes by its number
+def _check_api(name: str | None) -> None:
+    if name is not None and not name.isdecimal():  # what has no name goes by its number
+        try:
+            api_key_of(name)
+        except ValueError as error:
+            raise ValueError(f"api: {error}") from None
+
+
+def _check_error(name: str | None) -> None:
+    if name is None or name.isdecimal():
         return
-    known_by_letters = {_letters(each): each for each in known}
+    known_by_letters = {_letters(each): each for each in ErrorCode.__members__}
     if _letters(name) not in known_by_letters:
         nearest = difflib.get_close_matches(_letters(name), known_by_letters, n=1)
         hint = f"; did you mean {known_by_letters[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"{field}: there is no {name}{hint}")
+        raise ValueError(f"error: there is no {name}{hint}")
 
 
 def _letters(name: str) -> str:

@@ -5,7 +5,6 @@ for one broker, what was changed at run time for all brokers, what the broker wa
 the defaults. `config[key]` is the view without the first layer; `config.for_broker(id)` has it.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from broker.config.keys import (
     shortened,
 )
 from broker.config.values import format_value, parse_value
+from protocol.spelling import did_you_mean
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
     by_name(
@@ -205,9 +205,7 @@ def find_key(name: str) -> ConfigKey:
 
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
     """One line for a key nobody knows, with the nearest one that somebody does."""
-    nearest = difflib.get_close_matches(name, known, n=1)
-    hint = f"; did you mean {nearest[0]}?" if nearest else ""
-    return f"Unknown configuration {shortened(name)}{hint}"
+    return f"Unknown configuration {shortened(name)}{did_you_mean(name, known)}"
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:

@@ -4,8 +4,7 @@ In JSON a rule is one flat object of the same fields; `from_json` and `to_json` 
 inverse, and everything that is wrong with a rule is a ValueError that names the field.
 """
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import MISSING, dataclass, fields
 from typing import Any
@@ -14,6 +13,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, api_key_of
 from protocol.overlay import check_overlay
+from protocol.spelling import did_you_mean
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -237,7 +237,9 @@ class FaultRule:
             raise ValueError(f"a rule is an object, not {type(rule).__name__}")  # noqa: TRY004
         for name in rule:
             if name not in _FIELD_NAMES:
-                raise ValueError(f"{name}: there is no such field{_hint(name, _FIELD_NAMES)}")
+                raise ValueError(
+                    f"{name}: there is no such field{did_you_mean(str(name), _FIELD_NAMES)}"
+                )
         return cls(**{name: value for name, value in rule.items() if value is not None})
 
 
@@ -256,11 +258,6 @@ def rules_from_json(document: Any) -> list[FaultRule]:
         except ValueError as error:
             raise ValueError(f"rule {number}: {error}") from error
     return rules
-
-
-def _hint(word: Any, known: Collection[str]) -> str:
-    nearest = difflib.get_close_matches(str(word), known, n=1)
-    return f"; did you mean {nearest[0]}?" if nearest else ""
 
 
 _KEYS_BY_NAME = {name: key for key, name in API_NAMES.items()}
@@ -284,7 +281,7 @@ def _error_name(error: Any) -> str:
             raise ValueError(f"error: there is no error code {error}") from None
     if not isinstance(error, str) or error not in ErrorCode.__members__:
         known = ErrorCode.__members__
-        raise ValueError(f"error: there is no {error}{_hint(str(error).upper(), known)}")
+        raise ValueError(f"error: there is no {error}{did_you_mean(str(error).upper(), known)}")
     return error
 
 
@@ -313,7 +310,7 @@ def _flag(name: str, value: Any) -> None:
 def _one_of(*words: str) -> Any:
     def check(name: str, value: Any) -> None:
         if value not in words:
-            hint = _hint(value, words)
+            hint = did_you_mean(str(value), words)
             raise ValueError(f"{name}: must be one of {', '.join(words)}, not {value!r}{hint}")
 
     return check
