@@ -95,6 +95,14 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         fixed_in=(2, 7),
     ),
     FailingLibrary(
+        "sarama",
+        "async_producer.go: handleSuccess retries a fixed list of errors, which has"
+        " ErrNotEnoughReplicas and not ErrThrottlingQuotaExceeded (1.60 read, 1.61.1 run)."
+        " api_versions_request.go: client_software_name is sarama; config.go: so is ClientID.",
+        "sarama",
+        frozenset({"sarama"}),
+    ),
+    FailingLibrary(
         "kafkajs",
         "protocol/error.js ends at code 88; an unknown code is not retriable (2.2.4, read and run)."
         " NOT_ENOUGH_REPLICAS is retriable. It sends ApiVersions up to v2; index.js: clientId is"

@@ -1,4 +1,4 @@
-"""Build and run the programs of franz-go and kafkajs."""
+"""Build and run the programs of franz-go, sarama and kafkajs."""
 
 import os
 import shutil
@@ -15,8 +15,17 @@ _BUILD_TIMEOUT_S = 300  # the first time all of franz-go is compiled
 
 def build_go(folder: Path) -> tuple[list[str], dict[str, str]]:
     """The command that runs franz-go's program."""
+    return _build_go("go", folder)
+
+
+def build_sarama(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the command that runs sarama's program, which only produces."""
+    return _build_go("sarama", folder)
+
+
+def _build_go(source: str, folder: Path) -> tuple[list[str], dict[str, str]]:
     program = folder / "clients"
-    _install("go", ["build", "-o", str(program), "."], FOLDER / "go")
+    _install("go", ["build", "-o", str(program), "."], FOLDER / source)
     return [str(program)], {}
 
 

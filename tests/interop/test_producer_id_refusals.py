@@ -19,9 +19,9 @@ import pytest
 
 from broker import client_software
 from broker.client_software import FAILING_LIBRARIES, FailingLibrary
-from mock_kafka import MockKafka, Request
+from mock_kafka import ConfigValue, MockKafka, Request
 from tests.interop.clients import DEADLINE_S
-from tests.interop.go_and_node_clients import build_go, install_node, run_client
+from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client
 from tests.interop.java_clients import compile_java_clients
 from tests.maven import CannotRunError
 
@@ -117,6 +117,7 @@ SENDERS = {
     "kafka-clients": Sender(java_sender("2.6.3"), NOT_ENOUGH),
     "librdkafka": Sender(lambda _: send_by_confluent, NOT_ENOUGH),
     "aiokafka": Sender(lambda _: send_by_aiokafka, NOT_ENOUGH),
+    "sarama": Sender(program_sender(build_sarama), NOT_ENOUGH),
     "kafkajs": Sender(program_sender(install_node), NOT_ENOUGH),
 }
 """The names of libraries that fail a batch are those of the table."""
@@ -141,7 +142,7 @@ def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sen
 @contextmanager
 def kafka_with_quota() -> Iterator[MockKafka]:
     """Serve a user who may bring the next producer id in 10 ms, when the clock runs again."""
-    config = {
+    config: dict[str, ConfigValue] = {
         "producer.id.quota.window.size.seconds": "1",
         "client.quotas": "user=<default>,producer_ids_rate=1",
         "num.partitions": PARTITIONS,
