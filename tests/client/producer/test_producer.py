@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -40,127 +40,98 @@ async def serving(broker_count: int = 1, **config: str) -> AsyncIterator[Served]
     options = ServeOptions("127.0.0.1", 0, broker_count, BrokerConfig(properties))
     server = await start_server(options)
     try:
-        yield Served(server)
+        async with asyncio.timeout(20):
+            yield Served(server)
     finally:
         await server.stop()
 
 
-def run(test: Callable[[Served], Awaitable[None]], **arguments: Any) -> None:
-    async def main() -> None:
-        async with serving(**arguments) as served, asyncio.timeout(20):
-            await test(served)
-
-    asyncio.run(main())
-
-
-def test_a_record_comes_to_an_offset_and_a_time() -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            first = await producer.send("orders", b"a", timestamp_ms=5)
-            second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
-            assert await first == Delivered("orders", 0, 0, 5)
-            assert (await second).offset == 1
-            assert (await second).timestamp_ms > 5
-
-    run(test)
+async def test_a_record_comes_to_an_offset_and_a_time() -> None:
+    async with serving() as served, Producer(served.servers) as producer:
+        first = await producer.send("orders", b"a", timestamp_ms=5)
+        second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
+        assert await first == Delivered("orders", 0, 0, 5)
+        assert (await second).offset == 1
+        assert (await second).timestamp_ms > 5
 
 
-def test_leaving_the_block_waits_for_every_record() -> None:
-    async def test(served: Served) -> None:
+async def test_leaving_the_block_waits_for_every_record() -> None:
+    async with serving(num_partitions="1") as served:
         async with Producer(served.servers, ProducerSettings(linger_ms=20_000)) as producer:
             futures = [await producer.send("orders", b"%d" % number) for number in range(1_000)]
         assert [(await each).offset for each in futures] == list(range(1_000))
 
-    run(test, num_partitions="1")
+
+async def test_an_error_leaves_the_block_without_waiting() -> None:
+    producer = Producer(NOBODY)
+    await producer.__aenter__()
+    future = await producer.send("orders", b"a")
+    await producer.__aexit__(KeyError, KeyError(), None)
+    with pytest.raises(ProducerClosedError):
+        await future
+    with pytest.raises(ProducerClosedError):
+        await producer.send("orders", b"a")
 
 
-def test_an_error_leaves_the_block_without_waiting() -> None:
-    async def main() -> None:
-        producer = Producer(NOBODY)
-        await producer.__aenter__()
+async def test_time_runs_out_in_a_phase_with_a_name() -> None:
+    async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
         future = await producer.send("orders", b"a")
-        await producer.__aexit__(KeyError, KeyError(), None)
-        with pytest.raises(ProducerClosedError):
+        with pytest.raises(DeliveryTimeoutError) as caught:
             await future
-        with pytest.raises(ProducerClosedError):
-            await producer.send("orders", b"a")
-
-    asyncio.run(main())
+        assert caught.value.phase is Phase.METADATA
+        assert caught.value.elapsed_ms >= 80
 
 
-def test_time_runs_out_in_a_phase_with_a_name() -> None:
-    async def main() -> None:
-        async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
-            future = await producer.send("orders", b"a")
-            with pytest.raises(DeliveryTimeoutError) as caught:
-                await future
-            assert caught.value.phase is Phase.METADATA
-            assert caught.value.elapsed_ms >= 80
-
-    asyncio.run(main())
-
-
-def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
-    async def main() -> None:
-        settings = ProducerSettings(**SHORT, buffer_memory=300, max_block_ms=20)
-        async with Producer(NOBODY, settings) as producer:
-            futures = [await producer.send("orders", b"x") for _ in range(3)]
-            with pytest.raises(BufferFullError, match="max_block_ms=20"):
-                await producer.send("orders", b"x")
-            with pytest.raises(RecordTooLargeError):
-                await producer.send("orders", b"x" * 300)
-            await asyncio.wait(futures)
-            last = await producer.send("orders", b"x")
-        for future in (*futures, last):
-            assert isinstance(future.exception(), DeliveryTimeoutError)
-
-    asyncio.run(main())
+async def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
+    settings = ProducerSettings(**SHORT, buffer_memory=300, max_block_ms=20)
+    async with Producer(NOBODY, settings) as producer:
+        futures = [await producer.send("orders", b"x") for _ in range(3)]
+        with pytest.raises(BufferFullError, match="max_block_ms=20"):
+            await producer.send("orders", b"x")
+        with pytest.raises(RecordTooLargeError):
+            await producer.send("orders", b"x" * 300)
+        await asyncio.wait(futures)
+        last = await producer.send("orders", b"x")
+    for future in (*futures, last):
+        assert isinstance(future.exception(), DeliveryTimeoutError)
 
 
-def test_send_goes_on_when_memory_is_free_again() -> None:
-    async def test(served: Served) -> None:
+async def test_send_goes_on_when_memory_is_free_again() -> None:
+    async with serving() as served:
         async with Producer(served.servers, ProducerSettings(buffer_memory=400)) as producer:
             futures = [await producer.send("orders", b"x" * 100) for _ in range(50)]
         assert [(await each).offset for each in futures] == list(range(50))
 
-    run(test)
+
+async def test_a_cancelled_future_disturbs_nobody() -> None:
+    async with serving() as served, Producer(served.servers) as producer:
+        (await producer.send("orders", b"a")).cancel()
+        assert (await (await producer.send("orders", b"b"))).offset == 1
 
 
-def test_a_cancelled_future_disturbs_nobody() -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            (await producer.send("orders", b"a")).cancel()
-            assert (await (await producer.send("orders", b"b"))).offset == 1
-
-    run(test)
-
-
-def test_without_acks_the_offset_is_unknown() -> None:
-    async def test(served: Served) -> None:
+async def test_without_acks_the_offset_is_unknown() -> None:
+    async with serving() as served:
         settings = ProducerSettings(acks=0, enable_idempotence=False)
         async with Producer(served.servers, settings) as producer:
             assert not (await (await producer.send("orders", b"a"))).has_offset
 
-    run(test)
 
-
-def test_a_broker_that_cannot_produce_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            future = await producer.send("orders", b"a")
-            with pytest.raises(UnsupportedVersionError):
-                await future
-
+async def test_a_broker_that_cannot_produce_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from client.wire import Wire  # noqa: PLC0415
 
     def refuse(self: Wire, api_key: int) -> int:
         raise UnsupportedVersionError("no such API")
 
     monkeypatch.setattr(Wire, "version_of", refuse)
-    run(test)
+    async with serving() as served, Producer(served.servers) as producer:
+        future = await producer.send("orders", b"a")
+        with pytest.raises(UnsupportedVersionError):
+            await future
 
 
-def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
+async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
     seen: list[str] = []
     is_lost = asyncio.Event()
 
@@ -176,21 +147,18 @@ def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
         def lost(self, node_id: int) -> None:
             is_lost.set()
 
-    async def test(served: Served) -> None:
-        async with Producer(served.servers, watcher=Watcher()) as producer:
-            await (await producer.send("orders", b"a"))
-            # The topic is made by the first question, and may be there only for the second.
-            count = seen.count("MetadataCall")
-            assert Counter(seen) == {
-                "MetadataCall": count,
-                "MetadataAnswer": count,
-                "InitProducerIdCall": 1,
-                "ProducerIdAnswer": 1,
-                "ProduceCall": 1,
-                "ProduceAnswer": 1,
-            }
-            assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
-            await served.server.stop()
-            await is_lost.wait()
-
-    run(test)
+    async with serving() as served, Producer(served.servers, watcher=Watcher()) as producer:
+        await (await producer.send("orders", b"a"))
+        # The topic is made by the first question, and may be there only for the second.
+        count = seen.count("MetadataCall")
+        assert Counter(seen) == {
+            "MetadataCall": count,
+            "MetadataAnswer": count,
+            "InitProducerIdCall": 1,
+            "ProducerIdAnswer": 1,
+            "ProduceCall": 1,
+            "ProduceAnswer": 1,
+        }
+        assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
+        await served.server.stop()
+        await is_lost.wait()
