@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
@@ -162,3 +163,55 @@ async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None
         assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
         await served.server.stop()
         await is_lost.wait()
+
+
+@pytest.mark.parametrize(
+    ("configured", "config", "in_force", "logged"),
+    [
+        (3, {}, 3, [(3, 10_000_000, 3)]),
+        (9, {"max_in_flight_sequence_number_per_connection": "4"}, 4, [(9, 4, 4)]),
+        (4, {"max_in_flight_sequence_number_per_connection": "4"}, 4, []),
+        (None, {"max_in_flight_sequence_number_per_connection": "4"}, 4, []),
+        (3, {"producer_state_batches": "5"}, 3, [(3, None, 3)]),
+    ],
+)
+async def test_the_smaller_window_applies_and_a_mismatch_is_logged_once(
+    configured: int | None,
+    config: dict[str, str],
+    in_force: int,
+    logged: list[tuple[int, int | None, int]],
+) -> None:
+    settings = ProducerSettings(
+        batch_size=1, max_in_flight_sequence_number_per_connection=configured
+    )
+    with capture_logs() as logs:
+        async with serving(**config) as served, Producer(served.servers, settings) as producer:
+            futures = [await producer.send("orders", b"%d" % number) for number in range(50)]
+            await producer.flush()
+            await producer.flush()
+    assert [future.result().offset for future in futures].count(-1) == 0
+    assert producer.window == in_force
+    mismatches = [entry for entry in logs if "differs from the broker's window" in entry["event"]]
+    assert [(each["configured"], each["broker"], each["in_force"]) for each in mismatches] == logged
+
+
+@pytest.mark.filterwarnings("ignore:delivery_timeout_ms is raised")
+async def test_the_longest_durations_work() -> None:
+    longest = 2**63 - 1
+    settings = ProducerSettings(
+        linger_ms=longest,
+        max_block_ms=longest,
+        metadata_max_age_ms=longest,
+        connection_setup_timeout_ms=longest,
+        retry_backoff_ms=longest,
+        retry_backoff_max_ms=longest,
+        reconnect_backoff_ms=longest,
+        reconnect_backoff_max_ms=longest,
+    )
+    async with serving() as served, Producer(served.servers, settings) as producer:
+        served.server.cluster.create_topic("orders", [(1,)], {})
+        future = await producer.send("orders", b"a")
+        await asyncio.sleep(0.05)
+        assert not future.done()
+        await producer.flush()
+        assert (await future).offset == 0
