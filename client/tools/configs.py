@@ -42,10 +42,10 @@ quotas:
   ips: connection_creation_rate
 
 Without a name --describe shows every entity of the type, and --alter changes the
-default of all users; other types need a name or --entity-default. --user U stands for
---entity-type users --entity-name U, and --user-defaults for --entity-default; so
-do --client, --topic, --broker, --ip. Exit status: 0 when done, 1 with one line
-on standard error when not, 2 for wrong arguments.
+default of users; for other types it needs a name or --entity-default. --user U
+stands for --entity-type users --entity-name U, and --user-defaults for
+--entity-default; so do --client, --topic, --broker, --ip. Exit status: 0 when
+done, 1 with one line on standard error when not, 2 for wrong arguments.
 """
 
 ENTITY_TYPES = (*resource_configs.RESOURCE_TYPES, *quota_configs.ENTITY_TYPES)

@@ -89,6 +89,15 @@ def test_the_version_bound_is_of_the_library_and_not_of_its_binding(
     assert library.covers(ClientSoftware("binding", version), None) is fails
 
 
+@pytest.mark.parametrize(
+    ("version", "fails"),
+    [("9" * 32_767, False), ("1." * 16_000 + "1", True), ("9" * 5_000 + ".1", False)],
+)
+def test_a_version_of_any_length_is_judged(version: str, fails: bool) -> None:
+    software = ClientSoftware("apache-kafka-java", version)
+    assert fails_on_throttling_quota_exceeded(software, None) is fails
+
+
 def test_every_row_has_its_evidence_and_a_version_that_was_run() -> None:
     assert len({library.name for library in FAILING_LIBRARIES}) == len(FAILING_LIBRARIES)
     for library in FAILING_LIBRARIES:

@@ -29,6 +29,7 @@ TOPIC, PARTITIONS, COUNT = "t", 2, 4000
 THROTTLED, NOT_ENOUGH = "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"
 # So large that every client needs several batches for each partition.
 VALUES = [b"%d " % number + bytes(1_000) for number in range(COUNT)]
+EVERYTHING = [list(range(index, COUNT, PARTITIONS)) for index in range(PARTITIONS)]
 
 Send = Callable[[str], list[str]]
 """Send COUNT numbered records, turn and turn about to both partitions; return the failures."""
@@ -186,9 +187,6 @@ def partition_errors(request: Request) -> set[str]:
         for topic in request.answer["responses"]
         for part in topic["partition_responses"]
     }
-
-
-EVERYTHING = [list(range(index, COUNT, PARTITIONS)) for index in range(PARTITIONS)]
 
 
 @pytest.mark.parametrize("name", SENDERS)
