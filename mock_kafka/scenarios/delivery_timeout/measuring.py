@@ -99,12 +99,13 @@ def measure(
     phases: Sequence[Phase], subjects: Sequence[SubjectKind], deadline_ms: int
 ) -> list[Measurement]:
     """One measurement for each pair, in this order; a thread each."""
+    missing = {kind.name: kind.why_missing() for kind in subjects}
     pairs = [(phase, kind) for phase in phases for kind in subjects]
     with (
         MockKafka(config={"num.partitions": 1}) as cluster,
         ThreadPoolExecutor(len(pairs)) as threads,
     ):
-        laboratory = _Laboratory(cluster, deadline_ms, len(pairs))
+        laboratory = _Laboratory(cluster, deadline_ms, len(pairs), missing)
         return list(threads.map(lambda pair: laboratory.measure(*pair), pairs))
 
 
@@ -128,8 +129,15 @@ def seen_requests(
 class _Laboratory:
     """What the threads share: all measure at the same time, when the last of them is ready."""
 
-    def __init__(self, cluster: MockKafka, deadline_ms: int, pair_count: int) -> None:
+    def __init__(
+        self,
+        cluster: MockKafka,
+        deadline_ms: int,
+        pair_count: int,
+        missing: Mapping[str, str | None],
+    ) -> None:
         self._cluster = cluster
+        self._missing = missing
         self._deadline_ms = deadline_ms
         self._ready = threading.Barrier(pair_count)
         self._turn = threading.Semaphore(_WARM_UPS_AT_ONCE)
@@ -140,13 +148,13 @@ class _Laboratory:
         name = f"{phase.name}-{kind.name}".replace(" ", "-").replace(",", "")
         subject: Subject | None = None
         try:
-            if kind.is_installed:
+            if self._missing[kind.name] is None:
                 with self._turn:
                     subject = self._prepare(phase, kind, name)
         finally:
             self._ready.wait()  # whoever can't take part keeps nobody waiting
         if subject is None:
-            measured.problem = "not installed"
+            measured.problem = self._missing[kind.name]
             return measured
         began_ms = clock.wall_ms()
         _send_and_wait(subject, name, phase.records, self._deadline_ms, measured)

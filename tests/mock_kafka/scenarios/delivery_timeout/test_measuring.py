@@ -43,9 +43,9 @@ def test_our_producer_keeps_its_promise_and_names_the_phase() -> None:
 
 
 def test_a_client_that_is_not_installed_is_a_line_all_the_same() -> None:
-    nobody = SubjectKind("nobody", "no_such_client", SUBJECTS[0].make)
+    nobody = SubjectKind("nobody", lambda: "needs a JDK", SUBJECTS[0].make)
     (measured,) = measure(PHASES[:1], [nobody], 100)
-    assert row(measured)[:4] == ("metadata", "nobody", "-", "not installed")
+    assert row(measured)[:4] == ("metadata", "nobody", "-", "needs a JDK")
 
 
 def measurement(*heard: tuple[int, int, str | None], subject: str = OURS) -> Measurement:
