@@ -122,9 +122,6 @@ class JavaProducer:
 
     def close(self) -> None:
         """See `Subject`."""
-        for each in list(self._process.callbacks):
-            if each[0] == self._id:  # what it reports while it is closed is no outcome
-                self._process.callbacks.pop(each, None)
         self._process.ask(["close", self._id], ("closed", self._id))
         self._release()
 
