@@ -72,7 +72,7 @@ class BitOfEachLayer:
         start, increment, change = hashes_of(producer_id, _SEED)
         # `indices` written out, as in ours.
         index, increment = start % bit_count, increment % bit_count
-        change %= bit_count
+        change = change % bit_count or 1
         held, layers = self._bytes, 255
         for _ in range(hash_count):
             layers &= held[index]

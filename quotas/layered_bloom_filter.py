@@ -87,9 +87,13 @@ def hashes_of(producer_id: int, seed: bytes) -> Hashes:
 
 
 def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
-    """Positions of an id's bits by triple hashing; they may repeat."""
+    """Positions of an id's bits by triple hashing; they may repeat.
+
+    A change of 0 counts as 1, and sizes are odd: else some ids would have only one or two bits.
+    """
     bit_count, hash_count = shape
     index, increment, change = (each % bit_count for each in hashes)
+    change = change or 1
     for _ in range(hash_count):
         yield index
         index = (index - increment) % bit_count
@@ -114,9 +118,10 @@ def _collision_free_shape(id_count: int, rate: float) -> Shape:
     Three numbers modulo m bits make m ** 3 sets of indices, so an unknown id has those of one of n
     others at a rate of n / m ** 3. That counts for few ids at rates below 1e-6.
     """
-    shape = fast_shape_for(id_count, rate)
+    bit_count, hash_count = fast_shape_for(id_count, rate)
+    shape = Shape(bit_count | 1, hash_count)
     while false_positive_rate(shape, id_count) + id_count / shape.bit_count**3 > rate:
-        shape = Shape(shape.bit_count + shape.bit_count // 128 + 1, shape.hash_count)
+        shape = Shape(shape.bit_count + shape.bit_count // 256 * 2 + 2, hash_count)
     return shape
 
 
@@ -240,7 +245,7 @@ class LayeredBloomFilter:
             index = start % bit_count
             if not bits[index >> 3] & _BITS[index & 7]:
                 continue
-            decrement, less = increment % bit_count, change % bit_count
+            decrement, less = increment % bit_count, change % bit_count or 1
             for _ in further_hashes:
                 index = (index - decrement) % bit_count
                 if not bits[index >> 3] & _BITS[index & 7]:

@@ -65,6 +65,7 @@ def test_indices_are_those_of_triple_hashing() -> None:
     expected = [(7 - 3 * k + k * (k - 1)) % 360 for k in range(10)]
     assert list(indices((7, 3, 2), Shape(360, 10))) == expected
     assert list(indices((367, 363, 722), Shape(360, 10))) == expected
+    assert len(set(indices((7, 0, 361), Shape(361, 10)))) > 8
 
 
 def test_hashes_are_of_the_seed_and_the_id() -> None:
