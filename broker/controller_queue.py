@@ -47,6 +47,8 @@ class ControllerEvent:
     arrived_us: int = 0
     started_us: int | None = None
     done_us: int = 0
+    mutations: int | None = None
+    """What `mutation_count` was when the processing began; None before that."""
 
 
 class ControllerQueue:
@@ -147,7 +149,8 @@ class ControllerQueue:
 
     def _start(self, event: ControllerEvent) -> None:
         event.started_us = max(event.arrived_us, self._free_at_us)
-        processing_us = round(event.mutation_count() * self.mutation_time_ms * 1000)
+        event.mutations = event.mutation_count()
+        processing_us = round(event.mutations * self.mutation_time_ms * 1000)
         event.done_us = event.started_us + processing_us
 
     def _schedule_finish(self, event: ControllerEvent) -> None:

@@ -40,8 +40,8 @@ def get_controller(admin: Admin) -> ControllerView:
             EventView(
                 name=event.name,
                 arrived_ms=event.arrived_us // 1000,
-                is_processing=event.started_us is not None,
-                mutations=event.mutation_count(),
+                is_processing=event.mutations is not None,
+                mutations=event.mutation_count() if event.mutations is None else event.mutations,
             )
             for event in queue
         ],

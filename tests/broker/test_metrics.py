@@ -1,3 +1,5 @@
+from functools import partial
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from broker.controller_queue import ControllerEvent
@@ -52,7 +54,7 @@ def test_a_collector_reads_the_clock_whenever_it_is_asked() -> None:
 def test_the_controllers_queue_is_measured_in_kafkas_domain() -> None:
     cluster = make_cluster(1, **{"controller.mutation.time.ms": "1"})
     for mutations in (5, 0):
-        event = ControllerEvent("event", lambda _now_ms: None, lambda count=mutations: count)
+        event = ControllerEvent("event", lambda _now_ms: None, partial(int, mutations))
         cluster.controller_queue.submit(event, 0)
     text = prometheus_text(cluster.quotas.metrics, 0)
     assert "kafka_controller_controller_event_manager_event_queue_size 2.0" in text

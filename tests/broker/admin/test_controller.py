@@ -1,3 +1,5 @@
+from functools import partial
+
 from broker.admin.controller import EventView, get_controller
 from broker.controller_queue import ControllerEvent
 from tests.broker.admin.admin_server import make_admin
@@ -8,7 +10,7 @@ def test_the_queue_is_shown_with_the_time_that_is_left() -> None:
     admin = make_admin(**{"controller.mutation.time.ms": "1.5"})
     queue = admin.cluster.controller_queue
     for name, mutations in (("createTopics", 10), ("deleteTopics", 4)):
-        event = ControllerEvent(name, lambda _now_ms: None, lambda count=mutations: count)
+        event = ControllerEvent(name, lambda _now_ms: None, partial(int, mutations))
         queue.submit(event, NOW_MS)
 
     view = get_controller(admin)
