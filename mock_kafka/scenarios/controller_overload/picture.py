@@ -23,8 +23,9 @@ def draw(creation: tuple[Outcome, Outcome], deletion: tuple[Outcome, Outcome], o
             _draw_latency(latency, outcome, color)
         queue.set_title(title, loc="left", fontsize=10, color=_TEXT)
         latency.set_xlabel("seconds since the first request", color=_TEXT)
-        for axes in (queue, latency):
-            _style(axes)
+    # Only now: limits that are set end autoscaling, which the columns share.
+    for axes in panels.flat:
+        _style(axes)
     panels[0][0].set_ylabel("controller's queue\nin seconds of work", color=_TEXT)
     panels[1][0].set_ylabel("election latency in s,\nby the time of the failure", color=_TEXT)
     panels[0][0].legend(frameon=False, labelcolor=_TEXT)
