@@ -258,7 +258,8 @@ class Cluster:
 
     def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
         broker = self._broker(node_id)
-        if elect and broker.is_alive:
+        if elect:
+            # Also for a broker that is down: what brings it back may still be in the queue.
             event = ControllerEvent("fenceBroker", partial(self._fence, broker))
             self.controller_queue.submit(event, now_ms)
         self._set_reach(broker, reach)

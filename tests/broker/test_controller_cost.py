@@ -246,6 +246,18 @@ def test_a_broker_that_is_back_before_its_election_is_fenced_and_unfenced_in_ord
     assert cluster.alive_broker_ids() == [1, 2, 3]
 
 
+def test_a_broker_that_is_stopped_again_before_it_is_unfenced_stays_down() -> None:
+    cluster = costly()
+    partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
+    cluster.stop_broker(2, NOW_MS)
+    waiting = create(cluster, {"a": 10})
+    cluster.start_broker(2, NOW_MS)
+    cluster.stop_broker(2, NOW_MS)
+
+    waiting.response(100)
+    assert (partition.leader_id, partition.isr, cluster.alive_broker_ids()) == (3, (3,), [1, 3])
+
+
 def test_a_broker_is_decommissioned_after_its_leaders_moved() -> None:
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
