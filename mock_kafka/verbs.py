@@ -187,7 +187,9 @@ class ClusterVerbs(ABC):
     def stop_broker(self, broker: int, *, elect: bool = True) -> None:
         """Cut a broker's connections and refuse new ones; no record is lost.
 
-        With `elect` the others notice, and lead and coordinate in its place.
+        With `elect` the others notice, and lead and coordinate in its place. This returns at once.
+        With `controller.mutation.time.ms` the election waits in the controller's queue, behind
+        topic requests: until the clock gets there (see `advance`), Metadata names the old leaders.
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
 

@@ -32,7 +32,9 @@ class MutationQuota:
         is_accepted = self._quota.charge(partition_count, self._context.now_ms)
         return None if is_accepted else QUOTA_EXCEEDED
 
-    def settle(self) -> None:
-        """Have the client pause, if it went too far."""
-        now_ms = self._context.now_ms
+    def settle(self, now_ms: int) -> None:
+        """Throttle the client if it exceeded the quota; `now_ms` is the time of the response.
+
+        What the request waited for the controller counts as part of the throttle (KIP-599).
+        """
         self._context.throttle(self._quota.throttle_time_ms(now_ms), self._manager, now_ms)
