@@ -17,6 +17,7 @@ class Session:
     (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
     of the session where a token or `connections.max.reauth.ms` bounds it.
     `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
+    `shadow_muted_until_ms`: until when quotas in shadow mode would have kept the connection mute.
     `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
     """
 
@@ -29,6 +30,7 @@ class Session:
         "mechanism",
         "principal",
         "producer_ids",
+        "shadow_muted_until_ms",
         "takes_raw_tokens",
     )
 
@@ -43,6 +45,7 @@ class Session:
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
         self.producer_ids: ProducerIdGate | None = None
+        self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
 
     def begin(self, mechanism: str, exchange: "Exchange", *, takes_raw_tokens: bool) -> None:
