@@ -51,8 +51,8 @@ class Request:
     they stand in it. `request` and `answer` are the decoded messages: dictionaries with the names
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
     what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
-    mode would have given it, by quota key. Times are in milliseconds of the cluster's clock, `duration_us` in
-    microseconds of the machine's.
+    mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,
+    `duration_us` in microseconds of the machine's.
 
     One of the `kind` `connection` is a new connection that a rule refused or held up: `outcome` is
     `refused` or `delayed`, `peer` is the client's `HOST:PORT`, and what a request has is empty.
@@ -75,7 +75,7 @@ class Request:
     duration_us: int | None = None
     throttle_time_ms: int = 0
     muted: bool = False
-    shadow_throttle_times_ms: Mapping[str, int] = field(default_factory=dict)
+    shadow_throttle_times_ms: Mapping[str, int] = field(default_factory=dict, hash=False)
     fault: str | None = None
     request_bytes: int = 0
     answer_bytes: int = 0
