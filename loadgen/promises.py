@@ -108,10 +108,10 @@ def shadow_quota(row: Mapping[str, Any]) -> Verdict:
         f"shadow quota {row['quota']}: evaluated, not enforced",
         about.strip(),
         "not judged",
-        f"{row['throttled']} requests would have been throttled, for"
+        f"requests it would have throttled: {row['throttled']}, for"
         f" {row['throttle_time_total_ms']} ms in all and {row['throttle_time_max_ms']} ms at most;"
-        f" {row['held']} more came while the connection would have been mute;"
-        f" {row['over_quota']} {SHADOW_UNITS.get(row['quota'], '')} over the quota",
+        f" held: {row['held']};"
+        f" over the quota: {row['over_quota']} {SHADOW_UNITS.get(row['quota'], '')}",
     )
 
 

@@ -110,8 +110,8 @@ def test_a_shadow_quota_is_not_judged_and_says_what_it_would_have_done() -> None
     assert verdict.promise == "shadow quota producer_ids_rate: evaluated, not enforced"
     assert (verdict.about, verdict.verdict) == ("user alice at broker 2", "not judged")
     assert verdict.found == (
-        "3 requests would have been throttled, for 1500 ms in all and 700 ms at most; 4 more came"
-        " while the connection would have been mute; 5 producer ids over the quota"
+        "requests it would have throttled: 3, for 1500 ms in all and 700 ms at most; held: 4;"
+        " over the quota: 5 producer ids"
     )
     of_client = shadow_quota({**row, "user": None, "client_id": "app", "broker": None})
     assert of_client.about == "client id app"
