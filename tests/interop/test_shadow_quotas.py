@@ -6,7 +6,6 @@ from contextlib import closing
 import pytest
 from confluent_kafka import Producer
 from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
 from kafka.errors import ThrottlingQuotaExceededError
 
 from mock_kafka import MockKafka
@@ -39,7 +38,7 @@ def test_kafka_python_creates_topics_beyond_the_quota_until_it_is_enforced(
     with closing(KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)) as admin:
         # The bucket holds 11 tokens; the first topic leaves -9.
         for name in ("first", "second", "third"):
-            admin.create_topics([NewTopic(name, 20, 1)])
+            admin.create_topics({name: {"num_partitions": 20, "replication_factor": 1}})
         started_ms = kafka.now_ms()
         [count] = kafka.shadow_report()
         assert (count.quota, count.user, count.broker) == (
@@ -58,7 +57,7 @@ def test_kafka_python_creates_topics_beyond_the_quota_until_it_is_enforced(
 
         enforce(kafka)
         with pytest.raises(ThrottlingQuotaExceededError, match="throttle_time_ms=9000"):
-            admin.create_topics([NewTopic("fourth", 1, 1)])
+            admin.create_topics({"fourth": {"num_partitions": 1, "replication_factor": 1}})
     assert kafka.shadow_report() == [count]
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 from kafka import KafkaAdminClient
-from kafka.admin import NewTopic
 
 from loadgen.admin_port import AdminPort
 from loadgen.plan import Quota
@@ -48,7 +47,7 @@ def test_a_shadow_quota_is_set_at_the_admin_port_and_its_report_begins_empty() -
         kafka.quota(user="ANONYMOUS", controller_mutation_rate=1, shadow=True)
         with KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers) as admin:
             for name in ("one", "two"):
-                admin.create_topics([NewTopic(name, 20, 1)])
+                admin.create_topics({name: {"num_partitions": 20, "replication_factor": 1}})
         assert kafka.shadow_report()
         with pytest.raises(PreparationError, match="--admin URL"):
             prepare(plan, "r", kafka.bootstrap_servers, sets_quotas=True)

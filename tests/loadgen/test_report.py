@@ -59,7 +59,7 @@ def test_throttles_are_told_as_asked_and_obeyed_where_there_were_any() -> None:
 
 
 def test_shadow_quotas_are_shown_where_one_was_exceeded() -> None:
-    row = {
+    row: dict[str, object] = {
         "quota": "producer_byte_rate",
         "user": "<i>",
         "client_id": None,
