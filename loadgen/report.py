@@ -2,7 +2,6 @@
 
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from html import escape
 from importlib.resources import files
 from string import Template
@@ -166,7 +165,8 @@ def _shadow_quotas(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _time_of_day(time_ms: int) -> str:
-    return f"{datetime.fromtimestamp(time_ms / 1000, UTC):%H:%M:%S.%f}"[:-3]
+    seconds, ms = divmod(time_ms, 1000)
+    return f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{ms:03}"
 
 
 def _request(row: Mapping[str, Any]) -> Sequence[str]:
