@@ -2,7 +2,8 @@
 
 Kafka's `ProducerStateManager`, without segments and snapshots. State is changed after the append
 alone (`apply`, `apply_marker`); a refused batch leaves no trace. It is not part of the log, so
-deleting records does not touch it, and the partition keeps it when its leader changes.
+deleting records does not touch it, and the partition keeps it when its leader changes. When the new
+leader has the other rule, `convert` gives the rows the form that it needs.
 
 The fields of a producer are 34 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
 8, timestamp 8) and 24 more per further batch under Kafka's, 130 in all. Resident, a million of them
@@ -210,6 +211,21 @@ class ProducerStateManager:
             )
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
             self._oldest_ms = timestamp_ms
+
+    def convert(self, *, batches: int, window: int) -> None:
+        """Go over to another rule or window; costs nothing where neither changes.
+
+        From 5 batches to 1 a producer keeps its newest batch; from 1 to 5 that batch is all of its
+        history. All rows are rewritten when the number of batches changes. ValueError as for a new
+        object.
+        """
+        layout = _layout_of(batches, window)
+        no_history = layout.no_history
+        if layout.row_bytes != self._layout.row_bytes:
+            self._table.rewrite(
+                layout.row_bytes, lambda row: row[: _BATCHES_AT + _BATCH.size] + no_history
+            )
+        self._layout = layout
 
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int

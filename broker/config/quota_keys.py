@@ -90,6 +90,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         "The error a refused producer id gets; every client retries NOT_ENOUGH_REPLICAS.",
         one_of("THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
 )

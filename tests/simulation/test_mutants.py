@@ -11,6 +11,7 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k14_sync_group
 from broker.partition_log import PartitionLog
+from broker.producer_rules import new_producers
 from broker.server import Server
 from broker.topics import Partition
 from client.producer import answers, expiry
@@ -45,7 +46,7 @@ def forget_producers(patch: Patch) -> None:
     def forgetful(original: Any) -> Any:
         def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
             original(self, partition, leader_id, now_ms)
-            partition.producers = self._new_producers()
+            partition.producers = new_producers(self.config, leader_id)
 
         return set_leader
 

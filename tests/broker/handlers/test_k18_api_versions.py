@@ -51,3 +51,15 @@ def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> 
     assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
     # In the version that was asked for: int16 code, empty array, throttle time, no tags.
     assert bytes(response.encode(version=3)) == b"\x00\x2a\x01" + bytes(4) + b"\x00"
+
+
+def test_each_broker_of_a_cluster_advertises_its_own_versions() -> None:
+    cluster = make_cluster(2, **{"broker.2.broker.api.versions": "3.9"})
+
+    def produce_max(broker_id: int) -> int:
+        response = call(cluster, messages.ApiVersionsRequest(version=0), 0, broker_id=broker_id)
+        return {key.api_key: key.max_version for key in response.api_keys}[ApiKey.PRODUCE]
+
+    assert [produce_max(1), produce_max(2)] == [13, 11]
+    cluster.set_config(cluster.config.with_dynamic(2, {"broker.api.versions": "4.0"}))
+    assert [produce_max(1), produce_max(2)] == [13, 12]
