@@ -130,15 +130,33 @@ class BrokerConfig(Mapping[str, Any]):
             if match is None:
                 shared[name] = text
             else:
-                key = find_key(match[2])
-                if not key.is_per_broker:
-                    raise ConfigError(f"{name}: {shared_key_message(key.name)}")
-                by_broker.setdefault(int(match[1]), {})[key.name] = text
-        return cls(shared, overrides_by_broker=by_broker)
+                by_broker.setdefault(int(match[1]), {})[match[2]] = text
+        config = cls(shared)
+        for broker_id, own in by_broker.items():
+            config = config.with_overrides_of(broker_id, own)
+        return config
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
         """The same with further keys set as if the broker had been started with them."""
         return self._changed(overrides={**self.overrides, **overrides})
+
+    def with_overrides_of(
+        self, broker_id: int, overrides: Mapping[str, str | None]
+    ) -> "BrokerConfig":
+        """The same with keys set as if this broker had been started with them; None takes one away.
+
+        Raises:
+            ConfigError: an unknown key, a bad value, or a key that all brokers share.
+        """
+        own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
+        for name, text in overrides.items():
+            if not find_key(name).is_per_broker:
+                raise ConfigError(f"broker.{broker_id}.{name}: {shared_key_message(name)}")
+            if text is None:
+                own.pop(name, None)
+            else:
+                own[name] = text
+        return self._changed(overrides_by_broker={**self.overrides_by_broker, broker_id: own})
 
     def with_dynamic(self, broker_id: int | None, layer: Mapping[str, str]) -> "BrokerConfig":
         """The same with one dynamic layer replaced: a broker's, or for None that of all brokers."""

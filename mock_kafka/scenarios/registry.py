@@ -33,6 +33,10 @@ SCENARIOS = {
         "a broker goes, and its producer ids take the others along, or not (KIP-936)",
         "mock_kafka.scenarios.producer_ids.cascade",
     ),
+    "rolling-upgrade": Scenario(
+        "brokers and producers go over to KIP-758 in its two phases, one at a time, under load",
+        "mock_kafka.scenarios.rolling_upgrade",
+    ),
     "steady-id": Scenario(
         "an id in steady use is never called new when the oldest layer goes (KIP-936)",
         "mock_kafka.scenarios.producer_ids.steady_id",
