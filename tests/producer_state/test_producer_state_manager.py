@@ -3,6 +3,8 @@
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producer_state.producer_state_manager import (
     Counts,
@@ -20,6 +22,7 @@ from producer_state.rules import (
     OUTSIDE_TRANSACTION,
     SEQUENCE_MAX,
     STALE_EPOCH,
+    WINDOW_MAX,
     Batch,
     Duplicate,
 )
@@ -147,6 +150,94 @@ def test_the_window_is_that_of_the_constructor() -> None:
 
     assert partition.send(5) == OLD_DUPLICATE
     assert partition.send(4) == OUT_OF_ORDER
+
+
+def test_a_batch_before_the_first_one_stored_is_out_of_order() -> None:
+    partition = Partition(1)
+    assert [partition.send(2, 3), partition.send(5)] == [APPEND] * 2
+
+    assert [partition.send(0, 2), partition.send(1), partition.send(1, 2)] == [OUT_OF_ORDER] * 3
+    assert partition.send(2, 3) == OLD_DUPLICATE
+
+
+def test_no_number_before_the_first_of_an_epoch_is_a_duplicate() -> None:
+    partition = Partition(1)
+    partition.send(5, 10)
+    assert [partition.send(0, 2, epoch=1), partition.send(2, epoch=1)] == [APPEND] * 2
+
+    assert partition.send(MAX, epoch=1) == OUT_OF_ORDER
+    assert partition.send(MAX, 2, epoch=1) == OUT_OF_ORDER
+    assert partition.send(5, 10, epoch=1) == OUT_OF_ORDER
+    assert partition.send(0, 2, epoch=1) == OLD_DUPLICATE
+
+
+def test_no_number_before_the_first_of_an_epoch_that_a_marker_began_is_a_duplicate() -> None:
+    partition = Partition(1)
+    partition.send(5, 10)
+    partition.mark(1)
+    assert [partition.send(0, 2, epoch=1), partition.send(2, epoch=1)] == [APPEND] * 2
+
+    assert partition.send(MAX, epoch=1) == OUT_OF_ORDER
+    assert partition.send(0, 2, epoch=1) == OLD_DUPLICATE
+
+
+def test_a_marker_of_the_same_epoch_keeps_the_floor() -> None:
+    partition = Partition(1)
+    partition.send(5, is_transactional=True)
+    partition.mark(0)
+    partition.send(6, is_transactional=True)
+
+    assert partition.send(4, is_transactional=True) == OUT_OF_ORDER
+    assert partition.send(5, is_transactional=True) == OLD_DUPLICATE
+
+
+def test_a_producer_that_was_forgotten_has_a_new_floor() -> None:
+    partition = Partition(1)
+    partition.send(0, 5)
+    assert partition.producers.expire(NOW_MS + 1000, 1000) == 1
+    assert [partition.send(6), partition.send(7)] == [APPEND] * 2
+
+    assert [partition.send(5), partition.send(0, 5)] == [OUT_OF_ORDER] * 2
+    assert partition.send(6) == OLD_DUPLICATE
+
+
+def test_numbers_that_start_over_are_not_before_the_floor_of_the_first_round() -> None:
+    partition = Partition(1)
+    partition.send(7)
+    partition.replicate(8, MAX - 8)
+    partition.send(MAX, 10)
+
+    assert [partition.send(sequence) for sequence in (MAX - 1, MAX, 0, 7)] == [OLD_DUPLICATE] * 4
+    assert partition.send(9) == APPEND
+
+
+@given(
+    start=st.integers(0, MAX),
+    window=st.sampled_from([1, 1000, WINDOW, WINDOW_MAX]),
+    counts=st.lists(
+        st.integers(1, 5) | st.integers(2**26, 2**29) | st.integers(2**29, 2**31),
+        min_size=1,
+        max_size=20,
+    ),
+)
+def test_what_lies_in_the_window_and_was_stored_is_a_duplicate_and_nothing_else(
+    start: int, window: int, counts: list[int]
+) -> None:
+    """Positions go on where sequence numbers start over, so what is stored is start to newest."""
+    partition = Partition(1, window)
+    newest = start - 1
+    for batch_count in counts:
+        partition.replicate((newest + 1) % 2**31, batch_count)
+        newest += batch_count
+        oldest = max(start, newest - window + 1)
+        for position in (oldest - 1, oldest, newest - WINDOW_MAX, start - 1, newest - 2):
+            for delta in (0, 1):
+                is_newest = (position, delta) == (newest - batch_count + 1, batch_count - 1)
+                if is_newest or newest - position >= MAX:
+                    continue
+                is_stored = oldest <= position and position + delta <= newest
+                decision = partition.producers.check(PRODUCER, 0, position % 2**31, delta)
+                assert decision == (OLD_DUPLICATE if is_stored else OUT_OF_ORDER)
 
 
 @pytest.mark.parametrize(("batches", "window"), [(2, WINDOW), (0, WINDOW), (1, 0), (1, 2**30 + 1)])
