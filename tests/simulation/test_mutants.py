@@ -17,6 +17,8 @@ from broker.topics import Partition
 from client.producer import answers, expiry
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
+from producer_state import producer_state_manager
+from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from protocol.errors import ErrorCode
 from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.token_bucket import TokenBucket
@@ -51,6 +53,20 @@ def forget_producers(patch: Patch) -> None:
         return set_leader
 
     wrap(patch, Cluster, "set_leader", forgetful)
+
+
+def forget_the_floor(patch: Patch) -> None:
+    """A partition takes every number in the window behind the newest for one that it has."""
+
+    def trusting(original: Any) -> Any:
+        def decide(rules: RuleSet, entry: Entry, *rest: Any, **options: Any) -> Decision:
+            newest = entry.batches[0].last_sequence if entry.batches else 0
+            floor = sequence_after(newest, 1 - WINDOW_MAX)
+            return original(rules, entry._replace(floor=floor), *rest, **options)
+
+        return decide
+
+    wrap(patch, producer_state_manager, "decide", trusting)
 
 
 def number_anew(patch: Patch) -> None:
@@ -197,6 +213,7 @@ def keep_connections(patch: Patch) -> None:
     ("bug", "checker"),
     [
         (forget_producers, "records"),
+        (forget_the_floor, "records"),
         (number_anew, "records"),
         (call_failures_certain, "records"),
         (lose_last_batch, "records"),
