@@ -52,6 +52,7 @@ _FLOOR_PERIOD = 2**29
 _FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
+_NO_SEQUENCE_BYTES = _FLOOR.pack(NO_SEQUENCE)
 _NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
 
 _unpack_last_sequence = _LAST_SEQUENCE.unpack_from
@@ -98,9 +99,12 @@ _layout_of = cache(_Layout)
 
 def _with_floor(row: bytes) -> bytes:
     """Convert a row of Kafka's rule to one of KIP-758's."""
-    batches = map(Batch._make, _BATCH.iter_unpack(row[_BATCHES_AT:]))
-    known = [each.first_sequence for each in batches if each.last_sequence != NO_SEQUENCE]
-    return row[:_FLOOR_AT] + _FLOOR.pack(known[-1] if known else 0)
+    newest = row[:_FLOOR_AT]
+    # From the oldest batch on, which in a full row is the first one looked at.
+    for batch_at in range(len(row) - _BATCH.size, _BATCHES_AT - 1, -_BATCH.size):
+        if row[batch_at + 4 : batch_at + 8] != _NO_SEQUENCE_BYTES:
+            return newest + row[batch_at : batch_at + 4]
+    return newest + _FLOOR.pack(0)
 
 
 class _Transactional(NamedTuple):
