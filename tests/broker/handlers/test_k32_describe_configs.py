@@ -295,7 +295,7 @@ def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() 
 
 
 def test_a_broker_tells_what_it_alone_was_started_with() -> None:
-    cluster = new_cluster(**{"max_connections": "7", "broker.2.max.connections": "8"})
+    cluster = new_cluster(max_connections="7", broker_2_max_connections="8")
 
     told = {}
     for broker_id in (1, 2):
