@@ -2,8 +2,8 @@
 
 Kafka's `ProducerStateManager`, without segments and snapshots. State is changed after the append
 alone (`apply`, `apply_marker`); a refused batch leaves no trace. It is not part of the log, so
-deleting records does not touch it, and the partition keeps it when its leader changes. When the new
-leader has the other rule, `convert` gives the rows the form that it needs.
+deleting records does not touch it, and the partition keeps it when its leader changes; `convert`
+gives it the form that the new leader needs.
 
 The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
 8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. Resident, a
@@ -100,7 +100,6 @@ _layout_of = cache(_Layout)
 def _with_floor(row: bytes) -> bytes:
     """Convert a row of Kafka's rule to one of KIP-758's."""
     newest = row[:_FLOOR_AT]
-    # From the oldest batch on, which in a full row is the first one looked at.
     for batch_at in range(len(row) - _BATCH.size, _BATCHES_AT - 1, -_BATCH.size):
         if row[batch_at + 4 : batch_at + 8] != _NO_SEQUENCE_BYTES:
             return newest + row[batch_at : batch_at + 4]
@@ -267,16 +266,11 @@ class ProducerStateManager:
         From 5 batches to 1 a producer keeps its newest batch, and the first sequence number of the
         oldest known batch is its floor: nothing before it is known to be stored. From 1 to 5 that
         batch is all of its history. All rows are rewritten when the number of batches changes.
-        ValueError as for a new object.
         """
         layout = _layout_of(batches, window)
         if layout.row_bytes != self._layout.row_bytes:
-            self._table.rewrite(
-                layout.row_bytes,
-                _with_floor
-                if layout.has_floor
-                else lambda row: row[:_FLOOR_AT] + layout.first_tail,
-            )
+            add_history = lambda row: row[:_FLOOR_AT] + layout.first_tail  # noqa: E731
+            self._table.rewrite(layout.row_bytes, _with_floor if layout.has_floor else add_history)
         self._layout = layout
 
     def check_marker(
