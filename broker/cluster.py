@@ -73,7 +73,10 @@ class Cluster:
         cluster_id: str,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
+        """`new_uuid` gives topic ids, member ids and the seeds of hashes.
+
+        A seeded one makes a run repeatable.
+        """
         self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
@@ -106,7 +109,7 @@ class Cluster:
         self.groups = GroupCoordinator(
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
-        self.quotas = QuotaManagers(config, self.brokers)
+        self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,

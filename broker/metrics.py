@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from quotas.metrics import MetricsRegistry
+from quotas.metrics import DESCRIPTIONS, MetricsRegistry
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -28,7 +28,8 @@ class PrometheusCollector(Collector):
             labels = {_snake(label): text for label, text in tags.items()}
             family = families.get(full_name)
             if family is None:
-                family = GaugeMetricFamily(full_name, f"{group} {name}", labels=list(labels))
+                description = DESCRIPTIONS.get((group, name), f"{group} {name}")
+                family = GaugeMetricFamily(full_name, description, labels=list(labels))
                 families[full_name] = family
             family.add_metric(list(labels.values()), value)
         yield from families.values()

@@ -36,9 +36,9 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(broker_count: int = 1, **config: str) -> AsyncIterator[Served]:
+async def serving(**config: str) -> AsyncIterator[Served]:
     properties = {key.replace("_", "."): value for key, value in config.items()}
-    options = ServeOptions("127.0.0.1", 0, broker_count, BrokerConfig(properties))
+    options = ServeOptions("127.0.0.1", 0, 1, BrokerConfig(properties))
     server = await start_server(options)
     try:
         async with asyncio.timeout(20):

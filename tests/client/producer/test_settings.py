@@ -109,9 +109,11 @@ def test_a_number_outside_its_range_is_refused_with_its_name_and_the_range(
     name: str, bounds: tuple[int, int]
 ) -> None:
     smallest, largest = bounds
-    for value in (smallest, largest):
-        assert getattr(ProducerSettings(**{name: value}), name) == value
-    for value in (-1, largest + 1, 0.5, "5", True):
+    allowed: list[dict[str, Any]] = [{name: smallest}, {name: largest}]
+    for changes in allowed:
+        assert getattr(ProducerSettings(**changes), name) == changes[name]
+    refused: tuple[Any, ...] = (-1, largest + 1, 0.5, "5", True)
+    for value in refused:
         with pytest.raises(ConfigurationError) as caught:
             ProducerSettings(**{name: value})
         stated_smallest = 0 if name == "delivery_timeout_ms" else smallest
