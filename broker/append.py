@@ -70,7 +70,7 @@ def append_batch(
             base_offset,
             max_timestamp,
         )
-        if cluster.producer_ids_max >= 0:
+        if cluster.limits_producer_ids:
             watch_producer_ids(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
     return PartitionResult(

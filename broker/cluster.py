@@ -20,15 +20,15 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
+from broker.producer_rules import adopt_rule_of_leader, new_producers
 from broker.quota_managers import QuotaManagers
-from broker.registry import limited_routes
+from broker.registry import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
 from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.upkeep import begin_upkeep
 from producer_state.allocator import ProducerIdAllocator
-from producer_state.producer_state_manager import ProducerStateManager
 
 
 class Reach(Enum):
@@ -101,8 +101,7 @@ class Cluster:
         """Everything that requests can change, as it is at the start."""
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
-        self.routes = limited_routes(config["broker.api.versions"])
-        """Which APIs there are, in which versions, by API key."""
+        self.routes = RoutesByBroker(config)
         self.controller_id = 1
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
@@ -126,8 +125,8 @@ class Cluster:
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
-        self.producer_ids_max: int = config["broker.max.producer.ids"]
-        """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
+        self.limits_producer_ids = self._limits_producer_ids()
+        """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
 
@@ -153,7 +152,7 @@ class Cluster:
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
-        """Configuration of what the brokers share: topics, memory, the expiry of producers.
+        """Configuration of what the brokers share: topics and memory.
 
         A key that was set for a single broker counts here only where there is no other broker.
         """
@@ -323,14 +322,15 @@ class Cluster:
         """Grow a topic by one partition per assignment, also checked before."""
         for replicas in assignments:
             alive = tuple(filter(self.is_alive, replicas))
+            leader_id = alive[0] if alive else NO_LEADER
             topic.partitions.append(
                 Partition(
                     topic_name=topic.name,
                     partition_index=len(topic.partitions),
                     replicas=tuple(replicas),
                     isr=alive,
-                    leader_id=alive[0] if alive else NO_LEADER,
-                    producers=self._new_producers(),
+                    leader_id=leader_id,
+                    producers=new_producers(self.config, leader_id),
                 )
             )
 
@@ -349,21 +349,21 @@ class Cluster:
         topic.refresh_settings()
 
     def set_config(self, config: BrokerConfig) -> None:
-        """Replace the configuration of the brokers; topics see new defaults at once."""
+        """Replace the configuration of the brokers; topics and leaders follow it at once."""
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
-        self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
-        self.routes = limited_routes(self.shared_config["broker.api.versions"])
+        self.limits_producer_ids = self._limits_producer_ids()
+        self.routes = RoutesByBroker(config)
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
+            for partition in topic.partitions:
+                adopt_rule_of_leader(self.config, partition)
 
-    def _new_producers(self) -> ProducerStateManager:
-        return ProducerStateManager(
-            batches=self.config["producer.state.batches"],
-            window=self.config["max.in.flight.sequence.number.per.connection"],
-        )
+    def _limits_producer_ids(self) -> bool:
+        configs = map(self.config.for_broker, self.brokers)
+        return any(config["broker.max.producer.ids"] >= 0 for config in configs)
 
     # Leaders -------------------------------------------------------------------------------
 
@@ -374,7 +374,8 @@ class Cluster:
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
-        if self.producer_ids_max >= 0 and leader_id != NO_LEADER:
+        adopt_rule_of_leader(self.config, partition)
+        if self.limits_producer_ids and leader_id != NO_LEADER:
             watch_producer_ids(self, leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:

@@ -82,7 +82,8 @@ class Dispatcher:
         if is_limited and api_key not in APIS_OF_AUTHENTICATION:
             return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
         cluster = self._cluster
-        route = cluster.routes.get(api_key)
+        broker_id = connection.broker_id
+        route = cluster.routes[broker_id].get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
@@ -96,7 +97,7 @@ class Dispatcher:
             client_id,
             now_ms,
             end - start,
-            connection.broker_id,
+            broker_id,
             connection.connection_id,
             connection.client_host,
             session.principal,

@@ -153,15 +153,15 @@ class ProducerIdGate:
                 if refused.early_requests == 1:
                     refused.early_since_ms = context.now_ms
             is_ahead = context.now_ms < refused.early_since_ms + SENT_AHEAD_MS
-            if is_ahead and refused.early_requests <= self._sent_ahead_max():
+            if is_ahead and refused.early_requests <= self._sent_ahead_max(context.broker_id):
                 return True
         del refused.base_sequences[partition]
         if not refused.base_sequences:
             self._refused = None
         return False
 
-    def _sent_ahead_max(self) -> int:
-        config = self._cluster.config
+    def _sent_ahead_max(self, broker_id: int) -> int:
+        config = self._cluster.config.for_broker(broker_id)
         if config["producer.state.batches"] == 1:
             window: int = config["max.in.flight.sequence.number.per.connection"]
             return window

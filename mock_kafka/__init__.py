@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mock_kafka.broker_process import StartError
-    from mock_kafka.cluster import ConfigValue, MockKafka
+    from mock_kafka.cluster import MockKafka
     from mock_kafka.control import ControlError
     from mock_kafka.fault import Fault
     from mock_kafka.verbs import DEFAULT
@@ -39,7 +39,7 @@ __all__ = [
 
 _MODULES = {
     "DEFAULT": "verbs",
-    "ConfigValue": "cluster",
+    "ConfigValue": "verbs",
     "ControlError": "control",
     "Fault": "fault",
     "Metric": "views",

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.verbs import AsyncVerbs, ClusterVerbs
+from mock_kafka.verbs import AsyncVerbs, ClusterVerbs, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:
     from mock_kafka.in_process import BrokerThread
-
-ConfigValue = str | int | float | bool
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -218,10 +216,5 @@ class MockKafka(ClusterVerbs):
         if faults_file is not None:
             arguments += ["--faults", str(faults_file)]
         for key, value in self.config.items():
-            arguments += ["-o", f"{key}={_config_text(value)}"]
+            arguments += ["-o", f"{key}={config_text(value)}"]
         return arguments
-
-
-def _config_text(value: ConfigValue) -> str:
-    """As a properties file would have it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -27,6 +27,7 @@ _REQUESTS_MAX = 10_000
 _SHOWN_ON_TIMEOUT = 10
 _WAIT_MARGIN_S = 10.0
 
+ConfigValue = str | int | float | bool
 ClockMode = Literal["real", "scaled", "standing"]
 At = Literal["before_handling", "before_answer"]
 
@@ -199,9 +200,19 @@ class ClusterVerbs(ABC):
         """Leave a broker's connections open and let nothing through them."""
         self.control.ask("POST", f"/v1/brokers/{broker}/cut-off", {"elect": elect})
 
-    def start_broker(self, broker: int) -> None:
-        """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
-        self.control.ask("POST", f"/v1/brokers/{broker}/start")
+    def start_broker(
+        self, broker: int, *, config: Mapping[str, ConfigValue | None] | None = None
+    ) -> None:
+        """Bring a broker back that was stopped or cut off; it leads only what had no leader.
+
+        `config` changes what this broker alone is started with, such as `broker.api.versions`: an
+        upgrade. None takes a key away. A key that all brokers share is a ControlError.
+        """
+        own = {
+            key: None if value is None else config_text(value)
+            for key, value in (config or {}).items()
+        }
+        self.control.ask("POST", f"/v1/brokers/{broker}/start", {"config": own})
 
     def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
         """Have one broker more, on a port of its own; returns its node id.
@@ -389,6 +400,11 @@ class ClusterVerbs(ABC):
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+def config_text(value: ConfigValue) -> str:
+    """As a properties file would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _twin(

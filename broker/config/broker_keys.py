@@ -55,6 +55,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         " out of memory; -1 for any number.",
         unlimited_or_positive,
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -75,9 +76,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         " NAME=LOWEST-HIGHEST or NAME=-1 for single APIs; all there are if empty.",
         api_versions_problem,
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
-    ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
+    ConfigKey(
+        "broker.rack",
+        _STRING,
+        None,
+        "The rack this broker tells its clients it is in.",
+        is_per_broker=True,
+    ),
     ConfigKey(
         "advertised.listeners",
         _LIST,
@@ -252,6 +260,7 @@ CONNECTION_KEYS: tuple[ConfigKey, ...] = (
         "Connections a broker holds at once.",
         at_least(0),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "max.connections.per.ip",
@@ -260,6 +269,7 @@ CONNECTION_KEYS: tuple[ConfigKey, ...] = (
         "Connections a broker holds at once from one address.",
         at_least(0),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "fetch.max.bytes",
@@ -332,6 +342,7 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         "Time after its last write that a partition forgets an idempotent producer.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "producer.id.expiration.check.interval.ms",
@@ -347,6 +358,8 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         "Batches of an idempotent producer that a partition remembers: 1 follows KIP-758, 5 is what"
         " Kafka does today.",
         one_of_numbers(1, 5),
+        is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -355,6 +368,8 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         10_000_000,
         "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
         between(1, 1 << 30),
+        is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
 )

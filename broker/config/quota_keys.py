@@ -104,6 +104,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         " NOT_ENOUGH_REPLICAS for client libraries that are known to fail the batch on it.",
         one_of(AUTO_ERROR_CODE, "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
 )

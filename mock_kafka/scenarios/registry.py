@@ -37,6 +37,10 @@ SCENARIOS = {
         "elections behind a storm of topics, without and with the quota (KIP-599)",
         "mock_kafka.scenarios.controller_overload",
     ),
+    "rolling-upgrade": Scenario(
+        "brokers and producers go over to KIP-758 in its two phases, one at a time, under load",
+        "mock_kafka.scenarios.rolling_upgrade",
+    ),
     "steady-id": Scenario(
         "an id in steady use is never called new when the oldest layer goes (KIP-936)",
         "mock_kafka.scenarios.producer_ids.steady_id",

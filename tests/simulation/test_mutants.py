@@ -11,11 +11,14 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k14_sync_group
 from broker.partition_log import PartitionLog
+from broker.producer_rules import new_producers
 from broker.server import Server
 from broker.topics import Partition
 from client.producer import answers, expiry
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
+from producer_state import producer_state_manager
+from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from protocol.errors import ErrorCode
 from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.token_bucket import TokenBucket
@@ -45,11 +48,25 @@ def forget_producers(patch: Patch) -> None:
     def forgetful(original: Any) -> Any:
         def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
             original(self, partition, leader_id, now_ms)
-            partition.producers = self._new_producers()
+            partition.producers = new_producers(self.config, leader_id)
 
         return set_leader
 
     wrap(patch, Cluster, "set_leader", forgetful)
+
+
+def forget_the_floor(patch: Patch) -> None:
+    """A partition takes every number in the window behind the newest for one that it has."""
+
+    def trusting(original: Any) -> Any:
+        def decide(rules: RuleSet, entry: Entry, *rest: Any, **options: Any) -> Decision:
+            newest = entry.batches[0].last_sequence if entry.batches else 0
+            floor = sequence_after(newest, 1 - WINDOW_MAX)
+            return original(rules, entry._replace(floor=floor), *rest, **options)
+
+        return decide
+
+    wrap(patch, producer_state_manager, "decide", trusting)
 
 
 def number_anew(patch: Patch) -> None:
@@ -196,6 +213,7 @@ def keep_connections(patch: Patch) -> None:
     ("bug", "checker"),
     [
         (forget_producers, "records"),
+        (forget_the_floor, "records"),
         (number_anew, "records"),
         (call_failures_certain, "records"),
         (lose_last_batch, "records"),
