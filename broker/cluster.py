@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Any
 from uuid import UUID
 
+from broker.acknowledgements import Acknowledgements
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.faults import FaultRule, FaultTable
@@ -88,6 +89,9 @@ class Cluster:
             config["journal.bytes.max"],
             is_enabled=config["journal.enable"],
         )
+        self.acknowledgements = Acknowledgements(
+            config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
+        )
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules there are from the start."""
         self._begin()
@@ -130,6 +134,7 @@ class Cluster:
         """
         self.timers.clear()
         self.journal.clear()
+        self.acknowledgements.clear()
         self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():

@@ -9,6 +9,7 @@ import pytest
 
 from mock_kafka import MockKafka
 from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.audited_clusters import AuditedClusters
 from tests.interop.clients import CLIENTS, Client
 from tests.interop.spark_connector import Connector
 from tests.maven import CannotRunError
@@ -36,6 +37,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def broker_errors(kafka: MockKafka) -> list[str]:
     """What the broker itself calls an error: a bug of ours, whatever the client made of it."""
     return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def audited() -> Iterator[AuditedClusters]:
+    """Every MockKafka that starts from now on records its acknowledgements."""
+    with AuditedClusters() as clusters:
+        yield clusters
+
+
+@pytest.fixture(autouse=True)
+def audit_after_test(request: pytest.FixtureRequest, audited: AuditedClusters) -> Iterator[None]:
+    """Fail the test when the audit of any cluster has findings that the test did not announce.
+
+    `@pytest.mark.audit_finds("offset_beyond_log_end")` announces all findings of a kind.
+    """
+    yield
+    announced = {kind for mark in request.node.iter_markers("audit_finds") for kind in mark.args}
+    found = audited.new_findings()
+    assert announced <= {each.kind for each in found}, "the audit did not find what was announced"
+    assert [str(each) for each in found if each.kind not in announced] == []
 
 
 @pytest.fixture(scope="session")
