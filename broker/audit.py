@@ -144,56 +144,60 @@ def compare(
     return result
 
 
-class _Batch(NamedTuple):
-    header: BatchHeader
-    stored: bytes
-
-
 def _compare_partition(
     key: PartitionKey, log: StoredLog, told: Sequence[Acknowledgement], result: Comparison
 ) -> None:
-    batches = {
-        header.base_offset: _Batch(header, stored)
-        for stored in log.batches
-        for header in (records.read_header(stored, 0),)
-    }
+    by_offset: dict[int, list[Acknowledgement]] = defaultdict(list)
+    without_offset: list[Acknowledgement] = []
+    for each in told:
+        if each.base_offset < 0:
+            without_offset.append(each)
+        elif each.base_offset + each.records_count <= log.log_start_offset:
+            result.removed += 1
+        else:
+            result.covered += 1
+            by_offset[each.base_offset].append(each)
     sequences: dict[tuple[int, int], StoredSequences] = {}
-    for header, _stored in batches.values():
+    for stored in log.batches:
+        header = records.read_header(stored, 0)
         if header.producer_id >= 0:
             producer = header.producer_id, header.producer_epoch
             known = sequences.setdefault(producer, StoredSequences())
             problem = _add_batch(known, header)
             if problem is not None:
                 result.findings.append(_of_batch(*problem, log.topic, key[1], header))
-    for each in told:
-        if each.base_offset >= 0:
-            is_removed = each.base_offset + each.records_count <= log.log_start_offset
-            wrong = None if is_removed else _wrong_at_offset(each, batches.get(each.base_offset))
-        else:
-            stored_sequences = sequences.get((each.producer_id, each.producer_epoch))
-            missing = _missing_position(each, stored_sequences)
-            is_removed = (
-                missing is not None
-                and log.log_start_offset > 0
-                and (stored_sequences is None or missing < stored_sequences.first)
-            )
-            wrong = _MISSING_SEQUENCES if missing is not None else None
-        if is_removed:
-            result.removed += 1
-            continue
-        result.covered += 1
-        if wrong is not None:
-            result.findings.append(_of_acknowledgement(wrong, each))
+        for each in by_offset.pop(header.base_offset, ()):
+            if wrong := _wrong_with(each, header, stored):
+                result.findings.append(_of_acknowledgement(wrong, each))
+    for offset, lost in by_offset.items():
+        wrong = f"the log has no batch at offset {offset}"
+        result.findings.extend(_of_acknowledgement(wrong, each) for each in lost)
+    for each in without_offset:
+        _compare_sequences(each, log, sequences, result)
 
 
-_MISSING_SEQUENCES = "acknowledged as a duplicate, and the log has no batch of these sequences"
+def _compare_sequences(
+    told: Acknowledgement,
+    log: StoredLog,
+    sequences: Mapping[tuple[int, int], StoredSequences],
+    result: Comparison,
+) -> None:
+    """Compare a duplicate whose offset is not known."""
+    stored = sequences.get((told.producer_id, told.producer_epoch))
+    missing = _missing_position(told, stored)
+    # The oldest batches are removed first: only what comes before the rest can be among them.
+    is_before_the_rest = stored is None or (missing is not None and missing < stored.first)
+    if missing is not None and is_before_the_rest and log.log_start_offset > 0:
+        result.removed += 1
+        return
+    result.covered += 1
+    if missing is not None:
+        wrong = "acknowledged as a duplicate, and the log has no batch of these sequences"
+        result.findings.append(_of_acknowledgement(wrong, told))
 
 
-def _wrong_at_offset(told: Acknowledgement, batch: _Batch | None) -> str | None:
+def _wrong_with(told: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
     """What is wrong with the batch at the offset that was acknowledged; None for nothing."""
-    if batch is None:
-        return f"the log has no batch at offset {told.base_offset}"
-    header, stored = batch
     if not records.has_valid_crc(stored, 0, len(stored), header.crc):
         return f"the batch at offset {told.base_offset} is corrupt: its CRC is not that of its data"
     if told.is_append:

@@ -380,7 +380,7 @@ class ClusterVerbs(ABC):
         """Put everything back to the start; connections are cut, addresses stay.
 
         Topics, groups, producers, quotas, configurations, users, faults, the requests that went by,
-        the clock and the brokers. Takes about a millisecond.
+        what the audit covers, the clock and the brokers. Takes about a millisecond.
         """
         self.control.ask("POST", "/v1/reset")
 
