@@ -33,7 +33,7 @@ from typing import Any
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import Bar, print_line, progress
 from benchmarks.server_process import PROJECT
-from producer_state.partition_producers import PartitionProducers, count
+from producer_state.producer_state_manager import ProducerStateManager, count
 
 MODULE = "benchmarks.producer_state_memory"
 RULES = {1: "kip-758", 5: "kafka"}
@@ -63,11 +63,11 @@ def resident_bytes() -> int:
     raise OSError("/proc/self/smaps_rollup has no Rss")
 
 
-def new_partitions(batches: int) -> list[PartitionProducers]:
-    return [PartitionProducers(batches=batches, window=WINDOW) for _ in range(PARTITIONS)]
+def new_partitions(batches: int) -> list[ProducerStateManager]:
+    return [ProducerStateManager(batches=batches, window=WINDOW) for _ in range(PARTITIONS)]
 
 
-def write_round(partitions: Sequence[PartitionProducers], entries: int, number: int) -> None:
+def write_round(partitions: Sequence[ProducerStateManager], entries: int, number: int) -> None:
     """One batch of every producer, the `number`th."""
     sequence = number * RECORDS_PER_BATCH
     for producer_id in range(entries):
@@ -118,7 +118,7 @@ def measure_time(batches: int, entries: int) -> Figures:
     return {name: round(value, 3) for name, value in figures.items()}
 
 
-def time_pairs(partitions: Sequence[PartitionProducers], entries: int) -> Figures:
+def time_pairs(partitions: Sequence[ProducerStateManager], entries: int) -> Figures:
     """Check and apply of one batch each, for producers drawn at random."""
     clock = time.perf_counter_ns
     drawn = random.Random(1).sample(range(entries), min(entries, TIMED_PAIRS))
@@ -138,7 +138,7 @@ def time_pairs(partitions: Sequence[PartitionProducers], entries: int) -> Figure
     }
 
 
-def time_expiry(partitions: Sequence[PartitionProducers], entries: int) -> Figures:
+def time_expiry(partitions: Sequence[ProducerStateManager], entries: int) -> Figures:
     """A look at producers none of which is due, and at half of them being due, in steps."""
     started_ns = time.perf_counter_ns()
     assert sum(producers.expire(NOW_MS, 1) for producers in partitions) == 0

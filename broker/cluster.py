@@ -27,7 +27,7 @@ from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.upkeep import begin_upkeep
 from producer_state.allocator import ProducerIdAllocator
-from producer_state.partition_producers import PartitionProducers
+from producer_state.producer_state_manager import ProducerStateManager
 
 
 class Reach(Enum):
@@ -341,8 +341,8 @@ class Cluster:
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
 
-    def _new_producers(self) -> PartitionProducers:
-        return PartitionProducers(
+    def _new_producers(self) -> ProducerStateManager:
+        return ProducerStateManager(
             batches=self.config["producer.state.batches"],
             window=self.config["max.in.flight.sequence.number.per.connection"],
         )

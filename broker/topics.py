@@ -6,7 +6,7 @@ from uuid import UUID
 
 from broker.config.topic_config import TopicConfig
 from broker.partition_log import PartitionLog
-from producer_state.partition_producers import PartitionProducers
+from producer_state.producer_state_manager import ProducerStateManager
 
 NO_LEADER = -1
 TOPIC_NAME_LENGTH_MAX = 249
@@ -48,7 +48,7 @@ class Partition:
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     leader_id: int
-    producers: PartitionProducers
+    producers: ProducerStateManager
     leader_epoch: int = 0
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()

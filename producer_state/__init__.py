@@ -1,11 +1,11 @@
 """What each idempotent producer last wrote, per partition (KIP-98, KIP-360, KIP-758).
 
 Integers in, decisions out: no sockets, no clock, no messages, and nothing happens on import. One
-`PartitionProducers` for each partition: `check` a batch, append it when that is the decision, then
-`apply` it.
+`ProducerStateManager` for each partition: `check` a batch, append it when that is the decision,
+then `apply` it.
 
-    >>> from producer_state import APPEND, PartitionProducers
-    >>> producers = PartitionProducers(batches=1, window=10_000_000)
+    >>> from producer_state import APPEND, ProducerStateManager
+    >>> producers = ProducerStateManager(batches=1, window=10_000_000)
     >>> batch = {"producer_id": 7, "producer_epoch": 0, "base_sequence": 0, "last_offset_delta": 9}
     >>> producers.check(**batch) is APPEND
     True
@@ -21,10 +21,10 @@ producer ids in blocks per broker.
 """
 
 from producer_state.allocator import ProducerIdAllocator
-from producer_state.partition_producers import (
+from producer_state.producer_state_manager import (
     Counts,
-    PartitionProducers,
     ProducerDescription,
+    ProducerStateManager,
     count,
 )
 from producer_state.rules import (
@@ -52,9 +52,9 @@ __all__ = [
     "Decision",
     "Duplicate",
     "Entry",
-    "PartitionProducers",
     "ProducerDescription",
     "ProducerIdAllocator",
+    "ProducerStateManager",
     "Refused",
     "RuleSet",
     "count",

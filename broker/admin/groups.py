@@ -6,7 +6,7 @@ import msgspec
 
 from broker.admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
 from broker.admin.state import Admin
-from producer_state.partition_producers import count
+from producer_state.producer_state_manager import count
 from protocol.errors import ErrorCode
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from producer_state.partition_producers import PartitionProducers
+from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import Append, Batch, Decision
 from protocol.errors import ErrorCode
 
@@ -17,7 +17,7 @@ class Partition:
     """A log that only counts, with the state of its producers beside."""
 
     def __init__(self, batches: int, window: int = WINDOW) -> None:
-        self.producers = PartitionProducers(batches=batches, window=window)
+        self.producers = ProducerStateManager(batches=batches, window=window)
         self.end_offset = 0
 
     def send(

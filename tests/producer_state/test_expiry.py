@@ -2,7 +2,7 @@
 
 import pytest
 
-from producer_state.partition_producers import PartitionProducers
+from producer_state.producer_state_manager import ProducerStateManager
 from producer_state.rules import APPEND, OUT_OF_ORDER, SEQUENCE_MAX
 from tests.producer_state.counting_partition import NOW_MS, PRODUCER, Partition, both_rules
 
@@ -75,7 +75,7 @@ def test_expiry_looks_at_nobody_when_nobody_can_be_due(
         partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
     assert partition.producers.expire(NOW_MS + 250, 200) == 51
 
-    monkeypatch.setattr(PartitionProducers, "_expire_bucket", None)
+    monkeypatch.setattr(ProducerStateManager, "_expire_bucket", None)
     assert partition.producers.expire(NOW_MS + 250, 200) == 0
     with pytest.raises(TypeError):
         partition.producers.expire(NOW_MS + 251, 200)

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from producer_state.partition_producers import PartitionProducers, ProducerDescription
+from producer_state.producer_state_manager import ProducerDescription, ProducerStateManager
 from producer_state.rules import Append, Decision, Duplicate, Refused
 from protocol.errors import ErrorCode
 
@@ -142,7 +142,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
 
     @initialize(window=st.sampled_from([1, 2, 5, 40, 1000, 10_000_000, 2**30]))
     def start(self, window: int) -> None:
-        self.producers = PartitionProducers(batches=self.batches, window=window)
+        self.producers = ProducerStateManager(batches=self.batches, window=window)
         self.model = Model(self.batches, window)
 
     def send(

@@ -106,7 +106,7 @@ class Counts(NamedTuple):
     bytes_held: int
 
 
-class PartitionProducers:
+class ProducerStateManager:
     """All idempotent producers of one partition, under one of two rule sets.
 
     `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches is success with
@@ -376,7 +376,7 @@ class PartitionProducers:
         )
 
 
-def count(partitions: Iterable[PartitionProducers]) -> Counts:
+def count(partitions: Iterable[ProducerStateManager]) -> Counts:
     """The counts of some partitions together."""
     producer_ids = bytes_held = 0
     for producers in partitions:

@@ -4,10 +4,10 @@ import sys
 
 import pytest
 
-from producer_state.partition_producers import (
+from producer_state.producer_state_manager import (
     Counts,
-    PartitionProducers,
     ProducerDescription,
+    ProducerStateManager,
     count,
 )
 from producer_state.rules import (
@@ -152,7 +152,7 @@ def test_the_window_is_that_of_the_constructor() -> None:
 @pytest.mark.parametrize(("batches", "window"), [(2, WINDOW), (0, WINDOW), (1, 0), (1, 2**30 + 1)])
 def test_rules_that_do_not_exist_are_refused(batches: int, window: int) -> None:
     with pytest.raises(ValueError, match="not"):
-        PartitionProducers(batches=batches, window=window)
+        ProducerStateManager(batches=batches, window=window)
 
 
 @both_rules
@@ -253,7 +253,7 @@ def test_all_producers_are_described_by_id(batches: int) -> None:
 
 
 def test_nothing_is_described_of_a_partition_without_producers() -> None:
-    producers = PartitionProducers(batches=1, window=WINDOW)
+    producers = ProducerStateManager(batches=1, window=WINDOW)
 
     assert producers.describe() == []
     assert (len(producers), producers.expire(NOW_MS, 1)) == (0, 0)
@@ -275,7 +275,7 @@ def everything_behind(root: object) -> int:
         elif isinstance(item, list | tuple):
             waiting += list(item)
         elif type(item).__module__.startswith("producer_state.") and type(item).__name__ in {
-            "PartitionProducers",
+            "ProducerStateManager",
             "RowTable",
         }:
             slots: tuple[str, ...] = type(item).__slots__  # type: ignore[attr-defined]
