@@ -9,12 +9,11 @@ from broker.acknowledgements import Acknowledgement
 from broker.audit import audit_cluster
 from broker.cluster import Cluster
 from broker.faults.rule import FaultRule
-from broker.server import Server
 from protocol.records import read_header
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 from tests.broker.test_connection import Client, request_frame
-from tests.broker.test_server import connect, read_frame, run
+from tests.broker.test_server import connect, read_frame, serving
 from tests.produce_requests import produce_request
 
 IDEMPOTENT = make_batch(b"a", b"b", producer_id=4, producer_epoch=0, base_sequence=0)
@@ -246,8 +245,8 @@ def test_a_client_id_is_kept_once_and_never_longer_than_the_bound() -> None:
 # Over sockets ----------------------------------------------------------------------------------
 
 
-def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> None:
+    async with serving() as (server, port, _logs):
         cluster = server.cluster
         cluster.create_topic("t", [(1,), (1,)], {})
         acknowledgements = cluster.acknowledgements
@@ -274,8 +273,6 @@ def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> None:
         assert len(acknowledgements) == 2
         assert not acknowledgements._unwritten
         writer.close()
-
-    run(scenario)
 
 
 async def _until(holds: Any) -> None:

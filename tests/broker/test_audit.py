@@ -266,7 +266,7 @@ def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> No
         partition.log._base_offsets,
         partition.log._max_timestamps,
     ):
-        del part[0]  # type: ignore[attr-defined]
+        del part[0]
 
     by_append, by_duplicate = judged(client.cluster).findings
     assert (by_append.kind, by_append.base_offset) == (FindingKind.NOT_STORED, 0)

@@ -8,7 +8,7 @@ from broker.admin.state import Admin
 from broker.admin.topics import NewTopicBody, create_topic
 from broker.faults.rule import FaultRule
 from tests.batches import make_batch
-from tests.broker.admin.admin_server import Site, make_admin, run_site
+from tests.broker.admin.admin_server import make_admin, serving_site
 from tests.broker.admin.test_groups import commit
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.test_connection import Client, request_frame
@@ -65,8 +65,8 @@ def test_findings_are_counted_further_than_they_are_listed() -> None:
     assert (view.finding_count, len(view.findings)) == (FINDINGS_MAX + 5, FINDINGS_MAX)
 
 
-def test_a_finding_is_a_json_object_with_the_fields_of_the_batch() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_finding_is_a_json_object_with_the_fields_of_the_batch() -> None:
+    async with serving_site(broker_count=1, overrides=AUDITED) as site:
         create_topic(site.admin, NewTopicBody("orders", 1))
         produce(site.admin, 1)
         log = site.admin.topic("orders").partitions[0].log
@@ -90,5 +90,3 @@ def test_a_finding_is_a_json_object_with_the_fields_of_the_batch() -> None:
                 "group": None,
             }
         ]
-
-    run_site(scenario, broker_count=1, overrides=AUDITED)
