@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any
 from uuid import UUID
 
+from broker.acknowledgements import Acknowledgements
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.controller_queue import ControllerEvent, ControllerQueue
@@ -93,6 +94,9 @@ class Cluster:
             config["journal.bytes.max"],
             is_enabled=config["journal.enable"],
         )
+        self.acknowledgements = Acknowledgements(
+            config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
+        )
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules there are from the start."""
         self._begin()
@@ -138,6 +142,7 @@ class Cluster:
         """
         self.timers.clear()
         self.journal.clear()
+        self.acknowledgements.clear()
         self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():

@@ -58,6 +58,7 @@ class Dispatcher:
         """
         self._cluster = cluster
         self._journal = cluster.journal
+        self._acknowledgements = cluster.acknowledgements
         self._report_bug = report_bug
         self._now_ns = now_ns
 
@@ -123,6 +124,9 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
             answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+        acknowledgements = self._acknowledgements
+        if acknowledgements.is_enabled:
+            answer = acknowledgements.follow(context, answer)
         return answer if entry is None else self._note(entry, answer)
 
     def _note(self, entry: "Entry", answer: Answer) -> Answer:
@@ -162,6 +166,7 @@ class Dispatcher:
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description
+        context.falsified_by = verdict.falsifying_rule_ids
         # The buffer moves on, and the request may be handled later.
         body = bytes(buffer[start:end])
         rule = verdict.deciding

@@ -14,6 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from mock_kafka.audit import AuditError, AuditFinding, AuditReport, NotCovered
     from mock_kafka.broker_process import StartError
     from mock_kafka.cluster import MockKafka
     from mock_kafka.control import ControlError
@@ -23,11 +24,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT",
+    "AuditError",
+    "AuditFinding",
+    "AuditReport",
     "ConfigValue",
     "ControlError",
     "Fault",
     "Metric",
     "MockKafka",
+    "NotCovered",
     "Partition",
     "Record",
     "Request",
@@ -40,10 +45,14 @@ __all__ = [
 _MODULES = {
     "DEFAULT": "verbs",
     "ConfigValue": "verbs",
+    "AuditError": "audit",
+    "AuditFinding": "audit",
+    "AuditReport": "audit",
     "ControlError": "control",
     "Fault": "fault",
     "Metric": "views",
     "MockKafka": "cluster",
+    "NotCovered": "audit",
     "Partition": "views",
     "Record": "views",
     "Request": "views",

@@ -41,6 +41,7 @@ class MockKafka(ClusterVerbs):
         admin_port: int | None = 0,
         in_process: bool = False,
         faults: Rules | None = None,
+        audit: bool = False,
     ) -> None:
         """Describe a cluster; nothing runs yet.
 
@@ -56,9 +57,13 @@ class MockKafka(ClusterVerbs):
                 can't be started. Otherwise a process of its own is faster and disturbed by nothing.
             faults: rules that are there from the start, and again after a reset: the path of a
                 JSON file, or a list (docs/faults.md).
+            audit: record which batches are acknowledged, for the verb `audit`; the same as
+                `audit.enable` in `config`.
         """
         self.brokers = brokers
         self.config = dict(config or {})
+        if audit:
+            self.config["audit.enable"] = True
         self.host = host
         self.port = port
         self.log_level = log_level

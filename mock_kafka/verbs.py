@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
+from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import Control, ControlError
 from mock_kafka.fault import Fault, Rules, When, document_of
 from mock_kafka.views import (
@@ -387,13 +388,26 @@ class ClusterVerbs(ABC):
         number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
         return number
 
+    # The audit -----------------------------------------------------------------------------
+
+    def audit(self) -> AuditReport:
+        """Compare the acknowledgements that were sent since the start or reset with the logs.
+
+        `audit().raise_on_findings()` raises an AuditError if there are any. It reads all logs, and
+        the cluster answers nobody else meanwhile.
+
+        Raises:
+            ControlError: the cluster was not started with `audit=True`.
+        """
+        return audit_report_of(self.control.ask("GET", "/v1/audit"))
+
     # All of it -----------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Put everything back to the start; connections are cut, addresses stay.
 
         Topics, groups, producers, quotas, configurations, users, faults, the requests that went by,
-        the clock and the brokers. Takes about a millisecond.
+        what the audit covers, the clock and the brokers. Takes about a millisecond.
         """
         self.control.ask("POST", "/v1/reset")
 
@@ -455,4 +469,5 @@ class AsyncVerbs:
     requests = _twin(ClusterVerbs.requests)
     wait_for = _twin(ClusterVerbs.wait_for)
     last_request_number = _twin(ClusterVerbs.last_request_number)
+    audit = _twin(ClusterVerbs.audit)
     reset = _twin(ClusterVerbs.reset)

@@ -16,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from broker.admin import (  # noqa: F401 - declares the operations
+    audit,
     brokers,
     clock,
     controller,

@@ -33,6 +33,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.CONNECTION_KEYS,
         broker_keys.GROUP_KEYS,
         broker_keys.PRODUCER_KEYS,
+        broker_keys.AUDIT_KEYS,
         broker_keys.JOURNAL_KEYS,
         quota_keys.QUOTA_KEYS,
         security_keys.SECURITY_KEYS,

@@ -374,6 +374,24 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
     ),
 )
 
+AUDIT_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "audit.enable",
+        _BOOLEAN,
+        False,
+        "Whether acknowledged batches are recorded, so that the audit can compare them with logs.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "audit.acknowledgements.max",
+        _INT,
+        100_000,
+        "Acknowledged batches that the audit covers; beyond it the oldest are dropped and counted.",
+        at_least(1),
+        is_mock_only=True,
+    ),
+)
+
 JOURNAL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "journal.enable",

@@ -218,6 +218,8 @@ def keep_connections(patch: Patch) -> None:
         (call_failures_certain, "records"),
         (lose_last_batch, "records"),
         (lose_last_batch, "reads"),
+        (lose_last_batch, "audit"),
+        (forget_producers, "audit"),
         (expire_late, "deadlines"),
         (assign_to_all, "assignments"),
         (lose_commits, "commits"),

@@ -6,6 +6,7 @@ from functools import partial
 from random import Random
 from uuid import UUID
 
+from broker.audit import audit_cluster
 from broker.connection import Connection
 from broker.faults import FaultRule
 from broker.topics import Topic
@@ -145,6 +146,7 @@ class World:
             ),
             "producer.id.quota.window.size.seconds": str(WINDOW_SECONDS),
             "quota.window.num": "3",
+            "audit.enable": "true",
         }
         if self.has_small_log:
             config["log.memory.max.bytes"] = str(LOG_BYTES_SMALL)
@@ -281,6 +283,7 @@ class World:
             self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
+        self.history.audit += map(str, audit_cluster(self.server.cluster).comparison.findings)
         violations = check(self.history)
         for each in violations:
             self.trace(f"VIOLATION {each}")
