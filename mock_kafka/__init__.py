@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mock_kafka.cluster import MockKafka
     from mock_kafka.control import ControlError
     from mock_kafka.fault import Fault
-    from mock_kafka.verbs import DEFAULT
+    from mock_kafka.verbs import DEFAULT, ConfigValue
     from mock_kafka.views import Metric, Partition, Record, Request, ShadowCount, ShadowEvent, Topic
 
 __all__ = [

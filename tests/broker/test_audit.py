@@ -18,6 +18,7 @@ from broker.audit import (
 )
 from broker.cluster import Cluster
 from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.producer_rules import new_producers
 from broker.topics import Partition, Topic
 from broker.upkeep import apply_retention
 from producer_state.rules import SEQUENCE_MAX, sequence_after
@@ -279,7 +280,7 @@ def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
     client, _topic, partition = audited_cluster()
     batch = sent_batch(2, producer_id=4, sequence=0)
     produce(client, batch)
-    partition.producers = client.cluster._new_producers()
+    partition.producers = new_producers(client.cluster.config, partition.leader_id)
     produce(client, batch)
     assert kinds(judged(client.cluster)) == ["stored_twice"]
 
