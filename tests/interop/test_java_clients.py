@@ -269,7 +269,7 @@ def test_acknowledged_records_are_stored_when_the_first_request_was_refused(
 ) -> None:
     with MockKafka(config={"producer.state.batches": batches}) as kafka:
         kafka.create_topic(topic)
-        kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1)
+        kafka.add_fault(api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1)
         lines = java.run(
             "outcomes",
             kafka.bootstrap_servers,

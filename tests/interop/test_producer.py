@@ -124,7 +124,9 @@ def test_every_record_is_stored_once_though_the_producer_id_expired(
         async with Producer(kafka.bootstrap_servers, settings) as producer:
             await (await producer.send(topic, b"first"))
             kafka.advance(seconds=25 * 3600)
-            kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1)
+            kafka.add_fault(
+                api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1
+            )
             futures = [await producer.send(topic, value) for value in values]
             return [await future for future in futures]
 

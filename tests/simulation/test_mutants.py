@@ -61,7 +61,8 @@ def forget_the_floor(patch: Patch) -> None:
         def decide(rules: RuleSet, entry: Entry, *rest: Any, **options: Any) -> Decision:
             newest = entry.batches[0].last_sequence if entry.batches else 0
             floor = sequence_after(newest, 1 - WINDOW_MAX)
-            return original(rules, entry._replace(floor=floor), *rest, **options)
+            decision: Decision = original(rules, entry._replace(floor=floor), *rest, **options)
+            return decision
 
         return decide
 
