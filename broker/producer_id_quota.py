@@ -8,6 +8,8 @@ the producer gives up.
 
 from typing import TYPE_CHECKING
 
+from broker.client_software import fails_on_throttling_quota_exceeded
+from broker.config.quota_keys import AUTO_ERROR_CODE
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
 
@@ -100,9 +102,18 @@ class ProducerIdGate:
             if self._track(context, producer_id):
                 return None
             self._remember(partition, header)
-        config = self._cluster.config.for_broker(context.broker_id)
-        error_code = ErrorCode[config["producer.id.quota.error.code"]]
+        error_code = self._error_code(context)
         return PartitionResult(partition.partition_index, error_code, error_message=_MESSAGE)
+
+    def _error_code(self, context: "RequestContext") -> ErrorCode:
+        """Return the configured error; by default one that the client's library retries."""
+        config = self._cluster.config.for_broker(context.broker_id)
+        name: str = config["producer.id.quota.error.code"]
+        if name != AUTO_ERROR_CODE:
+            return ErrorCode[name]
+        if fails_on_throttling_quota_exceeded(context.session.client_software, context.client_id):
+            return ErrorCode.NOT_ENOUGH_REPLICAS
+        return ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
     def _track(self, context: "RequestContext", producer_id: int) -> bool:
         manager, now_ms = self._manager, context.now_ms

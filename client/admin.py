@@ -291,7 +291,11 @@ class Admin:
         *,
         is_retrying: bool,
     ) -> Outcomes:
-        """Send until everything is settled, or the time is too short for another try."""
+        """Send until everything is settled or the API timeout is over (KIP-599).
+
+        A wait that would end after the timeout is cut short there, and nothing is sent again: the
+        outcomes are then those of the last response, with its throttle time.
+        """
         deadline_ms = self._now_ms() + self._api_timeout_ms
         outcomes: Outcomes = dict.fromkeys(names, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
         pending = list(names)
@@ -305,10 +309,13 @@ class Admin:
             refused = [name for name in pending if _is_quota_refusal(outcomes[name])]
             misplaced = [name for name in pending if _is_misplaced(outcomes[name])]
             pending = misplaced + (refused if is_retrying else [])
-            wait_ms = max(throttle_time_ms, RETRY_BACKOFF_MS)
-            if not pending or self._now_ms() + wait_ms >= deadline_ms:
+            if not pending:
                 break
-            self._sleep_ms(wait_ms)
+            wait_ms = max(throttle_time_ms, RETRY_BACKOFF_MS)
+            rest_ms = max(0, deadline_ms - self._now_ms())
+            self._sleep_ms(min(wait_ms, rest_ms))
+            if wait_ms >= rest_ms:
+                break
             if misplaced:
                 cluster = self.describe_cluster()
                 self._controller = cluster.brokers.get(cluster.controller_id)
@@ -327,9 +334,15 @@ class Admin:
                 del self._bootstrap[0]
 
     def _ask_at(self, address: Address, request: Any) -> Any:
-        """Ask, but not sooner than the broker wished with its last answer (KIP-219)."""
+        """Ask, but not sooner than the broker wished with its last answer (KIP-219).
+
+        Raises:
+            ThrottlingQuotaExceededError: the API timeout was over first; nothing was sent.
+        """
         wait_ms = self._quiet_until_ms.get(address, 0) - self._now_ms()
         if wait_ms >= self._api_timeout_ms:
+            self._sleep_ms(self._api_timeout_ms)
+            wait_ms -= self._api_timeout_ms
             raise ThrottlingQuotaExceededError(
                 wait_ms, f"the broker wants no request for another {wait_ms} ms"
             )

@@ -22,8 +22,8 @@ RELEASES: Mapping[Release, Mapping[int, Versions]] = {
 """API versions by API key, by release, the oldest release first."""
 
 
-def release_versions(text: str) -> Mapping[int, Versions]:
-    """What brokers of a release serve; `2.8.1` is of the release `2.8`.
+def find_release(text: str) -> Release:
+    """Return the known release of a version number; `2.8.1` is of the release `2.8`.
 
     Raises:
         ValueError: no such release is known.
@@ -31,8 +31,13 @@ def release_versions(text: str) -> Mapping[int, Versions]:
     numbers = text.split(".")
     if len(text) <= 20 and all(each.isascii() and each.isdigit() for each in numbers):
         release = tuple(map(int, numbers))
-        for known, versions in RELEASES.items():
+        for known in RELEASES:
             if release[: len(known)] == known:
-                return versions
+                return known
     names = [".".join(map(str, each)) for each in RELEASES]
     raise ValueError(f"there is no release {text}; there are {', '.join(names)}")
+
+
+def release_versions(text: str) -> Mapping[int, Versions]:
+    """Return what brokers of a release serve; errors as in `find_release`."""
+    return RELEASES[find_release(text)]

@@ -165,11 +165,16 @@ class ControllerMutationQuotaManager:
         counter.throttle_time.record(throttle_time_ms, now_ms)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
-        """`mutation-rate`, `tokens`, `throttle-time` by scope, and `queue-size`."""
+        """Return `rate`, `tokens` and `throttle-time` by scope, and `queue-size`.
+
+        `rate` is KIP-599's name; Kafka's own, `mutation-rate`, is an alias of it.
+        """
         yield Measurement(GROUP, "queue-size", {}, self.queue_size)
         for scope_tags, counter in self._counters.live(now_ms):
             tags = client_tags(scope_tags)
-            yield Measurement(GROUP, "mutation-rate", tags, counter.rate(now_ms))
+            rate = counter.rate(now_ms)
+            yield Measurement(GROUP, "rate", tags, rate)
+            yield Measurement(GROUP, "mutation-rate", tags, rate)
             if counter.bucket is not None:
                 tokens = float(counter.bucket.tokens(now_ms))
                 yield Measurement(GROUP, "tokens", tags, tokens)

@@ -11,6 +11,9 @@ from ipaddress import ip_address
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES = (USER, CLIENT_ID, IP)
 
+IP_SINCE_RELEASE = (2, 8)
+"""The first release that takes ip as an entity type: KIP-612's second part, not 2.7."""
+
 Entity = tuple[tuple[str, str | None], ...]
 """Pairs of entity type and name, in the order of ENTITY_TYPES."""
 
@@ -23,20 +26,25 @@ _IPS = frozenset({(IP,)})
 class QuotaKey:
     """A quota that can be set: its name, on which families of entities, and its largest value.
 
-    `integral_max` is None where values need not be whole.
+    `integral_max` is None where values need not be whole. `since_release` is the first release of
+    Kafka that knows the key; None for those that every release with AlterClientQuotas knows, and
+    for KIP-936's, which no release knows.
     """
 
     name: str
     families: frozenset[tuple[str, ...]] = _CLIENTS
     integral_max: int | None = None
+    since_release: tuple[int, ...] | None = None
 
 
 PRODUCER_BYTE_RATE = QuotaKey("producer_byte_rate", integral_max=2**63 - 1)
 CONSUMER_BYTE_RATE = QuotaKey("consumer_byte_rate", integral_max=2**63 - 1)
 REQUEST_PERCENTAGE = QuotaKey("request_percentage")
-CONTROLLER_MUTATION_RATE = QuotaKey("controller_mutation_rate")
+CONTROLLER_MUTATION_RATE = QuotaKey("controller_mutation_rate", since_release=(2, 7))
 PRODUCER_IDS_RATE = QuotaKey("producer_ids_rate", _USERS)
-CONNECTION_CREATION_RATE = QuotaKey("connection_creation_rate", _IPS, integral_max=2**31 - 1)
+CONNECTION_CREATION_RATE = QuotaKey(
+    "connection_creation_rate", _IPS, integral_max=2**31 - 1, since_release=IP_SINCE_RELEASE
+)
 
 QUOTA_KEYS = {
     key.name: key
@@ -78,6 +86,22 @@ def entity_problem(entity: Entity) -> str | None:
         )
     if family == (IP,) and not is_ip(entity[0][1]):
         return f"{entity[0][1]} is not a valid IP"
+    return None
+
+
+def release_problem(
+    entity: Entity, key_names: Iterable[str], release: tuple[int, ...]
+) -> str | None:
+    """Return why brokers of a release refuse to set these keys on an entity, or None.
+
+    Source: `AdminManager.alterClientQuotas` of 2.6.
+    """
+    if IP in family_of(entity) and release < IP_SINCE_RELEASE:
+        return f"Unhandled client quota entity type: {IP}"
+    for name in key_names:
+        key = QUOTA_KEYS.get(name)
+        if key is not None and key.since_release is not None and release < key.since_release:
+            return f"Invalid configuration key {name}"
     return None
 
 

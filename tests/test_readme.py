@@ -21,7 +21,7 @@ def test_the_examples_run_as_they_stand(name: str, pytester: pytest.Pytester) ->
     test_count = 0
     for number, example in enumerate(examples):
         pytester.makepyfile(**{f"test_example_{number}": example})
-        test_count += len(re.findall(r"^def test_", example, re.MULTILINE))
+        test_count += len(re.findall(r"^(?:async )?def test_", example, re.MULTILINE))
     assert test_count >= len(examples) >= 1
     pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=test_count)
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from protocol.messages import API_NAMES, api_key_of, schema_versions
-from protocol.releases import Versions, release_versions
+from protocol.releases import Release, Versions, find_release, release_versions
 
 NOT_THERE = "-1"
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
@@ -29,6 +29,11 @@ def parse_api_versions(told: tuple[str, ...]) -> Mapping[int, Versions]:
         if "=" in element:
             _limit(versions, element)
     return versions
+
+
+def emulated_release(told: tuple[str, ...]) -> Release | None:
+    """Return the release that a valid value names; None when it names none."""
+    return next((find_release(each) for each in told if "=" not in each), None)
 
 
 def _limit(versions: dict[int, Versions], element: str) -> None:

@@ -6,6 +6,9 @@ from quotas.definitions import definitions_problem
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
 
+AUTO_ERROR_CODE = "auto"
+"""Value of `producer.id.quota.error.code`: the error follows the client's library."""
+
 QUOTA_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "client.quotas",
@@ -86,9 +89,10 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "producer.id.quota.error.code",
         _STRING,
-        "THROTTLING_QUOTA_EXCEEDED",
-        "The error a refused producer id gets; every client retries NOT_ENOUGH_REPLICAS.",
-        one_of("THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
+        AUTO_ERROR_CODE,
+        "The error of a refused producer id (KIP-936). auto is THROTTLING_QUOTA_EXCEEDED, but"
+        " NOT_ENOUGH_REPLICAS for client libraries that are known to fail the batch on it.",
+        one_of(AUTO_ERROR_CODE, "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
         is_dynamic=True,
         is_mock_only=True,
     ),

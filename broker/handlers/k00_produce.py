@@ -14,9 +14,10 @@ Behaviour:
     producer_byte_rate counts the whole request, after the append: the client is answered and has
     to wait, with acks=0 as well.
     producer_ids_rate (KIP-936): an id that its user was not seen with of late, beyond the quota, is
-    refused with THROTTLING_QUOTA_EXCEEDED or what producer.id.quota.error.code says; nothing is
-    appended or remembered, the other ids in the request go on, and the client has to wait. Until it
-    has sent a refused batch again, those it had sent behind it are refused too.
+    refused with THROTTLING_QUOTA_EXCEEDED, or with NOT_ENOUGH_REPLICAS where the client's library
+    is known to fail the batch on that (producer.id.quota.error.code); nothing is appended or
+    remembered, the other ids in the request go on, and the client has to wait. Until it has sent a
+    refused batch again, those it had sent behind it are refused too.
 
 Gaps:
     Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions yet.

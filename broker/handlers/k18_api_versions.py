@@ -7,12 +7,14 @@ Behaviour:
     A version we don't know is answered in the v0 format with UNSUPPORTED_VERSION and our own range
     (KIP-511); without the range where v3 is not there, as by brokers before it. The response header
     stays at version 0 for every version.
-    Client name and version must match Kafka's pattern from v3 on, else INVALID_REQUEST.
+    Client name and version must match Kafka's pattern from v3 on, else INVALID_REQUEST. The session
+    keeps them: a refusal of KIP-936's quota depends on the client library.
 """
 
 import re
 from typing import TYPE_CHECKING, Any
 
+from broker.client_software import ClientSoftware
 from broker.context import RequestContext
 from broker.registry import Route, handles
 from protocol import messages
@@ -26,19 +28,22 @@ if TYPE_CHECKING:
 RANGE_TOLD_VERSION_MIN = 3
 """Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
 
+SOFTWARE_VERSION_MIN = 3
+"""Since this version of ApiVersions clients send their name and version (KIP-511)."""
+
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @handles(ApiKey.API_VERSIONS, versions=(0, 4))
 def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
-    if context.api_version >= 3 and not (
-        _SOFTWARE_PATTERN.fullmatch(request.client_software_name)
-        and _SOFTWARE_PATTERN.fullmatch(request.client_software_version)
-    ):
-        return messages.ApiVersionsResponse(
-            version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
-        )
+    if context.api_version >= SOFTWARE_VERSION_MIN:
+        software = ClientSoftware(request.client_software_name, request.client_software_version)
+        if not all(map(_SOFTWARE_PATTERN.fullmatch, software)):
+            return messages.ApiVersionsResponse(
+                version=context.api_version, error_code=ErrorCode.INVALID_REQUEST, api_keys=[]
+            )
+        context.session.client_software = software
     return messages.ApiVersionsResponse(
         version=context.api_version,
         error_code=ErrorCode.NONE,

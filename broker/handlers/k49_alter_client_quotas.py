@@ -6,6 +6,8 @@ Behaviour:
     name, an address together with a user or client id or one that isn't an address; a key twice,
     unknown, or not for these types; a value that isn't more than 0, too large, or not whole where
     it must be. KIP-599's other spelling, controller_mutations_rate, is refused with the right one.
+    A broker that emulates a release (broker.api.versions) refuses keys and entity types that came
+    later, and knows producer_ids_rate in any release.
     An entity that occurs twice is changed as it says the first time and gets INVALID_REQUEST.
     Taking away what isn't set is fine. Changes count from the next request on, for all brokers.
 
@@ -15,12 +17,13 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
+from broker.config.api_versions import emulated_release
 from broker.context import RequestContext
 from broker.registry import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from quotas.entities import Entity, make_entity
+from quotas.entities import Entity, make_entity, release_problem
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
@@ -32,6 +35,8 @@ _Result = messages.AlterClientQuotasResponse.EntryData
 def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
+    config = cluster.config.for_broker(context.broker_id)
+    release = emulated_release(config["broker.api.versions"])
     problems: dict[Entity, str | None] = {}
     for entry in request.entries:
         entity = make_entity((each.entity_type, each.entity_name) for each in entry.entity)
@@ -39,7 +44,11 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: "
             problems[entity] = "Duplicate client quota entity"
             continue
         changes = [(op.key, None if op.remove else op.value) for op in entry.ops]
-        problems[entity] = cluster.quotas.clients.alter(
+        problem = None
+        if release is not None:
+            added = (name for name, value in changes if value is not None)
+            problem = release_problem(entity, added, release)
+        problems[entity] = problem or cluster.quotas.clients.alter(
             entity, changes, validate_only=request.validate_only
         )
     return messages.AlterClientQuotasResponse(

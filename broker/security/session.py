@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from broker.client_software import ClientSoftware
     from broker.producer_id_quota import ProducerIdGate
     from broker.security.sasl import Exchange
 
@@ -16,11 +17,13 @@ class Session:
     `limited_from_ms` is the time from which only the APIs of authentication are answered: always
     (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
     of the session where a token or `connections.max.reauth.ms` bounds it.
+    `client_software` is the name and version of ApiVersions v3+; None if the client sent none.
     `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
     `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
     """
 
     __slots__ = (
+        "client_software",
         "exchange",
         "is_authenticated",
         "is_sasl",
@@ -42,6 +45,7 @@ class Session:
         self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
+        self.client_software: ClientSoftware | None = None
         self.producer_ids: ProducerIdGate | None = None
         self.takes_raw_tokens = False
 

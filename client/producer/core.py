@@ -57,8 +57,13 @@ class ProducerCore:
 
     @property
     def window(self) -> int | None:
-        """KIP-758's window as the broker told it."""
+        """How many sequence numbers of a partition may be in flight (KIP-758); None: no bound."""
         return self._state.idempotence.window
+
+    @property
+    def broker_window(self) -> int | None:
+        """KIP-758's window as the broker told it; None when it told none."""
+        return self._state.idempotence.broker_window
 
     def send(
         self, record: Record, now_ms: int, callback: Callable[[Outcome], None] | None = None

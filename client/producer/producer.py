@@ -13,12 +13,23 @@ from collections.abc import Iterable, Sequence
 from types import TracebackType
 from typing import Any, Protocol
 
+import structlog
+
 from client import clock
 from client.addresses import addresses_of
 from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
 from client.producer.batch import Record
-from client.producer.calls import Action, Answer, Call, CallFailed, Connect, Disconnect, Send
+from client.producer.calls import (
+    Action,
+    Answer,
+    Call,
+    CallFailed,
+    Connect,
+    Disconnect,
+    ProducerIdAnswer,
+    Send,
+)
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
 from client.producer.requests import answer_of, is_answered, message_of
@@ -27,6 +38,9 @@ from client.resources import Address
 from client.security import Security
 from client.transport import tls_context
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+log = structlog.get_logger("mock_kafka")
 
 CLIENT_ID = "mock-kafka"
 _SENDS_A_TURN = 256
@@ -95,10 +109,15 @@ class Producer:
         self._is_poll_due = False
         self._alarm: asyncio.TimerHandle | None = None
         self._is_closed = False
+        self._logged_windows: set[int | None] = set()
 
     @property
     def window(self) -> int | None:
-        """KIP-758's window as the broker told it; None before it did, and if it has none."""
+        """How many sequence numbers of a partition may be in flight (KIP-758).
+
+        The smaller of `max_in_flight_sequence_number_per_connection` and of what the broker told.
+        None: there is no such bound, as with brokers without KIP-758.
+        """
         return self._core.window
 
     async def send(
@@ -266,9 +285,26 @@ class Producer:
             self._watcher.answered(node_id, call, answer)
         before = self._core.bytes_reserved
         self._core.on_response(node_id, answer, clock.now_ms())
+        if isinstance(answer, ProducerIdAnswer) and answer.error_code == ErrorCode.NONE:
+            self._log_window_mismatch()
         if self._core.bytes_reserved < before:
             self._has_room.set()
         self._poll_soon()
+
+    def _log_window_mismatch(self) -> None:
+        """Log that the broker's window is not the configured one, once for each such window."""
+        configured = self.settings.max_in_flight_sequence_number_per_connection
+        told = self._core.broker_window
+        if configured is None or told == configured or told in self._logged_windows:
+            return
+        self._logged_windows.add(told)
+        log.warning(
+            "max_in_flight_sequence_number_per_connection differs from the broker's window",
+            client_id=self._client_id,
+            configured=configured,
+            broker=told,
+            in_force=self._core.window,
+        )
 
     def unsendable(self, node_id: int, failed: CallFailed) -> None:
         """The oldest request of a link could not be sent to this broker."""

@@ -95,12 +95,17 @@ class PartitionSequences:
 
 
 class Idempotence:
-    """The producer's id and epoch, and the sequences of its partitions."""
+    """The producer's id and epoch, and the sequences of its partitions.
 
-    def __init__(self) -> None:
+    `window` is how many numbers of a partition may be in flight (None: no bound), the smaller of
+    the producer's own `window_max` and of `broker_window`.
+    """
+
+    def __init__(self, window_max: int | None = None) -> None:
         self.producer_id = -1
         self.epoch = -1
-        self.window: int | None = None
+        self.window = self._window_max = window_max
+        self.broker_window: int | None = None
         self._partitions: dict[TopicPartition, PartitionSequences] = {}
 
     @property
@@ -110,7 +115,9 @@ class Idempotence:
 
     def granted(self, producer_id: int, epoch: int, window: int | None) -> None:
         """A broker's answer to InitProducerId; `window` None when it told none."""
-        self.producer_id, self.epoch, self.window = producer_id, epoch, window
+        self.producer_id, self.epoch, self.broker_window = producer_id, epoch, window
+        bounds = [each for each in (self._window_max, window) if each is not None]
+        self.window = min(bounds, default=None)
 
     def of(self, batch: Batch) -> PartitionSequences | None:
         """The sequences of a batch's partition if it has numbers, else None."""

@@ -1,19 +1,55 @@
 """A producer's settings, named and defaulted as in Kafka's `ProducerConfig`, and KIP-91's rule."""
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from client.errors import ClientError
 from protocol.records import COMPRESSION_NAMES
 
 INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
+SEQUENCE_WINDOW_MAX = 2**30
+"""Half of the sequence numbers: beyond it old and new cannot be told apart (KIP-758)."""
+
 DELIVERY_TIMEOUT_MS = 120_000
 IN_FLIGHT_REQUESTS = 5
 """How many requests Kafka's brokers keep apart (KIP-98); none more without KIP-758's window."""
 
+RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {
+        "batch_size": (0, INT_MAX),
+        "buffer_memory": (0, LONG_MAX),
+        "connection_setup_timeout_ms": (0, LONG_MAX),
+        "delivery_timeout_ms": (0, INT_MAX),
+        "linger_ms": (0, LONG_MAX),
+        "max_block_ms": (0, LONG_MAX),
+        "max_in_flight_requests_per_connection": (1, INT_MAX),
+        "max_in_flight_sequence_number_per_connection": (1, SEQUENCE_WINDOW_MAX),
+        "max_request_size": (0, INT_MAX),
+        "metadata_max_age_ms": (0, LONG_MAX),
+        "reconnect_backoff_max_ms": (0, LONG_MAX),
+        "reconnect_backoff_ms": (0, LONG_MAX),
+        "request_timeout_ms": (0, INT_MAX),
+        "retries": (0, INT_MAX),
+        "retry_backoff_max_ms": (0, LONG_MAX),
+        "retry_backoff_ms": (0, LONG_MAX),
+    }
+)
+"""Smallest and largest value of each number, as the types and validators in `ProducerConfig` of
+kafka-clients 4.1.0 have it. Two are not from there: Kafka checks no connection setup timeout, and
+the range of sequence numbers is KIP-758's."""
+
+_UNSET_IS_ALLOWED = {
+    "delivery_timeout_ms",
+    "max_in_flight_requests_per_connection",
+    "max_in_flight_sequence_number_per_connection",
+}
+
 
 class ConfigurationError(ClientError):
-    """Settings that contradict themselves or make no sense."""
+    """A setting out of its range, or settings that contradict each other."""
 
 
 def delivery_timeout_in_force(
@@ -43,12 +79,29 @@ def delivery_timeout_in_force(
     return delivery_timeout_ms
 
 
+def check_range(name: str, value: object, smallest: int, largest: int) -> None:
+    """Raise a ConfigurationError unless the value is a whole number in its range."""
+    if value is None and name in _UNSET_IS_ALLOWED:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or not smallest <= value <= largest:
+        raise ConfigurationError(
+            f"{name}={value!r} is not a whole number from {smallest} to {largest}"
+        )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerSettings:
     """Times in ms, sizes in bytes.
 
     `max_in_flight_requests_per_connection` None means five, or as many as KIP-758's window lets
     when the broker tells one. An idempotent producer never uses more than five without a window.
+
+    `max_in_flight_sequence_number_per_connection` bounds how many sequence numbers of a partition
+    an idempotent producer has in flight (KIP-758). The smaller of it and the broker's window
+    applies; None leaves it to the broker.
+
+    Raises:
+        ConfigurationError: a value is out of its range (`RANGES`), or two contradict each other.
     """
 
     acks: int = -1
@@ -61,6 +114,7 @@ class ProducerSettings:
     linger_ms: int = 0
     max_block_ms: int = 60_000
     max_in_flight_requests_per_connection: int | None = None
+    max_in_flight_sequence_number_per_connection: int | None = None
     max_request_size: int = 1024 * 1024
     metadata_max_age_ms: int = 300_000
     reconnect_backoff_ms: int = 50
@@ -73,6 +127,8 @@ class ProducerSettings:
     """`delivery_timeout_ms` as it is in force."""
 
     def __post_init__(self) -> None:
+        for name, (smallest, largest) in RANGES.items():
+            check_range(name, getattr(self, name), smallest, largest)
         if self.acks not in {-1, 0, 1}:
             raise ConfigurationError(f"acks={self.acks}: -1, 0 or 1")
         if self.enable_idempotence and self.acks != -1:
@@ -81,12 +137,6 @@ class ProducerSettings:
             raise ConfigurationError(
                 f"compression_type={self.compression_type}: one of {', '.join(COMPRESSION_NAMES)}"
             )
-        in_flight = self.max_in_flight_requests_per_connection
-        if in_flight is not None and in_flight < 1:
-            raise ConfigurationError("max_in_flight_requests_per_connection is at least 1")
-        for name in ("linger_ms", "request_timeout_ms", "retries", "max_block_ms"):
-            if not 0 <= getattr(self, name) <= INT_MAX:
-                raise ConfigurationError(f"{name} is between 0 and {INT_MAX}")
         object.__setattr__(
             self,
             "delivery_deadline_ms",
@@ -96,7 +146,11 @@ class ProducerSettings:
         )
 
     def in_flight_max(self, window: int | None) -> int:
-        """How many Produce requests one connection may have unanswered."""
+        """Return how many Produce requests one connection may have unanswered.
+
+        Args:
+            window: KIP-758's, as the broker told it; None when it told none.
+        """
         wanted = self.max_in_flight_requests_per_connection
         if self.enable_idempotence and window is None:
             return min(wanted or IN_FLIGHT_REQUESTS, IN_FLIGHT_REQUESTS)

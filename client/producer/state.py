@@ -27,7 +27,7 @@ class ProducerState:
         self.accumulator = RecordAccumulator(settings, random)
         self.metadata = TopicMetadata(settings.metadata_max_age_ms)
         self.nodes = Nodes(settings, random)
-        self.idempotence = Idempotence()
+        self.idempotence = Idempotence(settings.max_in_flight_sequence_number_per_connection)
         self.bootstrap = {-1 - index: address for index, address in enumerate(bootstrap)}
         self.on_wire: dict[TopicPartition, list[Batch]] = {}
         """Batches in requests without an answer, oldest first."""
@@ -45,7 +45,7 @@ class ProducerState:
     @property
     def in_flight_max(self) -> int:
         """How many Produce requests one connection may have unanswered."""
-        return self.settings.in_flight_max(self.idempotence.window)
+        return self.settings.in_flight_max(self.idempotence.broker_window)
 
     def backoff_ms(self, failures: int) -> int:
         """The wait before the next try of anything but a connection."""

@@ -27,6 +27,8 @@ examples:
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'producer_ids_rate=50' --entity-type users --entity-name user1
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
+      --add-config 'producer_ids_rate=200' --entity-type users
+  mock-kafka configs --bootstrap-server localhost:9092 --alter \\
       --add-config 'producer_byte_rate=1024' --entity-type clients --entity-default
   mock-kafka configs --bootstrap-server localhost:9092 --describe --entity-type users
   mock-kafka configs --bootstrap-server localhost:9092 --alter \\
@@ -39,10 +41,11 @@ quotas:
   users alone: producer_ids_rate
   ips: connection_creation_rate
 
-Without a name --describe shows every entity of the type. --user U stands for
---entity-type users --entity-name U, and --user-defaults for --entity-default; so
-do --client, --topic, --broker, --ip. Exit status: 0 when done, 1 with one line
-on standard error when not, 2 for wrong arguments.
+Without a name --describe shows every entity of the type, and --alter changes the
+default of users; for other types it needs a name or --entity-default. --user U
+stands for --entity-type users --entity-name U, and --user-defaults for
+--entity-default; so do --client, --topic, --broker, --ip. Exit status: 0 when
+done, 1 with one line on standard error when not, 2 for wrong arguments.
 """
 
 ENTITY_TYPES = (*resource_configs.RESOURCE_TYPES, *quota_configs.ENTITY_TYPES)
@@ -108,6 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     entity_types, entities = _entities(parser, parsed)
     if parsed.alter:
+        if entity_types == ["users"] and not entities:
+            # KIP-936's own example: no name is the default entity. kafka-configs.sh refuses it.
+            entities = {"users": None}
         if parsed.add_config is None and not parsed.delete_config:
             parser.error("--alter needs --add-config or --delete-config")
         if len(entities) != len(entity_types):

@@ -7,6 +7,7 @@ from decimal import Decimal
 from client.admin import Admin
 from client.resources import QuotaChange, QuotaEntity, QuotaFilter, QuotaMatch
 from client.tools.session import ToolError
+from protocol.spelling import did_you_mean
 
 ENTITY_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}
 """The tool's word for an entity type, and the protocol's."""
@@ -17,6 +18,9 @@ _CLIENT_KEYS = {
     "producer_byte_rate",
     "request_percentage",
 }
+_USER_KEYS = {"producer_ids_rate"}
+_IP_KEYS = {"connection_creation_rate"}
+_KEYS = _CLIENT_KEYS | _USER_KEYS | _IP_KEYS
 _NOUNS = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 
 Entities = Mapping[str, str | None]
@@ -73,14 +77,17 @@ def double_text(value: float) -> str:
 
 
 def _check_keys(entities: Entities, added: Mapping[str, str]) -> None:
-    known = {"connection_creation_rate"} if "ips" in entities else _CLIENT_KEYS
+    known = _IP_KEYS if "ips" in entities else _CLIENT_KEYS
     if entities.keys() == {"users"}:
-        known = {*known, "producer_ids_rate"}
+        known = known | _USER_KEYS
     unknown = [key for key in added if key not in known]
     if unknown:
+        # A key that exists, but for other entities, is not misspelt.
+        hints = [did_you_mean(key, known) for key in unknown if key not in _KEYS]
         raise ToolError(
             f"Only quota configs can be added for '{' and '.join(entities)}'"
             f" ({', '.join(sorted(known))}). Unexpected config names: {', '.join(unknown)}"
+            f"{''.join(hints)}"
         )
 
 

@@ -10,7 +10,7 @@ from broker.client_protocol import ClientProtocol
 from broker.server import Server
 from protocol import messages
 from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
-from tests.broker.test_server import assert_serves, connect, read_frame, run
+from tests.broker.test_server import assert_serves, connect, read_frame, serving
 
 
 @pytest.mark.parametrize(
@@ -23,22 +23,21 @@ from tests.broker.test_server import assert_serves, connect, read_frame, run
         (pack(">ihhih", 14, 3, 4, 1, -1) + b"\x7f\xff\xff\xff", "undecodable"),
     ],
 )
-def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
-    async def scenario(_server: Server, port: int) -> None:
+async def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
+    async with serving() as (_, port, logs):
         reader, writer = await connect(port)
         writer.write(data)
         assert await reader.read() == b""
         writer.close()
         await assert_serves(port)
-
-    closed = [entry for entry in run(scenario) if entry["event"] == "connection closed"]
+    closed = [entry for entry in logs if entry["event"] == "connection closed"]
     assert len(closed) == 1
     assert reason in closed[0]["reason"]
     assert closed[0]["peer"].startswith("127.0.0.1:")
 
 
-def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
-    async def scenario(_server: Server, port: int) -> None:
+async def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
+    async with serving() as (_, port, logs):
         reader, writer = await connect(port)
         for byte in metadata_frame(5):
             writer.write(bytes((byte,)))
@@ -47,12 +46,11 @@ def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
         await assert_serves(port)
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 5
         writer.close()
+    assert logs == []
 
-    assert run(scenario) == []
 
-
-def test_a_client_that_sends_ahead_while_it_waits_fills_its_own_socket_not_our_memory() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_requests_sent_ahead_during_a_wait_fill_the_clients_socket_not_our_memory() -> None:
+    async with serving() as (server, port, _):
         server.cluster.create_topic("t", [(1,)], {})
         _reader, writer = await connect(port)
         writer.write(fetch_frame(1, "t", max_wait_ms=10_000_000))
@@ -65,8 +63,6 @@ def test_a_client_that_sends_ahead_while_it_waits_fills_its_own_socket_not_our_m
         assert protocol.connection is not None
         assert protocol.connection.buffered_bytes < 4 * 1024 * 1024
         writer.transport.abort()
-
-    run(scenario)
 
 
 async def ask_without_reading(
@@ -83,8 +79,8 @@ async def ask_without_reading(
     return reader, writer, protocol
 
 
-def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
+    async with serving() as (server, port, _):
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)], {})
         reader, writer, protocol = await ask_without_reading(server, port)
@@ -96,11 +92,9 @@ def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
             await read_frame(reader)
         writer.close()
 
-    run(scenario)
 
-
-def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
+    async with serving() as (server, port, logs):
         clock: Any = server.clock
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
@@ -117,6 +111,5 @@ def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
 
         assert not server._protocols
         writer.transport.abort()
-
-    reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]
+    reasons = [entry["reason"] for entry in logs if "reason" in entry]
     assert reasons == ["idle for 601000 ms"]

@@ -25,92 +25,74 @@ async def greeting(port: int) -> bytes:
         writer.close()
 
 
-def test_it_refuses_and_accepts_again_on_its_port() -> None:
-    async def main() -> None:
-        listener = Listener(1, Greeter, None)
-        port = await listener.open("127.0.0.1", 0)
+async def test_it_refuses_and_accepts_again_on_its_port() -> None:
+    listener = Listener(1, Greeter, None)
+    port = await listener.open("127.0.0.1", 0)
+    assert await greeting(port) == b"hello"
+    for _ in range(3):
+        listener.refuse()
+        listener.refuse()
+        with pytest.raises(ConnectionRefusedError):
+            await greeting(port)
+        with socket.socket() as other, pytest.raises(OSError, match="in use"):
+            other.bind(("127.0.0.1", port))
+        listener.accept_again()
+        listener.accept_again()
         assert await greeting(port) == b"hello"
-        for _ in range(3):
-            listener.refuse()
-            listener.refuse()
-            with pytest.raises(ConnectionRefusedError):
-                await greeting(port)
-            with socket.socket() as other, pytest.raises(OSError, match="in use"):
-                other.bind(("127.0.0.1", port))
-            listener.accept_again()
-            listener.accept_again()
-            assert await greeting(port) == b"hello"
-        await listener.close()
-        with pytest.raises(ConnectionRefusedError):
-            await greeting(port)
-
-    asyncio.run(main())
+    await listener.close()
+    with pytest.raises(ConnectionRefusedError):
+        await greeting(port)
 
 
-def test_the_last_word_counts_when_both_come_at_once() -> None:
-    async def main() -> None:
-        listener = Listener(1, Greeter, None)
-        port = await listener.open("127.0.0.1", 0)
-        listener.refuse()
-        listener.accept_again()
-        listener.refuse()
-        opening = listener._opening
-        assert opening is not None
-        await opening
-        with pytest.raises(ConnectionRefusedError):
-            await greeting(port)
-        listener.accept_again()
-        await listener.close()
-
-    asyncio.run(main())
+async def test_the_last_word_counts_when_both_come_at_once() -> None:
+    listener = Listener(1, Greeter, None)
+    port = await listener.open("127.0.0.1", 0)
+    listener.refuse()
+    listener.accept_again()
+    listener.refuse()
+    opening = listener._opening
+    assert opening is not None
+    await opening
+    with pytest.raises(ConnectionRefusedError):
+        await greeting(port)
+    listener.accept_again()
+    await listener.close()
 
 
-def test_it_ends_for_good_even_while_it_comes_back() -> None:
-    async def main() -> None:
-        listener = Listener(1, Greeter, None)
-        port = await listener.open("127.0.0.1", 0)
-        listener.refuse()
-        listener.accept_again()
-        opening = listener._opening
-        assert opening is not None
-        listener.end()
-        await opening
-        with pytest.raises(ConnectionRefusedError):
-            await greeting(port)
-        with socket.create_server(("127.0.0.1", port)):
-            pass
-
-    asyncio.run(main())
+async def test_it_ends_for_good_even_while_it_comes_back() -> None:
+    listener = Listener(1, Greeter, None)
+    port = await listener.open("127.0.0.1", 0)
+    listener.refuse()
+    listener.accept_again()
+    opening = listener._opening
+    assert opening is not None
+    listener.end()
+    await opening
+    with pytest.raises(ConnectionRefusedError):
+        await greeting(port)
+    with socket.create_server(("127.0.0.1", port)):
+        pass
 
 
-def test_a_port_in_use_is_told_with_its_address() -> None:
-    async def main() -> None:
-        with socket.create_server(("127.0.0.1", 0)) as taken:
-            port = taken.getsockname()[1]
-            with pytest.raises(
-                ListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use"
-            ):
-                await Listener(1, Greeter, None).open("127.0.0.1", port)
-
-    asyncio.run(main())
+async def test_a_port_in_use_is_told_with_its_address() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(ListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use"):
+            await Listener(1, Greeter, None).open("127.0.0.1", port)
 
 
-def test_who_comes_before_anybody_serves_is_served_later() -> None:
-    async def scenario() -> bytes:
-        (door,) = listening_sockets("127.0.0.1", 0)
-        reader, writer = await asyncio.open_connection(*door.getsockname())
+async def test_who_comes_before_anybody_serves_is_served_later() -> None:
+    (door,) = listening_sockets("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*door.getsockname())
 
-        def greet(_reader: object, served: asyncio.StreamWriter) -> None:
-            served.write(b"come in")
-            served.close()
+    def greet(_reader: object, served: asyncio.StreamWriter) -> None:
+        served.write(b"come in")
+        served.close()
 
-        server = await asyncio.start_server(greet, sock=door)
-        greeting = await reader.read()
-        writer.close()
-        server.close()
-        return greeting
-
-    assert asyncio.run(scenario()) == b"come in"
+    server = await asyncio.start_server(greet, sock=door)
+    assert await reader.read() == b"come in"
+    writer.close()
+    server.close()
 
 
 def test_a_host_of_two_addresses_has_two_sockets_or_none(monkeypatch: pytest.MonkeyPatch) -> None:

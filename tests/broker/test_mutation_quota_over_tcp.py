@@ -3,11 +3,10 @@
 import asyncio
 from typing import Any
 
-from broker.server import Server
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.test_connection import metadata_frame, request_frame
-from tests.broker.test_server import connect, read_frame, run
+from tests.broker.test_server import connect, read_frame, serving
 
 # R = 5, S = 100, W = 1: a burst of 500 partitions.
 QUOTA = {
@@ -43,8 +42,8 @@ async def create(port: int, *names: str) -> tuple[list[int], int]:
     return [topic.error_code for topic in response.topics], response.throttle_time_ms
 
 
-def test_the_worked_example() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_the_worked_example() -> None:
+    async with serving(**QUOTA) as (server, port, _):
         clock: Any = server.clock
         names = [f"topic-{number}" for number in range(7)]
         # The seventh takes the bucket to -60: accepted, and the next one pays.
@@ -56,11 +55,9 @@ def test_the_worked_example() -> None:
         clock.time_ms += 1
         assert await create(port, "next") == ([ErrorCode.NONE], 0)
 
-    run(scenario, **QUOTA)
 
-
-def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
+    async with serving(**QUOTA) as (server, port, _):
         clock: Any = server.clock
         await create(port, *(f"topic-{number}" for number in range(7)))
         reader, writer = await connect(port)
@@ -75,5 +72,3 @@ def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
                 await asyncio.sleep(0)
         assert int.from_bytes((await answer)[:4], "big") == 2
         writer.close()
-
-    run(scenario, **QUOTA)

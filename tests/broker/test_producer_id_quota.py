@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.client_software import ClientSoftware
 from broker.cluster import Cluster
 from broker.metrics import prometheus_text
 from broker.producer_id_quota import ProducerIdGate
@@ -80,6 +81,10 @@ class Producers:
             found.append(messages.ProduceResponse.decode(data[start + 4 : end], version=8))
             self._read_bytes = end
         return found
+
+    def skip_answers(self) -> None:
+        """Leave out what was answered so far."""
+        self._read_bytes = len(self.client.written)
 
     def codes(self, *batches: Batch, now_ms: int = NOW_MS, epoch: int = 0) -> list[int]:
         return codes(self.send(*batches, now_ms=now_ms, epoch=epoch))
@@ -170,6 +175,52 @@ def test_the_error_is_what_the_configuration_says(name: str) -> None:
     response = producers.send((0, 2, 0))
     assert codes(response) == [ErrorCode[name]]
     assert response.throttle_time_ms == HOUR_MS
+
+
+@pytest.mark.parametrize(
+    ("software", "error"),
+    [
+        (None, REFUSED),
+        (ClientSoftware("apache-kafka-java", "4.1.0"), REFUSED),
+        (ClientSoftware("librdkafka", "2.16.0"), ErrorCode.NOT_ENOUGH_REPLICAS),
+    ],
+)
+def test_by_default_the_error_is_one_that_the_library_of_the_connection_retries(
+    software: ClientSoftware | None, error: ErrorCode
+) -> None:
+    producers = Producers("1")
+    if software is not None:
+        name, version = software
+        request = messages.ApiVersionsRequest(
+            client_software_name=name, client_software_version=version
+        )
+        producers.client.send(request_frame(request, 3, 0))
+        producers.skip_answers()
+    producers.send((0, 1, 0))
+    response = producers.send((0, 2, 0))
+
+    assert codes(response) == [error]
+    assert response.throttle_time_ms == HOUR_MS
+    # A name belongs to its connection.
+    assert codes(Producers(None, producers.cluster).send((0, 3, 0))) == [REFUSED]
+
+
+@pytest.mark.parametrize(
+    ("client_id", "error"),
+    [("aiokafka-producer-1", ErrorCode.NOT_ENOUGH_REPLICAS), ("payments", REFUSED)],
+)
+def test_a_connection_without_a_name_is_known_by_the_client_id_of_the_request(
+    client_id: str, error: ErrorCode
+) -> None:
+    producers = Producers("1")
+    producers.send((0, 1, 0))
+    gate = ProducerIdGate(producers.cluster, producers.cluster.quotas.brokers[1].producer_ids)
+    batch = make_batch(b"x", producer_id=2, producer_epoch=0, base_sequence=0)
+    context = make_context(ApiKey.PRODUCE, 8, client_id=client_id)
+    result = gate.refuse(context, producers.partition(), records.read_header(batch, 0))
+
+    assert result is not None
+    assert result.error_code == error
 
 
 def test_without_acks_the_connection_ends_and_the_id_is_not_remembered() -> None:

@@ -1,6 +1,5 @@
 """`python -m broker serve` as a process: first line, ports, signals, logs."""
 
-import asyncio
 import json
 import select
 import signal
@@ -216,16 +215,11 @@ def test_listeners_that_contradict_each_other_are_one_clear_line_and_status_1() 
     assert "OTHER" in line
 
 
-def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
-    async def run() -> list[int]:
-        options = ServeOptions("127.0.0.1", 0, 2, BrokerConfig.from_overrides({}))
-        server = await start_server(options)
-        try:
-            return [broker.port for broker in server.cluster.brokers.values()]
-        finally:
-            await server.stop()
-
-    ports = asyncio.run(run())
+async def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
+    options = ServeOptions("127.0.0.1", 0, 2, BrokerConfig.from_overrides({}))
+    server = await start_server(options)
+    ports = [broker.port for broker in server.cluster.brokers.values()]
+    await server.stop()
     assert len(set(ports)) == 2
     assert all(port > 0 for port in ports)
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import AsyncIterator, MutableMapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -39,40 +40,34 @@ class ManualClock:
         self.time_ms = max(self.time_ms, time_ms)
 
 
-Scenario = Callable[[Server, int], Awaitable[None]]
-
-
-def run(scenario: Scenario, **overrides: str) -> Sequence[MutableMapping[str, Any]]:
-    """Run a scenario against a listening server; returns what was logged."""
-
-    async def main() -> None:
-        server = Server(make_cluster(1, **overrides), ManualClock())
-        port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
-        server.start()
-        try:
-            await asyncio.wait_for(scenario(server, port), 60)
-        finally:
-            await server.stop()
-
+@asynccontextmanager
+async def serving(
+    **overrides: str,
+) -> AsyncIterator[tuple[Server, int, Sequence[MutableMapping[str, Any]]]]:
+    """A listening server, its port, and the log entries so far."""
+    server = Server(make_cluster(1, **overrides), ManualClock())
+    port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
     with capture_logs() as logs:
-        asyncio.run(main())
-    return logs
-
-
-def run_with_two(scenario: Callable[[Server, int, int], Awaitable[None]]) -> None:
-    """Run a scenario against two brokers; it is given their ports."""
-
-    async def main() -> None:
-        server = Server(make_cluster(2), BrokerClock(ClockMode.STANDING))
-        brokers = server.cluster.brokers.values()
-        ports = [await server.listen(broker, "127.0.0.1", 0) for broker in brokers]
         server.start()
         try:
-            await asyncio.wait_for(scenario(server, *ports), 60)
+            async with asyncio.timeout(60):
+                yield server, port, logs
         finally:
             await server.stop()
 
-    asyncio.run(main())
+
+@asynccontextmanager
+async def serving_two() -> AsyncIterator[tuple[Server, int, int]]:
+    """A server of two listening brokers, and their ports."""
+    server = Server(make_cluster(2), BrokerClock(ClockMode.STANDING))
+    first, second = server.cluster.brokers.values()
+    ports = [await server.listen(broker, "127.0.0.1", 0) for broker in (first, second)]
+    server.start()
+    try:
+        async with asyncio.timeout(60):
+            yield server, ports[0], ports[1]
+    finally:
+        await server.stop()
 
 
 async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
@@ -84,12 +79,12 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
     return await reader.readexactly(size)
 
 
-def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
+async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     throttle_metadata(monkeypatch)
 
-    async def scenario(server: Server, port: int) -> None:
+    async with serving() as (server, port, _):
         clock: Any = server.clock
         timers = server.cluster.timers
         timer_count = len(timers)
@@ -105,11 +100,13 @@ def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behi
             await asyncio.sleep(0)
         assert len(timers) == timer_count
 
-    run(scenario)
 
-
-def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> None:
+    async with serving(**{"client.quotas": "ip=127.0.0.1,connection_creation_rate=2"}) as (
+        server,
+        port,
+        logs,
+    ):
         clock: Any = server.clock
         for _ in range(20):
             await assert_serves(port)
@@ -125,15 +122,13 @@ def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> N
         server.cluster.timers.run_due(clock.time_ms)
         assert await reader.read() == b""
         writer.close()
-
-    logs = run(scenario, **{"client.quotas": "ip=127.0.0.1,connection_creation_rate=2"})
     assert [entry["reason"] for entry in logs if "reason" in entry] == [
         "connection_creation_rate exceeded"
     ]
 
 
-def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> None:
-    async def scenario(server: Server, first_port: int, other_port: int) -> None:
+async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> None:
+    async with serving_two() as (server, first_port, other_port):
         reader, writer = await connect(first_port)
         writer.write(metadata_frame(1))
         await read_frame(reader)
@@ -151,11 +146,9 @@ def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> 
         for each in (writer, other_writer):
             each.close()
 
-    run_with_two(scenario)
 
-
-def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() -> None:
-    async def scenario(server: Server, first_port: int, other_port: int) -> None:
+async def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() -> None:
+    async with serving_two() as (server, first_port, other_port):
         now_ms = server.clock.now_ms()
         reader, writer = await connect(first_port)
         writer.write(metadata_frame(1))
@@ -178,11 +171,9 @@ def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() ->
         for each in (writer, new_writer):
             each.close()
 
-    run_with_two(scenario)
 
-
-def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
-    async def scenario(server: Server, port: int, _other_port: int) -> None:
+async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
+    async with serving_two() as (server, port, _):
         faults, now_ms = server.cluster.faults, server.clock.now_ms()
         server.cluster.journal.is_enabled = True
         faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
@@ -205,11 +196,9 @@ def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> Non
         assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
 
-    run_with_two(scenario)
 
-
-def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
-    async def scenario(server: Server, port: int, _other_port: int) -> None:
+async def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
+    async with serving_two() as (server, port, _):
         now_ms = server.clock.now_ms()
         rule = FaultRule(api="Metadata", cut_off_broker="self", nth=1, restart_after_ms=1_000)
         server.cluster.faults.add(rule, now_ms)
@@ -223,11 +212,9 @@ def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
         await read_frame(reader)
         writer.close()
 
-    run_with_two(scenario)
 
-
-def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
-    async def scenario(server: Server, port: int, _other_port: int) -> None:
+async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
+    async with serving_two() as (server, port, _):
         started_ms = server.clock.now_ms()
         seen: list[tuple[str, int]] = []
 
@@ -254,28 +241,23 @@ def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
         assert [int.from_bytes((await read_frame(reader))[:4], "big") for _ in "12"] == [1, 2]
         writer.close()
 
-    run_with_two(scenario)
 
-
-def test_time_that_goes_faster_rings_sooner() -> None:
-    async def main() -> None:
-        clock = BrokerClock(ClockMode.STANDING)
-        server = Server(make_cluster(1), clock)
-        await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
-        server.start()
-        rung = asyncio.Event()
-        server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
-        # What is due at once needs no time to pass.
-        due = asyncio.Event()
-        server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
-        await asyncio.wait_for(due.wait(), 10)
-        assert not rung.is_set()
-        clock.set_mode(ClockMode.SCALED, 1_000_000)
-        server.reset_alarm()
-        await asyncio.wait_for(rung.wait(), 10)
-        await server.stop()
-
-    asyncio.run(main())
+async def test_time_that_goes_faster_rings_sooner() -> None:
+    clock = BrokerClock(ClockMode.STANDING)
+    server = Server(make_cluster(1), clock)
+    await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
+    server.start()
+    rung = asyncio.Event()
+    server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
+    # What is due at once needs no time to pass.
+    due = asyncio.Event()
+    server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
+    await asyncio.wait_for(due.wait(), 10)
+    assert not rung.is_set()
+    clock.set_mode(ClockMode.SCALED, 1_000_000)
+    server.reset_alarm()
+    await asyncio.wait_for(rung.wait(), 10)
+    await server.stop()
 
 
 async def assert_serves(port: int) -> None:
@@ -287,10 +269,11 @@ async def assert_serves(port: int) -> None:
     writer.close()
 
 
-def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
+async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
     chance = random.Random(20)
 
-    async def scenario(server: Server, port: int) -> None:
+    async with serving() as (_, port, logs):
+
         async def babble() -> None:
             _reader, writer = await connect(port)
             writer.write(chance.randbytes(chance.randint(1, 5000)))
@@ -298,23 +281,20 @@ def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
 
         await asyncio.gather(*(babble() for _ in range(200)))
         await assert_serves(port)
-
-    logs = run(scenario)
     assert not [entry for entry in logs if entry["log_level"] == "error"]
 
 
-def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
+    async with serving() as (_, port, logs):
         silent = await asyncio.gather(*(connect(port) for _ in range(1000)))
         await assert_serves(port)
         for _reader, writer in silent:
             writer.close()
+    assert logs == []
 
-    assert run(scenario) == []
 
-
-def test_idle_connections_are_closed_and_those_that_wait_for_an_answer_are_not() -> None:
-    async def scenario(server: Server, port: int) -> None:
+async def test_idle_connections_are_closed_and_those_that_wait_for_an_answer_are_not() -> None:
+    async with serving() as (server, port, logs):
         clock: Any = server.clock
         server.cluster.create_topic("t", [(1,)], {})
         idle_reader, idle_writer = await connect(port)
@@ -333,13 +313,12 @@ def test_idle_connections_are_closed_and_those_that_wait_for_an_answer_are_not()
         assert not waiting_reader.at_eof()
         for writer in (idle_writer, waiting_writer):
             writer.close()
-
-    reasons = [entry["reason"] for entry in run(scenario) if "reason" in entry]
+    reasons = [entry["reason"] for entry in logs if "reason" in entry]
     assert reasons == ["idle for 601000 ms"]
 
 
-def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
-    async def scenario(_server: Server, port: int) -> None:
+async def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
+    async with serving(**{"max.connections": "2"}) as (_, port, logs):
         first = [await connect(port) for _ in range(2)]
         for _reader, writer in first:
             writer.write(metadata_frame(1))
@@ -353,15 +332,13 @@ def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
             await writer.wait_closed()
         await asyncio.sleep(0)
         await assert_serves(port)
-
-    logs = run(scenario, **{"max.connections": "2"})
     assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
 
 
-def test_a_stop_answers_what_is_in_flight_first() -> None:
+async def test_a_stop_answers_what_is_in_flight_first() -> None:
     answers = []
 
-    async def scenario(server: Server, port: int) -> None:
+    async with serving() as (server, port, _):
         server.cluster.create_topic("t", [(1,)], {})
         reader, writer = await connect(port)
         writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
@@ -372,6 +349,4 @@ def test_a_stop_answers_what_is_in_flight_first() -> None:
         assert await reader.read() == b""
         writer.close()
         await stopping
-
-    run(scenario)
     assert int.from_bytes(answers[0][:4], "big") == 9

@@ -104,7 +104,7 @@ def test_a_handshake_that_fails_is_one_log_line_with_the_reason(folder: Path) ->
         ("RULE:^O=.*$/x/", None),
     ],
 )
-def test_the_principal_is_the_name_in_the_certificate(
+async def test_the_principal_is_the_name_in_the_certificate(
     tmp_path: Path, rules: str, principal: str | None
 ) -> None:
     name = "CN=Alice,OU=tests"
@@ -121,21 +121,16 @@ def test_the_principal_is_the_name_in_the_certificate(
     context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
     context.load_cert_chain(files[name])
 
-    async def run() -> list[str]:
-        server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
-        try:
-            reader, writer = await asyncio.open_connection(
-                "127.0.0.1",
-                server.cluster.brokers[1].port,
-                ssl=context,
-                server_hostname="localhost",
-            )
-            writer.write(metadata_frame(1))
-            await reader.read(1)
-            writer.close()
-            connections = [each.connection for each in server._protocols]
-            return [each.session.principal for each in connections if each is not None]
-        finally:
-            await server.stop()
-
-    assert asyncio.run(run()) == ([] if principal is None else [principal])
+    server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
+    try:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", server.cluster.brokers[1].port, ssl=context, server_hostname="localhost"
+        )
+        writer.write(metadata_frame(1))
+        await reader.read(1)
+        writer.close()
+        connections = [each.connection for each in server._protocols]
+        found = [each.session.principal for each in connections if each is not None]
+    finally:
+        await server.stop()
+    assert found == ([] if principal is None else [principal])

@@ -112,9 +112,9 @@ def test_a_broker_without_sasl_is_refused() -> None:
     assert heard.transport.is_aborted
 
 
-def test_nobody_there_is_told_as_lost() -> None:
+async def test_nobody_there_is_told_as_lost() -> None:
     heard = Heard()
-    asyncio.run(heard.connection.connect(Address("127.0.0.1", 1), None))
+    await heard.connection.connect(Address("127.0.0.1", 1), None)
     (error,) = heard.told
     assert isinstance(error, ConnectionLostError)
     assert not isinstance(error, SecurityError)

@@ -1,7 +1,8 @@
 """Every call of aiokafka's admin client: the oldest versions of the admin APIs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiokafka
@@ -12,16 +13,15 @@ from mock_kafka import MockKafka
 from tests.interop.clients import AIOKAFKA, DEADLINE_S, Record
 
 
-def with_admin(kafka: MockKafka, use: Callable[[Any], Awaitable[None]]) -> None:
-    async def run() -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
-        await admin.start()
-        try:
-            await asyncio.wait_for(use(admin), DEADLINE_S)
-        finally:
-            await admin.close()
-
-    asyncio.run(run())
+@asynccontextmanager
+async def admin_of(kafka: MockKafka) -> AsyncIterator[Any]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    await admin.start()
+    try:
+        async with asyncio.timeout(DEADLINE_S):
+            yield admin
+    finally:
+        await admin.close()
 
 
 def codes(entries: Any) -> dict[str, int]:
@@ -37,10 +37,10 @@ async def retention_of(admin: Any, topic: str) -> str:
     return value
 
 
-def test_topics_are_created_listed_described_and_deleted(
+async def test_topics_are_created_listed_described_and_deleted(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
-    async def use(admin: Any) -> None:
+    async with admin_of(kafka_of_three) as admin:
         wanted = NewTopic(topic, 3, 3, topic_configs={"retention.ms": "77777"})
         answer = await admin.create_topics([wanted, NewTopic("not a name", 1, 1)])
         assert codes(answer.topic_errors) == {topic: 0, "not a name": 17}
@@ -54,11 +54,9 @@ def test_topics_are_created_listed_described_and_deleted(
         assert codes(answer.topic_error_codes) == {topic: 0, "missing": 3}
         assert topic not in await admin.list_topics()
 
-    with_admin(kafka_of_three, use)
 
-
-def test_configs_are_described_and_replaced(kafka_of_three: MockKafka, topic: str) -> None:
-    async def use(admin: Any) -> None:
+async def test_configs_are_described_and_replaced(kafka_of_three: MockKafka, topic: str) -> None:
+    async with admin_of(kafka_of_three) as admin:
         await admin.create_topics([NewTopic(topic, 1, 1, topic_configs={"retention.ms": "77777"})])
         assert await retention_of(admin, topic) == "77777"
         wanted = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": "6"})
@@ -66,11 +64,11 @@ def test_configs_are_described_and_replaced(kafka_of_three: MockKafka, topic: st
         assert answer.resources[0][0] == 0
         assert await retention_of(admin, topic) == "6"
 
-    with_admin(kafka_of_three, use)
 
-
-def test_partitions_are_added_and_records_deleted(kafka_of_three: MockKafka, topic: str) -> None:
-    async def use(admin: Any) -> None:
+async def test_partitions_are_added_and_records_deleted(
+    kafka_of_three: MockKafka, topic: str
+) -> None:
+    async with admin_of(kafka_of_three) as admin:
         await admin.create_topics([NewTopic(topic, 1, 1)])
         answer = await admin.create_partitions({topic: NewPartitions(5)})
         assert codes(answer.topic_errors) == {topic: 0}
@@ -79,15 +77,13 @@ def test_partitions_are_added_and_records_deleted(kafka_of_three: MockKafka, top
         where = aiokafka.TopicPartition(topic, 0)
         assert await admin.delete_records({where: RecordsToDelete(4)}) == {where: 4}
 
-    with_admin(kafka_of_three, use)
 
-
-def test_groups_are_listed_and_described_with_their_offsets(
+async def test_groups_are_listed_and_described_with_their_offsets(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
 
-    async def use(admin: Any) -> None:
+    async with admin_of(kafka_of_three) as admin:
         await admin.create_topics([NewTopic(topic, 1, 1)])
         await asyncio.to_thread(AIOKAFKA.produce, servers, topic, [Record(value=b"x")] * 10)
         async with aiokafka.AIOKafkaConsumer(
@@ -102,5 +98,3 @@ def test_groups_are_listed_and_described_with_their_offsets(
             assert (code, name, state) == (0, topic, "Stable")
             offsets = await admin.list_consumer_group_offsets(topic)
             assert offsets[aiokafka.TopicPartition(topic, 0)].offset == 1
-
-    with_admin(kafka_of_three, use)

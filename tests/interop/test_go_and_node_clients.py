@@ -1,10 +1,6 @@
 """franz-go and kafkajs: topics, idempotent producers, groups that resume, answers that get lost."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -12,60 +8,13 @@ from mock_kafka import ConfigValue, MockKafka
 from tests.interop.clients import CONFLUENT, by_partition
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.maven import CACHE, CannotRunError
+from tests.interop.go_and_node_clients import CLIENTS, run_client
+from tests.maven import CannotRunError
 
-KAFKAJS_VERSION = "2.2.4"
-FOLDER = Path(__file__).parent
 RECORD_COUNT = 3000
-_RUN_TIMEOUT_S = 60
-_BUILD_TIMEOUT_S = 300  # the first time all of franz-go is compiled
 
 Run = Callable[..., list[list[str]]]
 """Runs a scenario of a client's program; what it prints."""
-
-
-def build_go(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """The command that runs franz-go's program."""
-    program = folder / "clients"
-    _install("go", ["build", "-o", str(program), "."], FOLDER / "go")
-    return [str(program)], {}
-
-
-def install_node(_: Path) -> tuple[list[str], dict[str, str]]:
-    """The command that runs kafkajs's program, and where that finds the library."""
-    if shutil.which("node") is None:
-        raise CannotRunError("node is not here")
-    modules = CACHE / f"kafkajs-{KAFKAJS_VERSION}"
-    if not (modules / "node_modules" / "kafkajs").exists():
-        modules.mkdir(parents=True, exist_ok=True)
-        wanted = f"kafkajs@{KAFKAJS_VERSION}"
-        _install("npm", ["install", "--no-audit", "--no-fund", "--prefix", ".", wanted], modules)
-    environment = {
-        "NODE_PATH": str(modules / "node_modules"),
-        "KAFKAJS_NO_PARTITIONER_WARNING": "1",
-    }
-    return ["node", str(FOLDER / "node" / "clients.js")], environment
-
-
-def _install(program: str, arguments: list[str], folder: Path) -> None:
-    if shutil.which(program) is None:
-        raise CannotRunError(f"{program} is not here")
-    try:
-        subprocess.run(
-            [program, *arguments],
-            cwd=folder,
-            check=True,
-            capture_output=True,
-            text=True,
-            timeout=_BUILD_TIMEOUT_S,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise CannotRunError(f"{program} took too long") from error
-    except subprocess.CalledProcessError as error:
-        raise CannotRunError(f"{program} got no client: {error.stderr}") from error
-
-
-CLIENTS = {"franz-go": build_go, "kafkajs": install_node}
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
@@ -77,14 +26,7 @@ def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
         pytest.skip(f"{request.param}: {error}")
 
     def run_scenario(*arguments: object) -> list[list[str]]:
-        done = subprocess.run(
-            [*command, *map(str, arguments)],
-            env={**os.environ, **environment},
-            capture_output=True,
-            text=True,
-            timeout=_RUN_TIMEOUT_S,
-            check=False,
-        )
+        done = run_client(command, environment, *arguments)
         assert done.returncode == 0, done.stdout + done.stderr
         return [line.split("\t") for line in done.stdout.splitlines()]
 

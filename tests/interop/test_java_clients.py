@@ -1,10 +1,6 @@
 """The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
 
-import shutil
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
@@ -13,56 +9,20 @@ from protocol.errors import ErrorCode
 from tests.interop.clients import CONFLUENT, by_partition, create_topic
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.maven import CannotRunError, fetch_jars
+from tests.interop.java_clients import JavaClients, Lines, compile_java_clients
+from tests.maven import CannotRunError
 
-SOURCE = Path(__file__).with_name("java") / "Clients.java"
 VERSIONS = ("3.9.2", "4.1.0")
 RECORD_COUNT = 4000
-_RUN_TIMEOUT_S = 60
-
-Lines = list[list[str]]
-
-
-@dataclass(frozen=True)
-class JavaClients:
-    """The scenarios of Clients.java, compiled."""
-
-    class_path: str
-
-    def run(
-        self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
-    ) -> Lines:
-        """What a scenario prints; dots of configuration keys are underscores."""
-        settings = {"bootstrap_servers": servers, **config}
-        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", self.class_path]
-        command += ["Clients", scenario, topic, str(count)]
-        command += [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_RUN_TIMEOUT_S, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
 
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
     """Clients of one version; without a JDK or Maven Central the skip says so."""
-    version: str = request.param
-    if shutil.which("javac") is None:
-        pytest.skip("the Java clients need a JDK: javac is not here")
-    artifacts = (f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-simple:1.7.36")
     try:
-        jars = fetch_jars(f"kafka-clients-{version}", artifacts)
+        return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
     except CannotRunError as error:
         pytest.skip(str(error))
-    classes = tmp_path_factory.mktemp("classes")
-    subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(classes), str(SOURCE)],
-        check=True,
-        timeout=_RUN_TIMEOUT_S,
-    )
-    return JavaClients(f"{classes}:{jars}/*")
 
 
 def test_records_are_produced_and_read_by_a_group_that_resumes(
@@ -257,7 +217,7 @@ def test_acknowledged_records_are_stored_when_a_follower_returns(
                 delivery_timeout_ms=4000,
                 request_timeout_ms=3000,
             )
-            kafka.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS", timeout_s=_RUN_TIMEOUT_S)
+            kafka.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS", timeout_s=60)
             kafka.start_broker(follower)
             lines = run.result()
         assert_acknowledged_records_are_stored(kafka, topic, lines)

@@ -5,7 +5,7 @@ import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
-from mock_kafka import MockKafka, Request, StartError
+from mock_kafka import MockKafka, Request, StartError, cli
 from protocol.messages import api_key_of
 from protocol.releases import release_versions
 from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record, confluent_consumer
@@ -96,3 +96,18 @@ def test_a_broker_is_upgraded_while_it_runs() -> None:
 def test_what_cannot_be_emulated_stops_the_start_with_a_line(told: str, problem: str) -> None:
     with pytest.raises(StartError, match=problem):
         MockKafka(config={KEY: told}).start()
+
+
+@pytest.mark.parametrize(("release", "is_known"), [("2.6", False), ("2.7", True)])
+def test_a_release_refuses_a_quota_key_that_it_does_not_know(
+    release: str, is_known: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """KIP-599: the operator of an old cluster gets INVALID_REQUEST."""
+    with MockKafka(config={KEY: release}) as kafka:
+        tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter", "--user", "u"]
+        status = cli.main([*tool, "--add-config", "controller_mutation_rate=10"])
+        [altered] = kafka.requests(api="AlterClientQuotas")
+    assert altered.errors == (() if is_known else ("INVALID_REQUEST",))
+    assert status == (0 if is_known else 1)
+    refusal = "Invalid configuration key controller_mutation_rate"
+    assert (refusal in capsys.readouterr().err) is not is_known

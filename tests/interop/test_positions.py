@@ -80,35 +80,31 @@ def test_kafka_python_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, f
         assert consumer.end_offsets([where]) == {where: 100}
 
 
-def test_aiokafka_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
-    async def run() -> None:
-        where = aiokafka.TopicPartition(filled, 0)
-        async with aiokafka.AIOKafkaConsumer(
-            bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest"
-        ) as consumer:
-            consumer.assign([where])
-            consumer.seek(where, 42)
-            offsets = [record.offset for record in await poll_aiokafka(consumer, 58)]
-            assert offsets == list(range(42, 100))
-            await consumer.seek_to_beginning(where)
-            assert (await poll_aiokafka(consumer, 1))[0].offset == 0
-            await consumer.seek_to_end(where)
-            assert await consumer.position(where) == 100
-
-    asyncio.run(run())
+async def test_aiokafka_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
+    where = aiokafka.TopicPartition(filled, 0)
+    async with aiokafka.AIOKafkaConsumer(
+        bootstrap_servers=kafka.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([where])
+        consumer.seek(where, 42)
+        offsets = [record.offset for record in await poll_aiokafka(consumer, 58)]
+        assert offsets == list(range(42, 100))
+        await consumer.seek_to_beginning(where)
+        assert (await poll_aiokafka(consumer, 1))[0].offset == 0
+        await consumer.seek_to_end(where)
+        assert await consumer.position(where) == 100
 
 
-def test_aiokafka_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, filled: str) -> None:
-    async def run() -> None:
-        where = aiokafka.TopicPartition(filled, 0)
-        async with aiokafka.AIOKafkaConsumer(bootstrap_servers=kafka.bootstrap_servers) as consumer:
-            for time_ms, offset in TIMES:
-                found = (await consumer.offsets_for_times({where: time_ms}))[where]
-                assert (None if found is None else found.offset) == offset
-            assert await consumer.beginning_offsets([where]) == {where: 0}
-            assert await consumer.end_offsets([where]) == {where: 100}
-
-    asyncio.run(run())
+async def test_aiokafka_finds_offsets_by_time_and_at_both_ends(
+    kafka: MockKafka, filled: str
+) -> None:
+    where = aiokafka.TopicPartition(filled, 0)
+    async with aiokafka.AIOKafkaConsumer(bootstrap_servers=kafka.bootstrap_servers) as consumer:
+        for time_ms, offset in TIMES:
+            found = (await consumer.offsets_for_times({where: time_ms}))[where]
+            assert (None if found is None else found.offset) == offset
+        assert await consumer.beginning_offsets([where]) == {where: 0}
+        assert await consumer.end_offsets([where]) == {where: 100}
 
 
 def test_confluent_seeks_anywhere(kafka: MockKafka, filled: str) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +17,6 @@ from client.producer.delivery import Delivered, DeliveryTimeoutError
 from client.security import SaslSettings, Security, TlsSettings
 from mock_kafka import ConfigValue, MockKafka
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-
-
-def run(test: Callable[[], Awaitable[Any]]) -> Any:
-    async def main() -> Any:
-        async with asyncio.timeout(60):
-            return await test()
-
-    return asyncio.run(main())
 
 
 def read(servers: str, topic: str, count: int) -> list[Any]:
@@ -43,23 +34,20 @@ def read(servers: str, topic: str, count: int) -> list[Any]:
 async def produce(
     servers: str, topic: str, values: list[bytes], settings: ProducerSettings | None = None
 ) -> list[Delivered]:
-    async with Producer(servers, settings) as producer:
+    async with asyncio.timeout(60), Producer(servers, settings) as producer:
         futures = [await producer.send(topic, value, key=value) for value in values]
     return [future.result() for future in futures]
 
 
 @pytest.mark.parametrize("compression_type", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_what_is_sent_is_read(kafka: MockKafka, topic: str, compression_type: str) -> None:
-    async def test() -> Delivered:
-        settings = ProducerSettings(compression_type=compression_type)
-        async with Producer(kafka.bootstrap_servers, settings) as producer:
-            return await (
-                await producer.send(
-                    topic, b"v" * 500, b"k", headers=[("h", b"1"), ("n", None)], timestamp_ms=77
-                )
+async def test_what_is_sent_is_read(kafka: MockKafka, topic: str, compression_type: str) -> None:
+    settings = ProducerSettings(compression_type=compression_type)
+    async with asyncio.timeout(60), Producer(kafka.bootstrap_servers, settings) as producer:
+        delivered = await (
+            await producer.send(
+                topic, b"v" * 500, b"k", headers=[("h", b"1"), ("n", None)], timestamp_ms=77
             )
-
-    delivered = run(test)
+        )
     (record,) = read(kafka.bootstrap_servers, topic, 1)
     assert (record.key, record.value, record.timestamp) == (b"k", b"v" * 500, 77)
     assert list(record.headers) == [("h", b"1"), ("n", None)]
@@ -74,12 +62,12 @@ def test_it_runs_on_uvloop_as_well(kafka: MockKafka, topic: str) -> None:
     assert record.value == b"v"
 
 
-def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, topic: str) -> None:
+async def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, topic: str) -> None:
     keys = [b"key-%d" % number for number in range(100)]
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka_of_three.bootstrap_servers)
     admin.create_topics({topic: {"num_partitions": 6, "replication_factor": 1}})
     admin.close()
-    ours = run(lambda: produce(kafka_of_three.bootstrap_servers, topic, keys))
+    ours = await produce(kafka_of_three.bootstrap_servers, topic, keys)
     theirs = kafka_python.KafkaProducer(bootstrap_servers=kafka_of_three.bootstrap_servers)
     futures = [theirs.send(topic, key, key=key) for key in keys]
     assert [each.partition for each in ours] == [each.get(10).partition for each in futures]
@@ -88,7 +76,7 @@ def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, topic:
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int) -> None:
+async def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int) -> None:
     values = [b"%05d" % number for number in range(3_000)]
     settings = ProducerSettings(batch_size=400, retry_backoff_ms=5, reconnect_backoff_ms=5)
     first = free_port_run(6)
@@ -103,7 +91,7 @@ def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int
         DroppingProxy(first, upstream_ports, seed=91) as proxy,
     ):
         proxy.drop_rate = 0.05
-        delivered = run(lambda: produce(proxy.servers, "orders", values, settings))
+        delivered = await produce(proxy.servers, "orders", values, settings)
         proxy.drop_rate = 0.0
         stored = [each.value for each in read(proxy.servers, "orders", len(values))]
         assert kafka.is_running
@@ -113,7 +101,7 @@ def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-def test_every_record_is_stored_once_though_the_producer_id_expired(
+async def test_every_record_is_stored_once_though_the_producer_id_expired(
     topic: str, stored_batches: int
 ) -> None:
     """A partition that forgot the producer refuses its next batch and accepts the one behind it."""
@@ -135,7 +123,7 @@ def test_every_record_is_stored_once_though_the_producer_id_expired(
         "connections.max.idle.ms": -1,
     }
     with MockKafka(config=config) as kafka:
-        delivered = run(lambda: test(kafka))
+        delivered = await test(kafka)
         stored = {record.value: record.offset for record in kafka.records(topic)}
         assert len(kafka.records(topic)) == len(stored) == 5
         assert {value: each.offset for value, each in zip(values, delivered, strict=True)} == {
@@ -145,25 +133,22 @@ def test_every_record_is_stored_once_though_the_producer_id_expired(
     assert errors == {"NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER"}
 
 
-def test_a_broker_that_comes_back_is_found_again(topic: str) -> None:
+async def test_a_broker_that_comes_back_is_found_again(topic: str) -> None:
     port = free_port_run(1)
     kafka = MockKafka(port=port)
 
-    async def test() -> None:
-        async with Producer(f"127.0.0.1:{port}") as producer:
-            with kafka:
-                assert (await (await producer.send(topic, b"a"))).offset == 0
-            future = await producer.send(topic, b"b")
-            await asyncio.sleep(0.1)
-            with kafka:
-                assert (await future).offset == 0, "a new cluster, empty"
-
-    run(test)
+    async with asyncio.timeout(60), Producer(f"127.0.0.1:{port}") as producer:
+        with kafka:
+            assert (await (await producer.send(topic, b"a"))).offset == 0
+        future = await producer.send(topic, b"b")
+        await asyncio.sleep(0.1)
+        with kafka:
+            assert (await future).offset == 0, "a new cluster, empty"
 
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
-def test_it_says_who_it_is(tmp_path: Path, topic: str, mechanism: str, protocol: str) -> None:
+async def test_it_says_who_it_is(tmp_path: Path, topic: str, mechanism: str, protocol: str) -> None:
     write_certificates(tmp_path, ["127.0.0.1"], [], SystemClock().now_ms())
     config = {
         "listeners": f"{protocol}://:0",
@@ -174,24 +159,23 @@ def test_it_says_who_it_is(tmp_path: Path, topic: str, mechanism: str, protocol:
 
     async def send(servers: str, password: str) -> Delivered:
         security = Security(tls, SaslSettings(mechanism, "alice", password))
-        async with Producer(servers, security=security) as producer:
+        async with asyncio.timeout(60), Producer(servers, security=security) as producer:
             return await (await producer.send(topic, b"a"))
 
     with MockKafka(config=config) as kafka:
-        assert run(lambda: send(kafka.bootstrap_servers, "secret-of-alice")).offset == 0
+        assert (await send(kafka.bootstrap_servers, "secret-of-alice")).offset == 0
         with pytest.raises(SecurityError):
-            run(lambda: send(kafka.bootstrap_servers, "wrong"))
+            await send(kafka.bootstrap_servers, "wrong")
 
 
-def test_a_listener_that_speaks_something_else_is_no_delivery(kafka: MockKafka, topic: str) -> None:
-    async def test() -> None:
-        settings = ProducerSettings(delivery_timeout_ms=300, request_timeout_ms=200)
-        security = Security(TlsSettings())
+async def test_a_listener_that_speaks_something_else_is_no_delivery(
+    kafka: MockKafka, topic: str
+) -> None:
+    settings = ProducerSettings(delivery_timeout_ms=300, request_timeout_ms=200)
+    security = Security(TlsSettings())
+    with pytest.raises((SecurityError, DeliveryTimeoutError)):
         async with Producer(kafka.bootstrap_servers, settings, security=security) as producer:
             await (await producer.send(topic, b"a"))
-
-    with pytest.raises((SecurityError, DeliveryTimeoutError)):
-        run(test)
 
 
 def test_the_examples_of_its_page_run(
@@ -210,18 +194,17 @@ def test_the_examples_of_its_page_run(
 
 
 @pytest.mark.parametrize("window", [1, 7, None])
-def test_the_window_is_learned_from_the_broker_and_kept(window: int | None, topic: str) -> None:
+async def test_the_window_is_learned_from_the_broker_and_kept(
+    window: int | None, topic: str
+) -> None:
     """The broker refuses numbers beyond its window; None is Kafka's rule of five batches."""
     rule: dict[str, ConfigValue] = {"producer.state.batches": 5}
     if window is not None:
         rule = {"max.in.flight.sequence.number.per.connection": window}
 
-    async def test(servers: str) -> tuple[list[int], int | None]:
-        async with Producer(servers, ProducerSettings(batch_size=200)) as producer:
-            futures = [await producer.send(topic, b"%d" % number) for number in range(500)]
-        return [future.result().offset for future in futures], producer.window
-
+    settings = ProducerSettings(batch_size=200)
     with MockKafka(config={"num.partitions": 1, **rule}) as kafka:
-        offsets, learned = run(lambda: test(kafka.bootstrap_servers))
-    assert offsets == list(range(500))
-    assert learned == window
+        async with asyncio.timeout(60), Producer(kafka.bootstrap_servers, settings) as producer:
+            futures = [await producer.send(topic, b"%d" % number) for number in range(500)]
+    assert [future.result().offset for future in futures] == list(range(500))
+    assert producer.window == window

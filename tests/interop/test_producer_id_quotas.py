@@ -171,6 +171,7 @@ def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> No
     [
         ("--entity-type users --entity-name user1", True),
         ("--entity-type users --entity-default", True),
+        ("--entity-type users", True),
         ("--entity-type clients --entity-name app", False),
         ("--entity-type users --entity-name user1 --entity-type clients --entity-name app", False),
         ("--entity-type ips --entity-name 127.0.0.1", False),

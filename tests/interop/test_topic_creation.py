@@ -1,6 +1,5 @@
 """Topics that nobody created: asking for them makes them, when it may and the name is legal."""
 
-import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -71,23 +70,23 @@ def test_librdkafkas_consumer_creates_nothing_and_is_told_so(
     assert topic not in partition_counts(creating)
 
 
-def test_an_illegal_name_is_an_error_and_creates_nothing(creating: MockKafka) -> None:
+async def test_an_illegal_name_is_an_error_and_creates_nothing(creating: MockKafka) -> None:
     # kafka-python refuses such names itself.
     assert confluent_delivery_error(creating, "not a name") == (
         confluent_kafka.KafkaError.TOPIC_EXCEPTION
     )
     with pytest.raises(aiokafka.errors.KafkaError):
-        asyncio.run(send_with_aiokafka(creating, "not a name"))
+        await send_with_aiokafka(creating, "not a name")
     assert "not a name" not in partition_counts(creating)
 
 
-def test_without_auto_creation_a_missing_topic_stays_missing(strict: MockKafka) -> None:
+async def test_without_auto_creation_a_missing_topic_stays_missing(strict: MockKafka) -> None:
     assert confluent_delivery_error(strict, "missing") in {
         confluent_kafka.KafkaError._MSG_TIMED_OUT,
         confluent_kafka.KafkaError._UNKNOWN_TOPIC,
     }
     with pytest.raises(aiokafka.errors.KafkaError):
-        asyncio.run(send_with_aiokafka(strict, "missing"))
+        await send_with_aiokafka(strict, "missing")
     producer = kafka_python.KafkaProducer(
         bootstrap_servers=strict.bootstrap_servers, max_block_ms=500
     )

@@ -52,26 +52,23 @@ def raw_link(address: Address) -> "Awaitable[Link]":
     return connect()
 
 
-def test_a_question_gets_its_answer(servers: str) -> None:
-    async def scenario() -> int:
-        link = await open_link(addresses_of(servers)[0], ACCESS)
-        request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
-        response = await link.ask(request, 10)
-        link.abort()
-        return len(response.brokers)
-
-    assert asyncio.run(scenario()) == 2
+async def test_a_question_gets_its_answer(servers: str) -> None:
+    link = await open_link(addresses_of(servers)[0], ACCESS)
+    request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    response = await link.ask(request, 10)
+    link.abort()
+    assert len(response.brokers) == 2
 
 
-def test_nobody_there_is_told_with_the_address() -> None:
+async def test_nobody_there_is_told_with_the_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = Address(*taken.getsockname())
         with pytest.raises(UnreachableError, match=f"cannot connect to 127.0.0.1:{address.port}"):
-            asyncio.run(open_link(address, ACCESS))
+            await open_link(address, ACCESS)
 
 
-def test_wrong_credentials_are_told() -> None:
+async def test_wrong_credentials_are_told() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": "a:b",
@@ -82,39 +79,33 @@ def test_wrong_credentials_are_told() -> None:
         for mechanism, wanted in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
             access = Access("test", Security(sasl=SaslSettings(mechanism, "a", "wrong")))
             with pytest.raises(SecurityError, match=wanted):
-                asyncio.run(open_link(address, access))
+                await open_link(address, access)
 
 
-def test_silence_breaks_the_connection() -> None:
+async def test_silence_breaks_the_connection() -> None:
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
-    async def scenario() -> None:
-        async with server_that(say_nothing) as address:
-            link = await raw_link(address)
-            with pytest.raises(ConnectionLostError, match=r"no answer within 0\.02 s"):
-                await link.shake_hands(ACCESS, 0.02)
-            await asyncio.sleep(0.01)
-            with pytest.raises(ConnectionLostError, match="is closed"):
-                await link.shake_hands(ACCESS, 0.02)
-
-    asyncio.run(scenario())
+    async with server_that(say_nothing) as address:
+        link = await raw_link(address)
+        with pytest.raises(ConnectionLostError, match=r"no answer within 0\.02 s"):
+            await link.shake_hands(ACCESS, 0.02)
+        await asyncio.sleep(0.01)
+        with pytest.raises(ConnectionLostError, match="is closed"):
+            await link.shake_hands(ACCESS, 0.02)
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
-def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
+async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(nonsense)
         await reader.read()
 
-    async def scenario() -> None:
-        async with server_that(answer) as address:
-            link = await raw_link(address)
-            with pytest.raises(ConnectionLostError, match="makes no sense"):
-                await link.shake_hands(ACCESS, 5)
-
-    asyncio.run(scenario())
+    async with server_that(answer) as address:
+        link = await raw_link(address)
+        with pytest.raises(ConnectionLostError, match="makes no sense"):
+            await link.shake_hands(ACCESS, 5)
 
 
 class Collector:
@@ -132,62 +123,53 @@ class Collector:
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-def test_answers_are_cut_out_of_whatever_comes(chunk: int) -> None:
+async def test_answers_are_cut_out_of_whatever_comes(chunk: int) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
         for first in range(0, len(data), chunk):
             writer.write(data[first : first + chunk])
             await asyncio.sleep(0.001)
 
-    async def scenario() -> list[bytes]:
-        async with server_that(answer) as address:
-            collector = Collector()
-            link = await raw_link(address)
-            link.reader = collector
-            await asyncio.wait_for(collector.is_lost.wait(), 10)
-            assert link.is_lost
-            return collector.answers
-
-    assert asyncio.run(scenario()) == [b"a", b"", b"bcd"]
+    async with server_that(answer) as address:
+        collector = Collector()
+        link = await raw_link(address)
+        link.reader = collector
+        await asyncio.wait_for(collector.is_lost.wait(), 10)
+        assert link.is_lost
+    assert collector.answers == [b"a", b"", b"bcd"]
 
 
-def test_answers_can_be_lost_on_purpose_after_all_was_read() -> None:
+async def test_answers_can_be_lost_on_purpose_after_all_was_read() -> None:
     got: list[bytes] = []
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         got.append(await reader.read())
         writer.write(b"\0\0\0\1a")
 
-    async def scenario() -> list[bytes]:
-        async with server_that(answer) as address:
-            collector = Collector()
-            link = await raw_link(address)
-            link.reader = collector
-            link.send(b"everything")
-            await link.lose_answers(5)
-            assert link.is_lost
-            return collector.answers
-
-    assert asyncio.run(scenario()) == []
+    async with server_that(answer) as address:
+        collector = Collector()
+        link = await raw_link(address)
+        link.reader = collector
+        link.send(b"everything")
+        await link.lose_answers(5)
+        assert link.is_lost
+    assert collector.answers == []
     assert got == [b"everything"]
 
 
-def test_an_answer_queue_gives_each_answer_to_who_waits_for_it() -> None:
-    async def scenario() -> None:
-        queue = AnswerQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
-        first, second, third = queue.expect(), queue.expect(), queue.expect()
-        queue.answered(b"\1\2", 0, 1, 100)
-        second.cancel()
-        queue.answered(b"\1\2", 1, 2, 200)
-        queue.lost(300)
-        assert await first == (100, 1, 5, 6)
-        with pytest.raises(ConnectionLostError):
-            await third
-
-    asyncio.run(scenario())
+async def test_an_answer_queue_gives_each_answer_to_who_waits_for_it() -> None:
+    queue = AnswerQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
+    first, second, third = queue.expect(), queue.expect(), queue.expect()
+    queue.answered(b"\1\2", 0, 1, 100)
+    second.cancel()
+    queue.answered(b"\1\2", 1, 2, 200)
+    queue.lost(300)
+    assert await first == (100, 1, 5, 6)
+    with pytest.raises(ConnectionLostError):
+        await third
 
 
-def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
+async def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
     written: list[bytes] = []
 
     class Transport:
@@ -204,13 +186,10 @@ def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
         def lost(self, now_us: int) -> None:
             raise AssertionError("never")
 
-    async def scenario() -> None:
-        link = Link("test")
-        link.connection_made(cast("asyncio.Transport", Transport()))
-        link.reader = Asking(link)
-        link.send(b"first")
-        link.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
-        link.data_received(b"\0\1c")
-
-    asyncio.run(scenario())
+    link = Link("test")
+    link.connection_made(cast("asyncio.Transport", Transport()))
+    link.reader = Asking(link)
+    link.send(b"first")
+    link.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
+    link.data_received(b"\0\1c")
     assert written == [b"first", b"nextnext", b"next"]

@@ -1,6 +1,5 @@
 """What every virtual client can: follow itself in a closed loop, connect or give up."""
 
-import asyncio
 import socket
 
 import pytest
@@ -44,7 +43,7 @@ def test_an_event_that_was_never_sent_has_a_row() -> None:
     assert (row["status"], row["api"]) == ("not_sent", "Produce")
 
 
-def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_client, "UNREACHABLE_MAX_S", 0.0)
     monkeypatch.setattr(load_client, "RECONNECT_PAUSE_S", 0.0)
     with socket.socket() as taken:
@@ -52,7 +51,7 @@ def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None
         run = run_of(Tenant("a", "steady", "a"), taken.getsockname()[1])
         client = LoadClient(run, run.plan.tenants[0], 0)
         with pytest.raises(ConnectionLostError, match="given up"):
-            asyncio.run(client.connect(1))
+            await client.connect(1)
     assert run.is_over
     [reason] = run.counts.reasons
     assert reason.startswith("tenant a: cannot connect to 127.0.0.1:")

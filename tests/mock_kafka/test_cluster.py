@@ -56,13 +56,11 @@ def test_a_with_block_has_a_cluster_that_accepts_connections_and_none_afterwards
     assert not kafka.is_running
 
 
-def test_an_async_with_block_does_the_same() -> None:
-    async def run() -> str:
-        async with MockKafka() as kafka:
-            assert await asyncio.to_thread(can_connect, kafka.bootstrap_servers)
-            return kafka.bootstrap_servers
-
-    assert not can_connect(asyncio.run(run()))
+async def test_an_async_with_block_does_the_same() -> None:
+    async with MockKafka() as kafka:
+        servers = kafka.bootstrap_servers
+        assert await asyncio.to_thread(can_connect, servers)
+    assert not can_connect(servers)
 
 
 def test_every_broker_has_an_address() -> None:

@@ -73,6 +73,31 @@ CONFIGURED = """
         topic = mock_kafka.create_topic("orders")
         assert (len(topic.partitions), len(topic.partitions[0].replicas)) == (4, 2)
 """
+ASYNC = """
+    import asyncio
+    import pytest
+    from aiokafka import AIOKafkaProducer
+
+    @pytest.fixture{fixture_scope}
+    async def loop_of_fixture():
+        return asyncio.get_running_loop()
+
+    @pytest.mark.parametrize("number", range(2))
+    async def test_each_has_an_empty_cluster(mock_kafka, loop_of_fixture, number):
+        assert loop_of_fixture is asyncio.get_running_loop()
+        assert await mock_kafka.aio.topics() == []
+        async with AIOKafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers) as producer:
+            assert (await producer.send_and_wait("orders", b"1")).offset == 0
+
+    @pytest.mark.mock_kafka(brokers=2)
+    async def test_the_marker_and_the_factory(mock_kafka, mock_kafka_factory):
+        assert (mock_kafka.brokers, mock_kafka_factory(brokers=3).brokers) == (2, 3)
+
+    async def test_a_failure_shows_the_requests(mock_kafka):
+        async with AIOKafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers) as producer:
+            await producer.send_and_wait("orders", b"1")
+        raise AssertionError
+"""
 
 
 def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> None:
@@ -80,6 +105,22 @@ def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> N
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(
         passed=7
     )
+
+
+@pytest.mark.parametrize("loop_scope", ["function", "session"])
+def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
+    pytester: pytest.Pytester, loop_scope: str
+) -> None:
+    scope = "" if loop_scope == "function" else '(scope="session")'
+    pytester.makepyfile(ASYNC.format(fixture_scope=scope))
+    done = pytester.runpytest_subprocess(
+        *("-p", "no:cacheprovider", "--strict-markers", "-W", "error"),
+        *("-o", "asyncio_mode=auto"),
+        *("-o", f"asyncio_default_test_loop_scope={loop_scope}"),
+        *("-o", f"asyncio_default_fixture_loop_scope={loop_scope}"),
+    )
+    done.assert_outcomes(passed=3, failed=1)
+    done.stdout.fnmatch_lines(["*mock-kafka requests*", "*Produce v* orders *-> answered*"])
 
 
 def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None:

@@ -319,21 +319,16 @@ def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
     assert kafka.requests() == kafka.requests(api="Produce") == []
 
 
-def test_the_verbs_of_coroutines_leave_the_loop_running(
+async def test_the_verbs_of_coroutines_leave_the_loop_running(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
-    async def run() -> None:
-        fault = await kafka.aio.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=1)
-        waiting = asyncio.ensure_future(
-            kafka.aio.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS")
-        )
-        await asyncio.to_thread(lambda: producer.send("orders", b"1").get(30))
-        assert (await waiting).errors == ("NOT_ENOUGH_REPLICAS",)
-        assert await asyncio.to_thread(lambda: fault.count) == 1
-        assert len(await kafka.aio.records("orders")) == 1
-        assert await kafka.aio.advance(ms=1) > 0
-
-    asyncio.run(run())
+    fault = await kafka.aio.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=1)
+    waiting = asyncio.ensure_future(kafka.aio.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS"))
+    await asyncio.to_thread(lambda: producer.send("orders", b"1").get(30))
+    assert (await waiting).errors == ("NOT_ENOUGH_REPLICAS",)
+    assert await asyncio.to_thread(lambda: fault.count) == 1
+    assert len(await kafka.aio.records("orders")) == 1
+    assert await kafka.aio.advance(ms=1) > 0
 
 
 def test_brokers_join_leave_and_are_fenced(kafka: MockKafka) -> None:

@@ -178,6 +178,7 @@ def test_what_is_measured_has_kafkas_names() -> None:
 
     assert [tuple(each) for each in setup.manager.measurements(0)] == [
         ("ControllerMutation", "queue-size", {}, 0),
+        ("ControllerMutation", "rate", tags, 300 / 9),
         ("ControllerMutation", "mutation-rate", tags, 300 / 9),
         ("ControllerMutation", "tokens", tags, -200),
         ("ControllerMutation", "throttle-time", tags, 15_000),

@@ -1,6 +1,14 @@
 import pytest
 
-from quotas.entities import QUOTA_KEYS, canonical_ip, entity_problem, family_of, is_ip, make_entity
+from quotas.entities import (
+    QUOTA_KEYS,
+    canonical_ip,
+    entity_problem,
+    family_of,
+    is_ip,
+    make_entity,
+    release_problem,
+)
 
 
 def test_the_types_of_an_entity_have_one_order() -> None:
@@ -56,3 +64,21 @@ def test_an_address_has_one_spelling() -> None:
 def test_addresses_have_a_quota_of_their_own_and_share_none() -> None:
     for key in QUOTA_KEYS.values():
         assert (("ip",) in key.families) == (key.name == "connection_creation_rate")
+
+
+@pytest.mark.parametrize(
+    ("entity", "keys", "release", "problem"),
+    [
+        ({"user": "a"}, ["controller_mutation_rate"], (2, 6), "Invalid configuration key"),
+        ({"user": "a"}, ["controller_mutation_rate"], (2, 7), None),
+        ({"user": "a"}, ["request_percentage", "producer_ids_rate", "nonsense"], (2, 6), None),
+        ({"ip": None}, [], (2, 7), "Unhandled client quota entity type: ip"),
+        ({"ip": None}, ["connection_creation_rate"], (2, 8), None),
+    ],
+)
+def test_a_release_refuses_what_came_later(
+    entity: dict[str, str | None], keys: list[str], release: tuple[int, int], problem: str | None
+) -> None:
+    found = release_problem(make_entity(entity.items()), keys, release)
+    assert (found or "").startswith(problem or "")
+    assert (found is None) == (problem is None)

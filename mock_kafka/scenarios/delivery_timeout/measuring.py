@@ -11,6 +11,7 @@ from client import clock
 from mock_kafka import MockKafka, Request
 from mock_kafka.scenarios.delivery_timeout.phases import Phase, rules
 from mock_kafka.scenarios.delivery_timeout.subjects import OURS, Subject, SubjectKind
+from mock_kafka.scenarios.maven import CannotRunError
 
 _PATIENCE = 2.5
 """How many deadlines a record may stay without an outcome before nobody waits for it any more."""
@@ -99,12 +100,13 @@ def measure(
     phases: Sequence[Phase], subjects: Sequence[SubjectKind], deadline_ms: int
 ) -> list[Measurement]:
     """One measurement for each pair, in this order; a thread each."""
+    missing = {kind.name: kind.why_missing() for kind in subjects}
     pairs = [(phase, kind) for phase in phases for kind in subjects]
     with (
         MockKafka(config={"num.partitions": 1}) as cluster,
         ThreadPoolExecutor(len(pairs)) as threads,
     ):
-        laboratory = _Laboratory(cluster, deadline_ms, len(pairs))
+        laboratory = _Laboratory(cluster, deadline_ms, len(pairs), missing)
         return list(threads.map(lambda pair: laboratory.measure(*pair), pairs))
 
 
@@ -128,8 +130,15 @@ def seen_requests(
 class _Laboratory:
     """What the threads share: all measure at the same time, when the last of them is ready."""
 
-    def __init__(self, cluster: MockKafka, deadline_ms: int, pair_count: int) -> None:
+    def __init__(
+        self,
+        cluster: MockKafka,
+        deadline_ms: int,
+        pair_count: int,
+        missing: Mapping[str, str | None],
+    ) -> None:
         self._cluster = cluster
+        self._missing = missing
         self._deadline_ms = deadline_ms
         self._ready = threading.Barrier(pair_count)
         self._turn = threading.Semaphore(_WARM_UPS_AT_ONCE)
@@ -137,16 +146,18 @@ class _Laboratory:
     def measure(self, phase: Phase, kind: SubjectKind) -> Measurement:
         """One measurement, in the caller's thread."""
         measured = Measurement(phase.name, kind.name, phase.judged)
+        measured.problem = self._missing[kind.name]
         name = f"{phase.name}-{kind.name}".replace(" ", "-").replace(",", "")
         subject: Subject | None = None
         try:
-            if kind.is_installed:
+            if measured.problem is None:
                 with self._turn:
                     subject = self._prepare(phase, kind, name)
+        except CannotRunError as error:
+            measured.problem = str(error)
         finally:
             self._ready.wait()  # whoever can't take part keeps nobody waiting
         if subject is None:
-            measured.problem = "not installed"
             return measured
         began_ms = clock.wall_ms()
         _send_and_wait(subject, name, phase.records, self._deadline_ms, measured)
@@ -194,9 +205,11 @@ def _deliver(subject: Subject, topic: str, value: str) -> None:
 def _send_and_wait(
     subject: Subject, topic: str, count: int, deadline_ms: int, measured: Measurement
 ) -> None:
+    outcomes: list[tuple[int, int, str | None]] = []
+
     def send(index: int) -> None:
         def heard(error: str | None) -> None:
-            measured.heard.append((index, clock.wall_ms(), error))
+            outcomes.append((index, clock.wall_ms(), error))
 
         measured.sent_ms.append(clock.wall_ms())
         subject.send(topic, b"%d" % index, heard)
@@ -204,5 +217,6 @@ def _send_and_wait(
     for index in range(count):
         send(index)
     give_up_ms = clock.now_ms() + int(deadline_ms * _PATIENCE)
-    while len(measured.heard) < count and clock.now_ms() < give_up_ms:
+    while len(outcomes) < count and clock.now_ms() < give_up_ms:
         subject.pass_time(_STEP_S)
+    measured.heard = list(outcomes)  # what is told later is told because the client is closed

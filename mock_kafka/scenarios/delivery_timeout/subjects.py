@@ -12,6 +12,7 @@ from client import Producer, ProducerSettings
 from client.errors import ClientError
 from client.producer.delivery import DeliveryTimeoutError
 from mock_kafka.scenarios.client_logs import SILENT
+from mock_kafka.scenarios.delivery_timeout.java_producer import JavaVersion
 
 Heard = Callable[[str | None], None]
 """Told once: None for a delivered record, else the error in a few words."""
@@ -35,16 +36,24 @@ class Subject(Protocol):
 
 
 class SubjectKind(NamedTuple):
-    """A client: its name, the module it needs, how it is made, and a word on its timeout."""
+    """A client: its name, how it is made, and why it cannot be measured here (None: it can)."""
 
     name: str
-    module: str
+    why_missing: Callable[[], str | None]
     make: Callable[[str, str, int], Subject]
 
-    @property
-    def is_installed(self) -> bool:
-        """Whether it can be measured here."""
-        return importlib.util.find_spec(self.module) is not None
+
+def python_client(name: str, module: str, make: Callable[[str, str, int], Subject]) -> SubjectKind:
+    """Return a client that needs a Python module."""
+    return SubjectKind(
+        name, lambda: None if importlib.util.find_spec(module) else "not installed", make
+    )
+
+
+def java_client(version: str) -> SubjectKind:
+    """Return Apache Kafka's own client, which needs a JDK and the jars of Maven Central."""
+    java = JavaVersion(version)
+    return SubjectKind(f"Java {version}", java.why_missing, java.make)
 
 
 class _InLoop:
@@ -248,10 +257,12 @@ def _words(error: BaseException) -> str:
 
 
 SUBJECTS = (
-    SubjectKind("ours", "client", Ours),
-    SubjectKind("kafka-python", "kafka", KafkaPython),
-    SubjectKind("confluent-kafka", "confluent_kafka", Confluent),
-    SubjectKind("aiokafka", "aiokafka", Aiokafka),
-    SubjectKind("aiokafka, idempotent", "aiokafka", IdempotentAiokafka),
+    python_client("ours", "client", Ours),
+    java_client("3.9.2"),
+    java_client("4.1.0"),
+    python_client("kafka-python", "kafka", KafkaPython),
+    python_client("confluent-kafka", "confluent_kafka", Confluent),
+    python_client("aiokafka", "aiokafka", Aiokafka),
+    python_client("aiokafka, idempotent", "aiokafka", IdempotentAiokafka),
 )
 OURS = SUBJECTS[0].name

@@ -1,7 +1,8 @@
 """A cluster with an admin port for tests: on a clock that stands, with sockets or without."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -45,34 +46,30 @@ class Site:
             return response.status, (await response.json(content_type=None)) if is_json else text
 
 
-def run_site(
-    scenario: Callable[[Site], Awaitable[None]],
+@asynccontextmanager
+async def serving_site(
     *,
     broker_count: int = 3,
     token: str | None = None,
     overrides: Mapping[str, str] = MappingProxyType({}),
-) -> None:
-    """Run a scenario against a cluster that listens, on loopback."""
-
-    async def main() -> None:
-        admin = make_admin(broker_count, **overrides)
-        server = admin.server
-        plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
-        server.doors = [(plan, PLAINTEXT) for plan in plans]
-        ports = []
-        for each in admin.cluster.brokers.values():
-            await server.open(each)
-            ports.append(each.port)
-        server.start()
-        port = AdminPort(admin, token)
-        sockets = listening_sockets("127.0.0.1", 0)
-        url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
-        await port.start("127.0.0.1", sockets)
-        try:
-            async with aiohttp.ClientSession() as session, asyncio.timeout(60):
-                await scenario(Site(admin, url, port, ports, session))
-        finally:
-            await port.stop()
-            await server.stop()
-
-    asyncio.run(main())
+) -> AsyncIterator[Site]:
+    """A cluster that listens on loopback, with its admin port."""
+    admin = make_admin(broker_count, **overrides)
+    server = admin.server
+    plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
+    server.doors = [(plan, PLAINTEXT) for plan in plans]
+    ports = []
+    for each in admin.cluster.brokers.values():
+        await server.open(each)
+        ports.append(each.port)
+    server.start()
+    port = AdminPort(admin, token)
+    sockets = listening_sockets("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+    await port.start("127.0.0.1", sockets)
+    try:
+        async with aiohttp.ClientSession() as session, asyncio.timeout(60):
+            yield Site(admin, url, port, ports, session)
+    finally:
+        await port.stop()
+        await server.stop()

@@ -27,7 +27,7 @@ from broker.admin.operation import Problem
 from broker.admin.topics import NewTopicBody, create_topic
 from broker.entrance import PLAINTEXT
 from broker.security.listeners import Address, Listener, SecurityProtocol
-from tests.broker.admin.admin_server import Site, make_admin, run_site
+from tests.broker.admin.admin_server import make_admin, serving_site
 from tests.broker.test_connection import metadata_frame
 
 if TYPE_CHECKING:
@@ -74,8 +74,8 @@ def test_a_broker_is_stopped_cut_off_and_started() -> None:
     assert start_broker(admin, path).is_alive
 
 
-def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> None:
+    async with serving_site(broker_count=2) as site:
         admin = site.admin
         view = await add_broker(admin, NewBrokerBody(rack="r1"))
         assert (view.node_id, view.rack, view.is_alive, view.reach) == (3, "r1", True, "serves")
@@ -107,21 +107,17 @@ def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> Non
         with pytest.raises(ConnectionRefusedError):
             await connect(view.port)
 
-    run_site(scenario, broker_count=2)
 
-
-def test_brokers_that_join_at_once_get_different_node_ids() -> None:
-    async def scenario(site: Site) -> None:
+async def test_brokers_that_join_at_once_get_different_node_ids() -> None:
+    async with serving_site(broker_count=1) as site:
         adding = (site.ask("POST", "/v1/brokers", json={}) for _ in range(5))
         views = [view for _status, view in await asyncio.gather(*adding)]
         assert sorted(view["node_id"] for view in views) == [2, 3, 4, 5, 6]
         assert len({view["port"] for view in views}) == 5
 
-    run_site(scenario, broker_count=1)
 
-
-def test_a_broker_whose_port_is_taken_does_not_join() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_broker_whose_port_is_taken_does_not_join() -> None:
+    async with serving_site(broker_count=1) as site:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
             address = Address("127.0.0.1", port - 1)
@@ -134,8 +130,6 @@ def test_a_broker_whose_port_is_taken_does_not_join() -> None:
             doors.pop()
         assert len(site.admin.server._listeners) == 1
         assert (await add_broker(site.admin, NewBrokerBody())).node_id == 2
-
-    run_site(scenario, broker_count=1)
 
 
 @pytest.mark.parametrize("node_id", [0, 4])
@@ -154,8 +148,8 @@ def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
         assert caught.value.status == 404
 
 
-def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None:
-    async def scenario(site: Site) -> None:
+async def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None:
+    async with serving_site() as site:
         reader, writer = await connect(site.kafka_ports[1])
         (view,) = list_connections(site.admin)
         assert (view.broker, view.user, view.client_id) == (2, "ANONYMOUS", "test")
@@ -172,5 +166,3 @@ def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None:
         assert caught.value.status == 404
         last = list(site.admin.cluster.journal)[-1]
         assert getattr(last, "reason", "") == "cut through the admin port"
-
-    run_site(scenario)

@@ -4,7 +4,7 @@ import pytest
 
 from broker.admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
 from broker.admin.operation import Problem
-from tests.broker.admin.admin_server import Site, make_admin, run_site
+from tests.broker.admin.admin_server import make_admin, serving_site
 from tests.broker.cluster_builder import NOW_MS
 
 
@@ -13,14 +13,12 @@ def test_the_clock_is_told_as_it_goes() -> None:
     assert (view.mode, view.factor, view.now_ms) == ("standing", 0, NOW_MS)
 
 
-def test_the_clock_can_be_set_going_at_another_pace_and_stopped() -> None:
-    async def scenario(site: Site) -> None:
+async def test_the_clock_can_be_set_going_at_another_pace_and_stopped() -> None:
+    async with serving_site() as site:
         view = put_clock(site.admin, ClockBody("scaled", 10.0))
         assert (view.mode, view.factor) == ("scaled", 10)
         assert put_clock(site.admin, ClockBody("real")).factor == 1
         assert put_clock(site.admin, ClockBody("standing")).factor == 0
-
-    run_site(scenario)
 
 
 @pytest.mark.parametrize("body", [ClockBody("scaled"), ClockBody("real", 2.0)])
@@ -29,16 +27,14 @@ def test_a_factor_belongs_to_a_scaled_clock_and_only_there(body: ClockBody) -> N
         put_clock(make_admin(), body)
 
 
-def test_moving_the_clock_does_what_is_due_on_the_way_before_it_answers() -> None:
-    async def scenario(site: Site) -> None:
+async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_answers() -> None:
+    async with serving_site() as site:
         rang_ms: list[int] = []
         site.admin.cluster.timers.schedule(NOW_MS + 1500, rang_ms.append)
         view = advance_clock(site.admin, AdvanceBody(ms=1499))
         assert (view.now_ms, rang_ms) == (NOW_MS + 1499, [])
         view = advance_clock(site.admin, AdvanceBody(seconds=3600.001))
         assert (view.now_ms, rang_ms) == (NOW_MS + 3_601_500, [NOW_MS + 1500])
-
-    run_site(scenario)
 
 
 @pytest.mark.parametrize("body", [AdvanceBody(), AdvanceBody(ms=1, seconds=1)])

@@ -16,7 +16,7 @@ from broker.admin.operation import Problem
 from broker.admin.requests import ListQuery, list_requests
 from broker.admin.service import reset
 from broker.faults import FaultRule
-from tests.broker.admin.admin_server import Site, make_admin, run_site
+from tests.broker.admin.admin_server import make_admin, serving_site
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.test_connection import Client, metadata_frame
 
@@ -90,8 +90,8 @@ def test_a_rule_that_names_no_broker_is_refused() -> None:
         ({}, ""),
     ],
 )
-def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
-    async def scenario(site: Site) -> None:
+async def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
+    async with serving_site() as site:
         status, document = await site.ask("POST", "/v1/faults", json=rule)
         assert status == 400
         assert detail in document["detail"]
@@ -99,11 +99,9 @@ def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
         status, added = await site.ask("POST", "/v1/faults", json={"delay_ms": 5})
         assert (status, added["id"], added["rule"]) == (201, 1, {"delay_ms": 5})
 
-    run_site(scenario)
 
-
-def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
+    async with serving_site() as site:
         rules = [{"api": "Produce", "hang": "before_answer"}, {"delay_ms": 5}]
         status, added = await site.ask("POST", "/v1/faults", json=rules)
         assert status == 201
@@ -111,16 +109,12 @@ def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
         assert await site.ask("POST", "/v1/faults", json=[]) == (201, [])
         assert await site.ask("GET", "/v1/faults") == (200, added)
 
-    run_site(scenario)
 
-
-def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
+    async with serving_site() as site:
         site.admin.cluster.first_faults = (FaultRule(delay_ms=7),)
         add_faults(site.admin, FaultRule(delay_ms=1))
         add_faults(site.admin, FaultRule(delay_ms=2))
         reset(site.admin)
         assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)
-
-    run_site(scenario)

@@ -32,69 +32,56 @@ async def events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, di
     return found
 
 
-def test_what_is_there_need_not_be_waited_for() -> None:
+async def test_what_is_there_need_not_be_waited_for() -> None:
     admin = make_admin()
     Client(admin.cluster).send(metadata_frame(1))
-    found = asyncio.run(wait_for_request(admin, WaitQuery(api="Metadata", timeout_ms=0)))
+    found = await wait_for_request(admin, WaitQuery(api="Metadata", timeout_ms=0))
     assert found is not None
     assert found["api"] == "Metadata"
 
 
-def test_the_next_that_fits_ends_the_wait_and_nothing_is_left_of_it() -> None:
+async def test_the_next_that_fits_ends_the_wait_and_nothing_is_left_of_it() -> None:
     admin = make_admin()
-
-    async def main() -> dict[str, Any] | None:
-        waiting = asyncio.create_task(wait_for_request(admin, WaitQuery(topic="a")))
-        await asyncio.sleep(0)
-        client = Client(admin.cluster)
-        client.send(metadata_frame(1) + produce_frame("b", 2) + produce_frame("a", 3))
-        client.send(produce_frame("a", 4))
-        return await waiting
-
-    found = asyncio.run(main())
+    waiting = asyncio.create_task(wait_for_request(admin, WaitQuery(topic="a")))
+    await asyncio.sleep(0)
+    client = Client(admin.cluster)
+    client.send(metadata_frame(1) + produce_frame("b", 2) + produce_frame("a", 3))
+    client.send(produce_frame("a", 4))
+    found = await waiting
     assert found is not None
     assert found["correlation_id"] == 3
     assert listener_count(admin) == 0
 
 
-def test_an_answer_can_be_waited_for() -> None:
+async def test_an_answer_can_be_waited_for() -> None:
     admin = make_admin()
     admin.cluster.create_topic("t", [(1,)], {})
-
-    async def main() -> dict[str, Any] | None:
-        query = WaitQuery(api="Fetch", outcome="answered")
-        waiting = asyncio.create_task(wait_for_request(admin, query))
-        client = Client(admin.cluster)
-        client.send(fetch_frame(1, "t", max_wait_ms=500))
-        await asyncio.sleep(0)
-        assert not waiting.done()
-        client.settle(NOW_MS + 500)
-        return await waiting
-
-    found = asyncio.run(main())
+    query = WaitQuery(api="Fetch", outcome="answered")
+    waiting = asyncio.create_task(wait_for_request(admin, query))
+    client = Client(admin.cluster)
+    client.send(fetch_frame(1, "t", max_wait_ms=500))
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    client.settle(NOW_MS + 500)
+    found = await waiting
     assert found is not None
     assert found["answer"]["responses"]
 
 
-def test_a_wait_in_vain_ends_with_nothing() -> None:
+async def test_a_wait_in_vain_ends_with_nothing() -> None:
     admin = make_admin()
-    assert asyncio.run(wait_for_request(admin, WaitQuery(timeout_ms=1))) is None
+    assert await wait_for_request(admin, WaitQuery(timeout_ms=1)) is None
     assert listener_count(admin) == 0
 
 
-def test_followers_hear_what_fits_as_it_comes() -> None:
+async def test_followers_hear_what_fits_as_it_comes() -> None:
     admin = make_admin()
-
-    async def main() -> list[tuple[str, dict[str, Any]]]:
-        stream = follow_requests(admin, JournalQuery(api="Metadata", bodies=False))
-        assert await anext(stream) == b": hello\n\n"
-        client = Client(admin.cluster)
-        client.send(metadata_frame(1) + produce_frame("b", 2) + metadata_frame(3))
-        heard = await events(stream, 2)
-        await stream.aclose()  # type: ignore[attr-defined]
-        return heard
-
-    heard = asyncio.run(main())
+    stream = follow_requests(admin, JournalQuery(api="Metadata", bodies=False))
+    assert await anext(stream) == b": hello\n\n"
+    client = Client(admin.cluster)
+    client.send(metadata_frame(1) + produce_frame("b", 2) + metadata_frame(3))
+    heard = await events(stream, 2)
+    await stream.aclose()  # type: ignore[attr-defined]
     assert [(name, line["correlation_id"]) for name, line in heard] == [
         ("request", 1),
         ("request", 3),
@@ -103,13 +90,13 @@ def test_followers_hear_what_fits_as_it_comes() -> None:
     assert listener_count(admin) == 0
 
 
-def test_followers_may_begin_in_the_past() -> None:
+async def test_followers_may_begin_in_the_past() -> None:
     admin = make_admin()
     client = Client(admin.cluster)
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
     admin.cluster.journal.disconnected(client.connection, "gone", NOW_MS)
 
-    heard = asyncio.run(events(follow_requests(admin, JournalQuery(since=1)), 3))
+    heard = await events(follow_requests(admin, JournalQuery(since=1)), 3)
     assert [(name, line["number"]) for name, line in heard] == [
         ("request", 2),
         ("request", 3),
@@ -117,38 +104,27 @@ def test_followers_may_begin_in_the_past() -> None:
     ]
 
 
-def test_a_slow_follower_is_told_how_much_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_follower_is_told_how_much_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "EVENTS_AHEAD_MAX", 2)
     admin = make_admin()
-
-    async def main() -> list[tuple[str, dict[str, Any]]]:
-        stream = follow_requests(admin, JournalQuery())
-        await anext(stream)
-        Client(admin.cluster).send(b"".join(map(metadata_frame, range(5))))
-        return await events(stream, 3)
-
-    heard = asyncio.run(main())
+    stream = follow_requests(admin, JournalQuery())
+    await anext(stream)
+    Client(admin.cluster).send(b"".join(map(metadata_frame, range(5))))
+    heard = await events(stream, 3)
     assert heard[0] == ("lost", {"count": 3})
     assert [line["number"] for _name, line in heard[1:]] == [4, 5]
 
 
-def test_a_silent_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "HEARTBEAT_S", 0)
-
-    async def main() -> bytes:
-        stream = follow_requests(make_admin(), JournalQuery())
-        await anext(stream)
-        return await anext(stream)
-
-    assert asyncio.run(main()).startswith(b":")
+    stream = follow_requests(make_admin(), JournalQuery())
+    await anext(stream)
+    assert (await anext(stream)).startswith(b":")
 
 
-def test_an_export_is_one_document_a_line() -> None:
+async def test_an_export_is_one_document_a_line() -> None:
     admin = make_admin()
     Client(admin.cluster).send(b"".join(map(metadata_frame, range(120))))
-
-    async def main() -> bytes:
-        return b"".join([chunk async for chunk in export_requests(admin, JournalQuery(since=10))])
-
-    lines = [json.loads(line) for line in asyncio.run(main()).splitlines()]
+    chunks = [chunk async for chunk in export_requests(admin, JournalQuery(since=10))]
+    lines = [json.loads(line) for line in b"".join(chunks).splitlines()]
     assert [line["number"] for line in lines] == list(range(11, 121))

@@ -12,7 +12,7 @@ from broker.admin.service import get_health, get_metrics, get_openapi, get_page,
 from broker.admin.topics import LeaderBody, NewTopicBody, PartitionPath, create_topic, put_leader
 from broker.clock import perf_ns
 from broker.config.broker_config import BrokerConfig
-from tests.broker.admin.admin_server import Site, make_admin, run_site
+from tests.broker.admin.admin_server import make_admin, serving_site
 from tests.broker.admin.test_brokers import connect, leave
 from tests.broker.admin.test_groups import commit, produce
 from tests.broker.cluster_builder import NOW_MS
@@ -48,8 +48,8 @@ def test_the_page_makes_no_html_of_what_it_is_told_and_asks_nobody_else() -> Non
     assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
 
 
-def test_a_reset_leaves_nothing_of_what_was() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_reset_leaves_nothing_of_what_was() -> None:
+    async with serving_site() as site:
         admin, cluster = site.admin, site.admin.cluster
         first_timers = len(cluster.timers)
         create_topic(admin, NewTopicBody("a", 3))
@@ -88,21 +88,17 @@ def test_a_reset_leaves_nothing_of_what_was() -> None:
             _reader, again = await connect(port)
             await leave(again)
 
-    run_site(scenario)
 
-
-def test_what_the_cluster_was_started_with_is_there_again_after_a_reset() -> None:
-    async def scenario(site: Site) -> None:
+async def test_what_the_cluster_was_started_with_is_there_again_after_a_reset() -> None:
+    async with serving_site(overrides={"client.quotas": "user=u,producer_byte_rate=5"}) as site:
         put_quotas(site.admin, QuotaBody({"user": "u"}, {"producer_byte_rate": None}))
         assert list_quotas(site.admin) == []
         reset(site.admin)
         assert [view.values for view in list_quotas(site.admin)] == [{"producer_byte_rate": 5}]
 
-    run_site(scenario, overrides={"client.quotas": "user=u,producer_byte_rate=5"})
 
-
-def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
+    async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
         while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
@@ -110,11 +106,9 @@ def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
         assert list(site.admin.cluster.journal) == []
         await leave(writer)
 
-    run_site(scenario)
 
-
-def test_a_reset_is_quick() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_reset_is_quick() -> None:
+    async with serving_site() as site:
         took_ms = []
         for _ in range(10):
             for number in range(20):
@@ -127,5 +121,3 @@ def test_a_reset_is_quick() -> None:
                 await leave(writer)
         # The best of some: other programs on the machine are no concern of this test.
         assert min(took_ms) <= RESET_MS_MAX
-
-    run_site(scenario)

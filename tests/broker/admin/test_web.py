@@ -10,19 +10,17 @@ from structlog.testing import capture_logs
 
 from broker.admin import web
 from broker.admin.operation import OPERATIONS, Problem
-from tests.broker.admin.admin_server import Site, run_site
+from tests.broker.admin.admin_server import serving_site
 from tests.broker.admin.test_brokers import connect, leave
 
 
-def test_a_topic_is_made_and_seen_over_http() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_topic_is_made_and_seen_over_http() -> None:
+    async with serving_site() as site:
         status, made = await site.ask("POST", "/v1/topics", json={"name": "a", "partitions": 2})
         assert (status, len(made["partitions"])) == (201, 2)
         assert await site.ask("GET", "/v1/topics") == (200, [made])
         assert await site.ask("DELETE", "/v1/topics/a") == (204, "")
         assert await site.ask("GET", "/v1/topics") == (200, [])
-
-    run_site(scenario)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +38,7 @@ def test_a_topic_is_made_and_seen_over_http() -> None:
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
     ],
 )
-def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
+async def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -50,7 +48,7 @@ def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
 ) -> None:
     monkeypatch.setattr(web, "BODY_BYTES_MAX", 1000)
 
-    async def scenario(site: Site) -> None:
+    async with serving_site() as site:
         async with site.session.request(method, site.url + path, data=body) as response:
             assert response.status == status
             assert response.content_type == "application/problem+json"
@@ -58,11 +56,9 @@ def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
         assert document["status"] == status
         assert detail in document["detail"]
 
-    run_site(scenario)
 
-
-def test_with_a_token_nothing_but_health_and_the_page_is_told_without_it() -> None:
-    async def scenario(site: Site) -> None:
+async def test_with_a_token_nothing_but_health_and_the_page_is_told_without_it() -> None:
+    async with serving_site(token="sesame") as site:
         for op in OPERATIONS:
             path = op.path.replace("{", "").replace("}", "")
             status, _body = await site.ask(op.method, path)
@@ -72,8 +68,6 @@ def test_with_a_token_nothing_but_health_and_the_page_is_told_without_it() -> No
             assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 401
         headers = {"Authorization": "Bearer sesame"}
         assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 200
-
-    run_site(scenario, token="sesame")
 
 
 @pytest.mark.parametrize(
@@ -89,21 +83,17 @@ def test_with_a_token_nothing_but_health_and_the_page_is_told_without_it() -> No
         ({"Host": "[::1]"}, 200),
     ],
 )
-def test_pages_of_other_sites_are_kept_out(headers: dict[str, str], status: int) -> None:
-    async def scenario(site: Site) -> None:
+async def test_pages_of_other_sites_are_kept_out(headers: dict[str, str], status: int) -> None:
+    async with serving_site() as site:
         assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == status
 
-    run_site(scenario)
 
-
-def test_the_page_of_the_port_itself_may_ask() -> None:
-    async def scenario(site: Site) -> None:
+async def test_the_page_of_the_port_itself_may_ask() -> None:
+    async with serving_site() as site:
         assert (await site.ask("GET", "/v1/clock", headers={"Origin": site.url}))[0] == 200
         async with site.session.get(site.url) as response:
             assert response.content_type == "text/html"
             assert "default-src 'none'" in response.headers["Content-Security-Policy"]
-
-    run_site(scenario)
 
 
 def test_the_policy_names_the_script_and_style_by_what_is_in_them() -> None:
@@ -114,8 +104,8 @@ def test_the_policy_names_the_script_and_style_by_what_is_in_them() -> None:
     assert policy != web.content_policy(page.replace("b", "c"))
 
 
-def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:
-    async def scenario(site: Site) -> None:
+async def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:
+    async with serving_site() as site:
         journal = site.admin.cluster.journal
         url = site.url + "/v1/requests/events?api=Metadata&bodies=false"
         async with site.session.get(url) as response:
@@ -128,22 +118,18 @@ def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten()
         while journal._listeners:  # noqa: ASYNC110 - the port tells nobody
             await asyncio.sleep(0)
 
-    run_site(scenario)
 
-
-def test_a_wait_does_not_hold_up_the_cluster() -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_wait_does_not_hold_up_the_cluster() -> None:
+    async with serving_site() as site:
         waiting = asyncio.create_task(site.ask("GET", "/v1/requests/wait?api=Metadata"))
         _reader, writer = await connect(site.kafka_ports[0])
         status, found = await waiting
         assert (status, found["api"]) == (200, "Metadata")
         await leave(writer)
 
-    run_site(scenario)
 
-
-def test_a_bug_is_a_500_that_hurts_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def scenario(site: Site) -> None:
+async def test_a_bug_is_a_500_that_hurts_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving_site() as site:
         monkeypatch.setattr("broker.admin.state.Admin.topic", lambda *_rest: 1 / 0)
         with capture_logs() as logs:
             status, document = await site.ask("GET", "/v1/topics/a")
@@ -151,17 +137,15 @@ def test_a_bug_is_a_500_that_hurts_nobody_else(monkeypatch: pytest.MonkeyPatch) 
         assert (status, document["title"]) == (500, "Internal Server Error")
         assert (await site.ask("GET", "/healthz"))[0] == 200
 
-    run_site(scenario)
 
-
-def test_a_stop_does_not_wait_for_followers() -> None:
-    async def scenario(site: Site) -> None:
-        async with site.session.get(site.url + "/v1/requests/events") as response:
-            await response.content.readany()
-            async with asyncio.timeout(web.SHUTDOWN_S + 5):
-                await site.port.stop()
-
-    run_site(scenario)
+async def test_a_stop_does_not_wait_for_followers() -> None:
+    async with (
+        serving_site() as site,
+        site.session.get(site.url + "/v1/requests/events") as response,
+    ):
+        await response.content.readany()
+        async with asyncio.timeout(web.SHUTDOWN_S + 5):
+            await site.port.stop()
 
 
 def test_a_problem_is_an_exception_with_its_status() -> None:

@@ -2,7 +2,11 @@
 
 import pytest
 
-from broker.config.api_versions import api_versions_problem, parse_api_versions
+from broker.config.api_versions import (
+    api_versions_problem,
+    emulated_release,
+    parse_api_versions,
+)
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 from protocol.api_keys import ApiKey
@@ -53,3 +57,13 @@ def test_what_is_wrong_is_told_in_a_line(told: tuple[str, ...], problem: str) ->
 def test_nothing_is_wrong_with_saying_nothing() -> None:
     assert api_versions_problem(()) is None
     assert BrokerConfig.from_overrides({})[KEY] == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "release"),
+    [((), None), (("Fetch=9",), None), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
+)
+def test_the_release_is_known_without_its_patch_number(
+    told: tuple[str, ...], release: tuple[int, ...] | None
+) -> None:
+    assert emulated_release(told) == release

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.client_software import ClientSoftware
 from broker.handlers.k18_api_versions import handle_api_versions
 from broker.registry import ROUTES
 from protocol import messages
@@ -47,7 +48,23 @@ def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> 
     request = messages.ApiVersionsRequest(
         version=3, client_software_name=name, client_software_version=version
     )
-    response = handle_api_versions(make_context(ApiKey.API_VERSIONS, 3), request, make_cluster(1))
+    context = make_context(ApiKey.API_VERSIONS, 3)
+    response = handle_api_versions(context, request, make_cluster(1))
     assert (response.error_code, response.api_keys) == (ErrorCode.INVALID_REQUEST, [])
+    assert context.session.client_software is None
     # In the version that was asked for: int16 code, empty array, throttle time, no tags.
     assert bytes(response.encode(version=3)) == b"\x00\x2a\x01" + bytes(4) + b"\x00"
+
+
+@pytest.mark.parametrize(("api_version", "is_known"), [(2, False), (3, True), (4, True)])
+def test_the_session_keeps_the_name_and_version_of_the_software(
+    api_version: int, is_known: bool
+) -> None:
+    request = messages.ApiVersionsRequest(
+        version=api_version, client_software_name="librdkafka", client_software_version="2.16.0"
+    )
+    context = make_context(ApiKey.API_VERSIONS, api_version)
+    handle_api_versions(context, request, make_cluster(1))
+
+    expected = ClientSoftware("librdkafka", "2.16.0") if is_known else None
+    assert context.session.client_software == expected

@@ -112,3 +112,36 @@ def test_the_other_spelling_of_the_kip_is_refused_with_the_right_one() -> None:
 
     assert entry.error_code == INVALID
     assert "it is controller_mutation_rate" in entry.error_message
+
+
+@pytest.mark.parametrize(
+    ("release", "entity", "key", "problem"),
+    [
+        ("2.6", {"user": "a"}, "controller_mutation_rate", "Invalid configuration key"),
+        ("2.7", {"user": "a"}, "controller_mutation_rate", None),
+        ("2.6", {"ip": "127.0.0.1"}, "connection_creation_rate", "Unhandled client quota entity"),
+        ("2.7", {"ip": "127.0.0.1"}, "connection_creation_rate", "Unhandled client quota entity"),
+        ("2.8", {"ip": "127.0.0.1"}, "connection_creation_rate", None),
+        ("2.6", {"user": "a"}, P, None),
+        ("2.6", {"user": "a"}, "request_percentage", None),
+        ("2.6", {"user": "a"}, "producer_ids_rate", None),
+        ("2.6,Produce=7", {"user": "a"}, "controller_mutation_rate", "Invalid configuration key"),
+        ("Produce=7", {"user": "a"}, "controller_mutation_rate", None),
+    ],
+)
+def test_a_broker_that_emulates_a_release_refuses_keys_that_came_later(
+    release: str, entity: dict[str, str | None], key: str, problem: str | None
+) -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": release})
+    (entry,) = alter(cluster, (entity, {key: 5.0}), version=0)
+
+    assert entry.error_code == (OK if problem is None else INVALID)
+    assert (entry.error_message or "").startswith(problem or "")
+    assert len(described(cluster)) == (1 if problem is None else 0)
+
+
+def test_a_broker_that_emulates_2_6_takes_away_a_key_that_it_does_not_know() -> None:
+    cluster = make_cluster(1, **{"broker.api.versions": "2.6"})
+    (entry,) = alter(cluster, ({"user": "a"}, {"controller_mutation_rate": None}), version=0)
+
+    assert entry.error_code == OK

@@ -199,10 +199,10 @@ def test_no_reason_for_a_close_repeats_what_the_client_sent(cut: int, byte: int)
     assert client.bugs == []
 
 
-def test_no_secret_reaches_a_log() -> None:
+async def test_no_secret_reaches_a_log() -> None:
     config = BrokerConfig.from_overrides({"listeners": "SASL_PLAINTEXT://:0", **USERS})
 
-    async def run() -> None:
+    with capture_logs() as logs:
         server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
         try:
             port = server.cluster.brokers[1].port
@@ -220,8 +220,5 @@ def test_no_secret_reaches_a_log() -> None:
                 writer.close()
         finally:
             await server.stop()
-
-    with capture_logs() as logs:
-        asyncio.run(run())
     assert [entry["event"] for entry in logs] == ["connection closed"] * 2
     assert "secret" not in str(logs)

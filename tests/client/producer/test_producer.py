@@ -2,11 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
@@ -35,132 +36,103 @@ class Served:
 
 
 @asynccontextmanager
-async def serving(broker_count: int = 1, **config: str) -> AsyncIterator[Served]:
+async def serving(**config: str) -> AsyncIterator[Served]:
     properties = {key.replace("_", "."): value for key, value in config.items()}
-    options = ServeOptions("127.0.0.1", 0, broker_count, BrokerConfig(properties))
+    options = ServeOptions("127.0.0.1", 0, 1, BrokerConfig(properties))
     server = await start_server(options)
     try:
-        yield Served(server)
+        async with asyncio.timeout(20):
+            yield Served(server)
     finally:
         await server.stop()
 
 
-def run(test: Callable[[Served], Awaitable[None]], **arguments: Any) -> None:
-    async def main() -> None:
-        async with serving(**arguments) as served, asyncio.timeout(20):
-            await test(served)
-
-    asyncio.run(main())
-
-
-def test_a_record_comes_to_an_offset_and_a_time() -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            first = await producer.send("orders", b"a", timestamp_ms=5)
-            second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
-            assert await first == Delivered("orders", 0, 0, 5)
-            assert (await second).offset == 1
-            assert (await second).timestamp_ms > 5
-
-    run(test)
+async def test_a_record_comes_to_an_offset_and_a_time() -> None:
+    async with serving() as served, Producer(served.servers) as producer:
+        first = await producer.send("orders", b"a", timestamp_ms=5)
+        second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
+        assert await first == Delivered("orders", 0, 0, 5)
+        assert (await second).offset == 1
+        assert (await second).timestamp_ms > 5
 
 
-def test_leaving_the_block_waits_for_every_record() -> None:
-    async def test(served: Served) -> None:
+async def test_leaving_the_block_waits_for_every_record() -> None:
+    async with serving(num_partitions="1") as served:
         async with Producer(served.servers, ProducerSettings(linger_ms=20_000)) as producer:
             futures = [await producer.send("orders", b"%d" % number) for number in range(1_000)]
         assert [(await each).offset for each in futures] == list(range(1_000))
 
-    run(test, num_partitions="1")
+
+async def test_an_error_leaves_the_block_without_waiting() -> None:
+    producer = Producer(NOBODY)
+    await producer.__aenter__()
+    future = await producer.send("orders", b"a")
+    await producer.__aexit__(KeyError, KeyError(), None)
+    with pytest.raises(ProducerClosedError):
+        await future
+    with pytest.raises(ProducerClosedError):
+        await producer.send("orders", b"a")
 
 
-def test_an_error_leaves_the_block_without_waiting() -> None:
-    async def main() -> None:
-        producer = Producer(NOBODY)
-        await producer.__aenter__()
+async def test_time_runs_out_in_a_phase_with_a_name() -> None:
+    async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
         future = await producer.send("orders", b"a")
-        await producer.__aexit__(KeyError, KeyError(), None)
-        with pytest.raises(ProducerClosedError):
+        with pytest.raises(DeliveryTimeoutError) as caught:
             await future
-        with pytest.raises(ProducerClosedError):
-            await producer.send("orders", b"a")
-
-    asyncio.run(main())
+        assert caught.value.phase is Phase.METADATA
+        assert caught.value.elapsed_ms >= 80
 
 
-def test_time_runs_out_in_a_phase_with_a_name() -> None:
-    async def main() -> None:
-        async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
-            future = await producer.send("orders", b"a")
-            with pytest.raises(DeliveryTimeoutError) as caught:
-                await future
-            assert caught.value.phase is Phase.METADATA
-            assert caught.value.elapsed_ms >= 80
-
-    asyncio.run(main())
-
-
-def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
-    async def main() -> None:
-        settings = ProducerSettings(**SHORT, buffer_memory=300, max_block_ms=20)
-        async with Producer(NOBODY, settings) as producer:
-            futures = [await producer.send("orders", b"x") for _ in range(3)]
-            with pytest.raises(BufferFullError, match="max_block_ms=20"):
-                await producer.send("orders", b"x")
-            with pytest.raises(RecordTooLargeError):
-                await producer.send("orders", b"x" * 300)
-            await asyncio.wait(futures)
-            last = await producer.send("orders", b"x")
-        for future in (*futures, last):
-            assert isinstance(future.exception(), DeliveryTimeoutError)
-
-    asyncio.run(main())
+async def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
+    settings = ProducerSettings(**SHORT, buffer_memory=300, max_block_ms=20)
+    async with Producer(NOBODY, settings) as producer:
+        futures = [await producer.send("orders", b"x") for _ in range(3)]
+        with pytest.raises(BufferFullError, match="max_block_ms=20"):
+            await producer.send("orders", b"x")
+        with pytest.raises(RecordTooLargeError):
+            await producer.send("orders", b"x" * 300)
+        await asyncio.wait(futures)
+        last = await producer.send("orders", b"x")
+    for future in (*futures, last):
+        assert isinstance(future.exception(), DeliveryTimeoutError)
 
 
-def test_send_goes_on_when_memory_is_free_again() -> None:
-    async def test(served: Served) -> None:
+async def test_send_goes_on_when_memory_is_free_again() -> None:
+    async with serving() as served:
         async with Producer(served.servers, ProducerSettings(buffer_memory=400)) as producer:
             futures = [await producer.send("orders", b"x" * 100) for _ in range(50)]
         assert [(await each).offset for each in futures] == list(range(50))
 
-    run(test)
+
+async def test_a_cancelled_future_disturbs_nobody() -> None:
+    async with serving() as served, Producer(served.servers) as producer:
+        (await producer.send("orders", b"a")).cancel()
+        assert (await (await producer.send("orders", b"b"))).offset == 1
 
 
-def test_a_cancelled_future_disturbs_nobody() -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            (await producer.send("orders", b"a")).cancel()
-            assert (await (await producer.send("orders", b"b"))).offset == 1
-
-    run(test)
-
-
-def test_without_acks_the_offset_is_unknown() -> None:
-    async def test(served: Served) -> None:
+async def test_without_acks_the_offset_is_unknown() -> None:
+    async with serving() as served:
         settings = ProducerSettings(acks=0, enable_idempotence=False)
         async with Producer(served.servers, settings) as producer:
             assert not (await (await producer.send("orders", b"a"))).has_offset
 
-    run(test)
 
-
-def test_a_broker_that_cannot_produce_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test(served: Served) -> None:
-        async with Producer(served.servers) as producer:
-            future = await producer.send("orders", b"a")
-            with pytest.raises(UnsupportedVersionError):
-                await future
-
+async def test_a_broker_that_cannot_produce_is_told_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from client.wire import Wire  # noqa: PLC0415
 
     def refuse(self: Wire, api_key: int) -> int:
         raise UnsupportedVersionError("no such API")
 
     monkeypatch.setattr(Wire, "version_of", refuse)
-    run(test)
+    async with serving() as served, Producer(served.servers) as producer:
+        future = await producer.send("orders", b"a")
+        with pytest.raises(UnsupportedVersionError):
+            await future
 
 
-def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
+async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
     seen: list[str] = []
     is_lost = asyncio.Event()
 
@@ -176,21 +148,70 @@ def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
         def lost(self, node_id: int) -> None:
             is_lost.set()
 
-    async def test(served: Served) -> None:
-        async with Producer(served.servers, watcher=Watcher()) as producer:
-            await (await producer.send("orders", b"a"))
-            # The topic is made by the first question, and may be there only for the second.
-            count = seen.count("MetadataCall")
-            assert Counter(seen) == {
-                "MetadataCall": count,
-                "MetadataAnswer": count,
-                "InitProducerIdCall": 1,
-                "ProducerIdAnswer": 1,
-                "ProduceCall": 1,
-                "ProduceAnswer": 1,
-            }
-            assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
-            await served.server.stop()
-            await is_lost.wait()
+    async with serving() as served, Producer(served.servers, watcher=Watcher()) as producer:
+        await (await producer.send("orders", b"a"))
+        # The topic is made by the first question, and may be there only for the second.
+        count = seen.count("MetadataCall")
+        assert Counter(seen) == {
+            "MetadataCall": count,
+            "MetadataAnswer": count,
+            "InitProducerIdCall": 1,
+            "ProducerIdAnswer": 1,
+            "ProduceCall": 1,
+            "ProduceAnswer": 1,
+        }
+        assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
+        await served.server.stop()
+        await is_lost.wait()
 
-    run(test)
+
+@pytest.mark.parametrize(
+    ("configured", "config", "in_force", "logged"),
+    [
+        (3, {}, 3, [(3, 10_000_000, 3)]),
+        (9, {"max_in_flight_sequence_number_per_connection": "4"}, 4, [(9, 4, 4)]),
+        (4, {"max_in_flight_sequence_number_per_connection": "4"}, 4, []),
+        (None, {"max_in_flight_sequence_number_per_connection": "4"}, 4, []),
+        (3, {"producer_state_batches": "5"}, 3, [(3, None, 3)]),
+    ],
+)
+async def test_the_smaller_window_applies_and_a_mismatch_is_logged_once(
+    configured: int | None,
+    config: dict[str, str],
+    in_force: int,
+    logged: list[tuple[int, int | None, int]],
+) -> None:
+    settings = ProducerSettings(
+        batch_size=1, max_in_flight_sequence_number_per_connection=configured
+    )
+    with capture_logs() as logs:
+        async with serving(**config) as served, Producer(served.servers, settings) as producer:
+            futures = [await producer.send("orders", b"%d" % number) for number in range(50)]
+            await producer.flush()
+            await producer.flush()
+    assert [future.result().offset for future in futures].count(-1) == 0
+    assert producer.window == in_force
+    mismatches = [entry for entry in logs if "differs from the broker's window" in entry["event"]]
+    assert [(each["configured"], each["broker"], each["in_force"]) for each in mismatches] == logged
+
+
+@pytest.mark.filterwarnings("ignore:delivery_timeout_ms is raised")
+async def test_the_longest_durations_work() -> None:
+    longest = 2**63 - 1
+    settings = ProducerSettings(
+        linger_ms=longest,
+        max_block_ms=longest,
+        metadata_max_age_ms=longest,
+        connection_setup_timeout_ms=longest,
+        retry_backoff_ms=longest,
+        retry_backoff_max_ms=longest,
+        reconnect_backoff_ms=longest,
+        reconnect_backoff_max_ms=longest,
+    )
+    async with serving() as served, Producer(served.servers, settings) as producer:
+        served.server.cluster.create_topic("orders", [(1,)], {})
+        future = await producer.send("orders", b"a")
+        await asyncio.sleep(0.05)
+        assert not future.done()
+        await producer.flush()
+        assert (await future).offset == 0

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from client.producer.settings import ConfigurationError, ProducerSettings, delivery_timeout_in_force
 
 INT_MAX = 2**31 - 1
+LONG_MAX = 2**63 - 1
 
 
 @pytest.mark.parametrize(
@@ -70,6 +72,54 @@ def test_defaults_are_kafkas() -> None:
 def test_senseless_settings_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         ProducerSettings(**changes)
+
+
+BOUNDS = {
+    "batch_size": (0, INT_MAX),
+    "buffer_memory": (0, LONG_MAX),
+    "connection_setup_timeout_ms": (0, LONG_MAX),
+    "delivery_timeout_ms": (30_000, INT_MAX),  # the sum of linger_ms and request_timeout_ms
+    "linger_ms": (0, LONG_MAX),
+    "max_block_ms": (0, LONG_MAX),
+    "max_in_flight_requests_per_connection": (1, INT_MAX),
+    "max_in_flight_sequence_number_per_connection": (1, 2**30),
+    "max_request_size": (0, INT_MAX),
+    "metadata_max_age_ms": (0, LONG_MAX),
+    "reconnect_backoff_max_ms": (0, LONG_MAX),
+    "reconnect_backoff_ms": (0, LONG_MAX),
+    "request_timeout_ms": (0, INT_MAX),
+    "retries": (0, INT_MAX),
+    "retry_backoff_max_ms": (0, LONG_MAX),
+    "retry_backoff_ms": (0, LONG_MAX),
+}
+
+
+def test_every_number_has_a_range() -> None:
+    numbers = {each.name for each in fields(ProducerSettings) if each.init} - {
+        "acks",
+        "compression_type",
+        "enable_idempotence",
+    }
+    assert numbers == set(BOUNDS)
+
+
+@pytest.mark.filterwarnings("ignore:delivery_timeout_ms is raised")
+@pytest.mark.parametrize(("name", "bounds"), BOUNDS.items())
+def test_a_number_outside_its_range_is_refused_with_its_name_and_the_range(
+    name: str, bounds: tuple[int, int]
+) -> None:
+    smallest, largest = bounds
+    allowed: list[dict[str, Any]] = [{name: smallest}, {name: largest}]
+    for changes in allowed:
+        assert getattr(ProducerSettings(**changes), name) == changes[name]
+    refused: tuple[Any, ...] = (-1, largest + 1, 0.5, "5", True)
+    for value in refused:
+        with pytest.raises(ConfigurationError) as caught:
+            ProducerSettings(**{name: value})
+        stated_smallest = 0 if name == "delivery_timeout_ms" else smallest
+        assert str(caught.value) == (
+            f"{name}={value!r} is not a whole number from {stated_smallest} to {largest}"
+        )
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,26 @@ def test_what_is_no_quota_is_refused_before_anything_is_sent(
     assert peer.asked == []
 
 
+@pytest.mark.parametrize(
+    ("entities", "key", "hint"),
+    [
+        ({"users": "u"}, "controller_mutations_rate", "controller_mutation_rate"),
+        ({"users": "u"}, "producer_id_rate", "producer_ids_rate"),
+        ({"clients": "c"}, "producer_ids_rate", None),
+        ({"users": "u"}, "connection_creation_rate", None),
+        ({"users": "u"}, "nonsense", None),
+    ],
+)
+def test_a_misspelt_key_is_refused_with_the_right_one(
+    entities: dict[str, str | None], key: str, hint: str | None
+) -> None:
+    admin, _ = admin_of()
+    with pytest.raises(ToolError) as caught:
+        quota_configs.alter(admin, entities, {key: "1"}, [])
+    end = f"Unexpected config names: {key}" + (f"; did you mean {hint}?" if hint else "")
+    assert str(caught.value).endswith(end)
+
+
 def test_the_brokers_refusal_is_raised() -> None:
     admin, _ = admin_of(quotas_altered(({"user": "u"}, 42)))
     with pytest.raises(ApiError, match="INVALID_REQUEST"):

@@ -14,7 +14,14 @@ from mock_kafka.scenarios.delivery_timeout.measuring import (
     seen_requests,
 )
 from mock_kafka.scenarios.delivery_timeout.phases import PHASES
-from mock_kafka.scenarios.delivery_timeout.subjects import OURS, SUBJECTS, SubjectKind
+from mock_kafka.scenarios.delivery_timeout.subjects import (
+    OURS,
+    SUBJECTS,
+    Heard,
+    Subject,
+    SubjectKind,
+)
+from mock_kafka.scenarios.maven import CannotRunError
 
 EXPECTED = {
     "metadata": "waiting for metadata",
@@ -43,9 +50,43 @@ def test_our_producer_keeps_its_promise_and_names_the_phase() -> None:
 
 
 def test_a_client_that_is_not_installed_is_a_line_all_the_same() -> None:
-    nobody = SubjectKind("nobody", "no_such_client", SUBJECTS[0].make)
+    nobody = SubjectKind("nobody", lambda: "needs a JDK", SUBJECTS[0].make)
     (measured,) = measure(PHASES[:1], [nobody], 100)
-    assert row(measured)[:4] == ("metadata", "nobody", "-", "not installed")
+    assert row(measured)[:4] == ("metadata", "nobody", "-", "needs a JDK")
+
+
+def test_a_client_that_fails_to_start_is_a_line_and_the_others_are_measured() -> None:
+    def fail(*_: object) -> Subject:
+        raise CannotRunError("the JVM of the Java client failed: out of memory")
+
+    kinds = [SubjectKind("failing", lambda: None, fail), SUBJECTS[0]]
+    failing, ours = measure(PHASES[3:4], kinds, 300)
+    assert row(failing)[2:4] == ("-", "the JVM of the Java client failed: out of memory")
+    assert ours.outcome == "DeliveryTimeoutError: in flight"
+
+
+class Mute:
+    """A client that tells its outcomes only when it is closed."""
+
+    def __init__(self, *_: object) -> None:
+        self.told: list[Heard] = []
+
+    def send(self, topic: str, value: bytes, heard: Heard) -> None:
+        self.told.append(heard)
+
+    def pass_time(self, seconds: float) -> None:
+        """Nothing happens, however long it waits."""
+
+    def close(self) -> None:
+        for heard in self.told:
+            heard("closed")
+
+
+def test_what_a_client_tells_only_when_it_is_closed_is_no_outcome() -> None:
+    mute = SubjectKind("mute", lambda: None, Mute)
+    (measured,) = measure(PHASES[:1], [mute], 20)
+    assert measured.outcome == "no outcome of 3 of 3 records"
+    assert measured.heard_after_ms is None
 
 
 def measurement(*heard: tuple[int, int, str | None], subject: str = OURS) -> Measurement:

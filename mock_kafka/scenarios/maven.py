@@ -1,0 +1,92 @@
+"""Jars from Maven Central: fetched once, into a cache folder outside of the tree."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock-kafka"
+_FETCH_TIMEOUT_S = 120
+_POM = """\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>jars</groupId><artifactId>jars</artifactId><version>1</version>
+  <dependencies>
+{}  </dependencies>
+</project>
+"""
+_DEPENDENCY = """\
+    <dependency>
+      <groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version>
+    </dependency>
+"""
+# Spark's own project file asks another repository first, which not every network lets through.
+_SETTINGS = """\
+<settings>
+  <mirrors>
+    <mirror>
+      <id>central</id><mirrorOf>*</mirrorOf><url>https://repo.maven.apache.org/maven2</url>
+    </mirror>
+  </mirrors>
+</settings>
+"""
+
+
+class CannotRunError(Exception):
+    """This machine cannot run a foreign program; one line says what is missing."""
+
+
+def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False) -> Path:
+    """Return the folder `name` of the cache with `artifacts`, fetched by Maven if it is missing.
+
+    Args:
+        name: says what it is and which version; another version needs another name.
+        artifacts: "group:artifact:version" each.
+        only_these: without what the artifacts themselves depend on.
+
+    Raises:
+        CannotRunError: no java, no mvn, or Maven Central doesn't have all of it.
+    """
+    if shutil.which("java") is None:
+        raise CannotRunError(f"{name} needs java, which is not here")
+    jars = CACHE / name
+    if jars.exists():
+        return jars
+    maven = shutil.which("mvn")
+    if maven is None:
+        raise CannotRunError(f"fetching {name} needs mvn, which is not here")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    parts = [artifact.split(":") for artifact in artifacts]
+    with tempfile.TemporaryDirectory(dir=CACHE) as folder:
+        (Path(folder) / "pom.xml").write_text(
+            _POM.format("".join(_DEPENDENCY.format(*part) for part in parts))
+        )
+        (Path(folder) / "settings.xml").write_text(_SETTINGS)
+        command = [maven, "--quiet", "--batch-mode", "--settings", "settings.xml"]
+        command += ["dependency:copy-dependencies", "-DincludeScope=runtime"]
+        command += ["-DoutputDirectory=jars"]
+        if only_these:
+            command.append("-DincludeArtifactIds=" + ",".join(part[1] for part in parts))
+        try:
+            done = subprocess.run(  # noqa: S603 - fixed arguments
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                timeout=_FETCH_TIMEOUT_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise CannotRunError(f"mvn took too long to get {name} from Maven Central") from error
+        if done.returncode != 0:
+            reasons = (line for line in done.stdout.splitlines() if "[ERROR]" in line)
+            reason = next(reasons, done.stderr)
+            raise CannotRunError(f"mvn got no {name} from Maven Central: {reason}")
+        try:
+            (Path(folder) / "jars").rename(jars)
+        except OSError:
+            if not jars.exists():  # another run was faster
+                raise
+    return jars

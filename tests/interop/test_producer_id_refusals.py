@@ -1,0 +1,215 @@
+"""KIP-936 with default settings: every client sends a refused batch again and loses nothing.
+
+A broker in a thread of the test, so that a test can take a row out of the table of libraries that
+fail a batch on THROTTLING_QUOTA_EXCEEDED: that library then loses records.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import aiokafka
+import confluent_kafka
+import kafka
+import pytest
+
+from broker import client_software
+from broker.client_software import FAILING_LIBRARIES, FailingLibrary
+from mock_kafka import ConfigValue, MockKafka, Request
+from tests.interop.clients import DEADLINE_S
+from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client
+from tests.interop.java_clients import compile_java_clients
+from tests.maven import CannotRunError
+
+TOPIC, PARTITIONS, COUNT = "t", 2, 4000
+THROTTLED, NOT_ENOUGH = "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"
+# So large that every client needs several batches for each partition.
+VALUES = [b"%d " % number + bytes(1_000) for number in range(COUNT)]
+EVERYTHING = [list(range(index, COUNT, PARTITIONS)) for index in range(PARTITIONS)]
+
+Send = Callable[[str], list[str]]
+"""Send COUNT numbered records, turn and turn about to both partitions; return the failures."""
+Make = Callable[[Path], Send]
+"""Make a client's program ready in an empty folder."""
+
+
+def send_by_kafka_python(servers: str) -> list[str]:
+    producer = kafka.KafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
+    futures = [
+        producer.send(TOPIC, value, partition=number % PARTITIONS)
+        for number, value in enumerate(VALUES)
+    ]
+    producer.flush(DEADLINE_S)
+    producer.close()
+    return [repr(future.exception) for future in futures if future.failed()]
+
+
+def send_by_aiokafka(servers: str) -> list[str]:
+    async def run() -> list[str]:
+        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
+        await producer.start()
+        futures = [
+            await producer.send(TOPIC, value, partition=number % PARTITIONS)
+            for number, value in enumerate(VALUES)
+        ]
+        outcomes: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
+        await producer.stop()
+        return [repr(each) for each in outcomes if isinstance(each, Exception)]
+
+    return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
+
+
+def send_by_confluent(servers: str) -> list[str]:
+    failures: list[str] = []
+    producer = confluent_kafka.Producer({"bootstrap.servers": servers, "enable.idempotence": True})
+
+    def note(error: Any, _message: Any) -> None:
+        if error:
+            failures.append(error.name())
+
+    for number, value in enumerate(VALUES):
+        producer.produce(TOPIC, value, partition=number % PARTITIONS, on_delivery=note)
+    assert producer.flush(DEADLINE_S) == 0
+    return failures
+
+
+def java_sender(version: str) -> Make:
+    def make(folder: Path) -> Send:
+        java = compile_java_clients("4.1.0", folder).with_version(version)
+
+        def send(servers: str) -> list[str]:
+            done = java.run_unchecked("produce", servers, TOPIC, COUNT, enable_idempotence="true")
+            return [done.stderr] if done.returncode else []
+
+        return send
+
+    return make
+
+
+def program_sender(build: Callable[[Path], tuple[list[str], dict[str, str]]]) -> Make:
+    def make(folder: Path) -> Send:
+        command, environment = build(folder)
+
+        def send(servers: str) -> list[str]:
+            done = run_client(command, environment, "produce", servers, TOPIC, COUNT)
+            return [done.stderr] if done.returncode else []
+
+        return send
+
+    return make
+
+
+@dataclass(frozen=True)
+class Sender:
+    """A client: how to make it, and the error that its refused batches get."""
+
+    make: Make
+    error: str
+
+
+SENDERS = {
+    "java": Sender(java_sender("4.1.0"), THROTTLED),
+    "kafka-python": Sender(lambda _: send_by_kafka_python, THROTTLED),
+    "franz-go": Sender(program_sender(build_go), THROTTLED),
+    "kafka-clients": Sender(java_sender("2.6.3"), NOT_ENOUGH),
+    "librdkafka": Sender(lambda _: send_by_confluent, NOT_ENOUGH),
+    "aiokafka": Sender(lambda _: send_by_aiokafka, NOT_ENOUGH),
+    "sarama": Sender(program_sender(build_sarama), NOT_ENOUGH),
+    "kafkajs": Sender(program_sender(install_node), NOT_ENOUGH),
+}
+"""The names of libraries that fail a batch are those of the table."""
+
+
+@pytest.fixture(scope="module")
+def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Send]:
+    """Make a client, once; without its toolchain or its registry the skip says so."""
+    made: dict[str, Send] = {}
+
+    def make(name: str) -> Send:
+        if name not in made:
+            try:
+                made[name] = SENDERS[name].make(tmp_path_factory.mktemp(name))
+            except CannotRunError as error:
+                pytest.skip(f"{name}: {error}")
+        return made[name]
+
+    return make
+
+
+@contextmanager
+def kafka_with_quota() -> Iterator[MockKafka]:
+    """Serve a user who may bring the next producer id in 10 ms, when the clock runs again."""
+    config: dict[str, ConfigValue] = {
+        "producer.id.quota.window.size.seconds": "1",
+        "client.quotas": "user=<default>,producer_ids_rate=1",
+        "num.partitions": PARTITIONS,
+        "log.retention.ms": -1,
+    }
+    with MockKafka(config=config, in_process=True) as mock_kafka:
+        mock_kafka.set_clock("standing")
+        producer = kafka.KafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers)
+        producer.send("first", b"").get(DEADLINE_S)
+        producer.close()
+        # Clients that wait for the throttle time by themselves, Java and kafka-python, wait 10 ms.
+        mock_kafka.advance(ms=990)
+        yield mock_kafka
+
+
+def send_refused(send: Send, mock_kafka: MockKafka, error: str) -> tuple[list[str], Request]:
+    """Send, and let the clock run as soon as a batch was refused with this error."""
+    with ThreadPoolExecutor() as threads:
+        failures = threads.submit(send, mock_kafka.bootstrap_servers)
+        try:
+            refused = mock_kafka.wait_for(
+                api="Produce", error=error, outcome="answered", timeout_s=DEADLINE_S
+            )
+        finally:
+            mock_kafka.set_clock("real")
+        return failures.result(), refused
+
+
+def stored(mock_kafka: MockKafka) -> list[list[int]]:
+    """Return the numbers in each partition, in the order of the log."""
+    return [
+        [int((record.value or b"").split(b" ")[0]) for record in mock_kafka.records(TOPIC, index)]
+        for index in range(PARTITIONS)
+    ]
+
+
+def partition_errors(request: Request) -> set[str]:
+    """Return the names of the errors that the answer has for single partitions."""
+    return {
+        part["error_code"]
+        for topic in request.answer["responses"]
+        for part in topic["partition_responses"]
+    }
+
+
+@pytest.mark.parametrize("name", SENDERS)
+def test_a_refused_client_loses_no_record_and_keeps_the_order(
+    make_sender: Callable[[str], Send], name: str
+) -> None:
+    send, error = make_sender(name), SENDERS[name].error
+    with kafka_with_quota() as mock_kafka:
+        failures, refused = send_refused(send, mock_kafka, error)
+        assert failures == []
+        assert stored(mock_kafka) == EVERYTHING
+    assert error in partition_errors(refused), refused.answer
+    assert 0 < refused.throttle_time_ms <= 10
+
+
+@pytest.mark.parametrize("library", FAILING_LIBRARIES, ids=lambda library: library.name)
+def test_a_library_loses_records_without_its_row_of_the_table(
+    make_sender: Callable[[str], Send], library: FailingLibrary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = tuple(each for each in FAILING_LIBRARIES if each is not library)
+    monkeypatch.setattr(client_software, "FAILING_LIBRARIES", others)
+    send = make_sender(library.name)
+    with kafka_with_quota() as mock_kafka:
+        failures, _ = send_refused(send, mock_kafka, THROTTLED)
+        assert failures
+        assert stored(mock_kafka) != EVERYTHING
