@@ -7,9 +7,7 @@ left out, in their favour.
 from collections.abc import Iterable
 from typing import Protocol
 
-from mmh3 import mmh3_x64_128_utupledigest
-
-from quotas.layered_filter import Shape, indices, shape_for
+from quotas.layered_bloom_filter import Shape, hashes_of, indices, shape_for
 
 
 class Rival(Protocol):
@@ -22,9 +20,11 @@ class Rival(Protocol):
     def bytes_held(self) -> int: ...
 
 
+_SEED = bytes(16)
+
+
 def _indices(producer_id: int, shape: Shape) -> list[int]:
-    digest = mmh3_x64_128_utupledigest(producer_id.to_bytes(8, "little"))
-    return list(indices(*digest, shape))
+    return list(indices(hashes_of(producer_id, _SEED), shape))
 
 
 class ListOfFilters:
@@ -69,16 +69,17 @@ class BitOfEachLayer:
 
     def sight(self, producer_id: int) -> bool:
         bit_count, hash_count = self._shape
-        word, increment = mmh3_x64_128_utupledigest(producer_id.to_bytes(8, "little"))
+        start, increment, change = hashes_of(producer_id, _SEED)
         # `indices` written out, as in ours.
-        index, increment = word % bit_count, increment % bit_count
+        index, increment = start % bit_count, increment % bit_count
+        change = change % bit_count or 1
         held, layers = self._bytes, 255
-        for step in range(1, hash_count + 1):
+        for _ in range(hash_count):
             layers &= held[index]
             if not layers:
                 return False
             index = (index - increment) % bit_count
-            increment -= step
+            increment -= change
         return True
 
     def bytes_held(self) -> int:

@@ -10,6 +10,7 @@ Cases:
   false-negatives   known ids that are taken for new, in ten million sightings of many ids, some
                     frequent and some rare
   memory            bytes of a user's filter, beside those that theory asks for and a set of ids
+  users             resident memory of 10,000 users with one id in each of four layers, by quota
   check             time of one look, beside a list of filters, a byte per position, and sets
   admitted          ids that pass, of two million against a quota of 100 in four hours
   produce           server time and rate of one-record requests, with a quota and without, in turn
@@ -23,6 +24,7 @@ that isn't one of time, which a busy machine alone may cause.
 import argparse
 import gc
 import json
+import multiprocessing
 import os
 import random
 import statistics
@@ -45,7 +47,7 @@ from benchmarks.report import Bar, print_line, progress
 from benchmarks.server_process import PROJECT, serve, two_cpus
 from mock_kafka.scenarios.table import text_table
 from quotas.entities import make_entity
-from quotas.layered_filter import LayeredFilter
+from quotas.layered_bloom_filter import LayeredBloomFilter
 from quotas.limits import Limits
 from quotas.producer_ids import ProducerIdQuotaManager
 
@@ -53,6 +55,7 @@ MODULE = "benchmarks.producer_id_quota"
 WINDOW_MS, LAYERS, RATE = 3_600_000, 4, 0.001
 SPAN_MS = WINDOW_MS // LAYERS
 LAST_LAYER_MS = (LAYERS - 1) * SPAN_MS
+SEED = bytes(range(16))
 
 Figures = dict[str, float]
 Case = Callable[[], Iterator[tuple[str, Figures, Sequence[Bar]]]]
@@ -62,6 +65,7 @@ IDS_PER_USER = (10, 100, 1000, 10_000, 100_000, 1_000_000)
 CHECKS = 1_000_000
 CHECKS_PER_FILTER = 50_000
 OBJECTS_FILTERS, OBJECTS_IDS_MAX = 100, 1000
+USERS = 10_000
 SIGHTINGS = 10_000_000
 POPULATION = 100_000
 TIMED_IDS, TIMED_CHECKS, TIMED_ROUNDS = 10_000, 20_000, 5
@@ -69,12 +73,25 @@ QUOTA, STRANGERS = 100, 2_000_000
 PRODUCE_ROUNDS, PRODUCE_REQUESTS = 5, 100_000
 
 
-def new_filter(capacity: int) -> LayeredFilter:
-    return LayeredFilter(capacity, WINDOW_MS, LAYERS, RATE)
+def new_filter() -> LayeredBloomFilter:
+    return LayeredBloomFilter(WINDOW_MS, LAYERS, RATE, SEED)
 
 
-def sight_or_add(layered: LayeredFilter, producer_id: int, now_ms: int) -> bool:
-    is_known = layered.sight(producer_id, now_ms)
+def new_manager(quota: int, rate: float) -> ProducerIdQuotaManager:
+    limits = Limits()
+    limits.set(make_entity([("user", None)]), Fraction(quota))
+    return ProducerIdQuotaManager(
+        limits,
+        sample_count=11,
+        window_seconds=WINDOW_MS // 1000,
+        layer_count=LAYERS,
+        false_positive_rate=rate,
+        new_seed=lambda: SEED,
+    )
+
+
+def sight_or_add(layered: LayeredBloomFilter, producer_id: int, now_ms: int) -> bool:
+    is_known = layered.contains_and_refresh(producer_id, now_ms)
     if not is_known:
         layered.add(producer_id, now_ms)
     return is_known
@@ -119,14 +136,17 @@ def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[
     checks_per_filter = CHECKS if ids >= CHECKS_PER_FILTER else CHECKS_PER_FILTER
     for base in range(10**6, 10**18, 10**13):
         drawn = kind(base)
-        layered = new_filter(ids)
+        layered = new_filter()
         for layer in range(LAYERS):
             for _ in range(ids):
                 layered.add(next(drawn), layer * SPAN_MS)
         estimates.append(layered.state(LAST_LAYER_MS).false_positive_rate)
         # Sighting an id in an older layer would add it to the newest: one that is taken for known
         # is rare enough not to matter.
-        hits += sum(layered.sight(next(drawn), LAST_LAYER_MS) for _ in range(checks_per_filter))
+        hits += sum(
+            layered.contains_and_refresh(next(drawn), LAST_LAYER_MS)
+            for _ in range(checks_per_filter)
+        )
         checks += checks_per_filter
         if checks >= CHECKS:
             break
@@ -139,7 +159,7 @@ def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[
 def false_negatives() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     """Ids come and go while the clock goes on by eight windows."""
     drawn = random.Random(936)
-    layered = new_filter(POPULATION)
+    layered = new_filter()
     last_seen_ms: dict[int, int] = {}
     remembered_ms = WINDOW_MS - SPAN_MS
     checked = wrong = number = 0
@@ -163,7 +183,7 @@ def false_negatives() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
 
 def memory() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     for ids in IDS_PER_USER[:-1]:
-        layered = new_filter(ids)
+        layered = new_filter()
         rivals = [make(ids, LAYERS, RATE) for make in (ListOfFilters, SetOfIds)]
         for layer in range(LAYERS):
             held = range(layer * ids, (layer + 1) * ids)
@@ -176,19 +196,20 @@ def memory() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
             "bytes_per_user": layered.bytes_held,
             "bytes_per_id_and_layer": round(layered.bytes_held / ids / LAYERS, 2),
             "to_theory": round(layered.bytes_held / theory, 3),
+            "to_bound": round(layered.bytes_held / max(LAYERS * 2048, 2.5 * theory), 3),
             "to_list_of_filters": round(layered.bytes_held / list_bytes, 3),
             "to_sets": round(layered.bytes_held / set_bytes, 3),
         }
         if ids <= OBJECTS_IDS_MAX:
             figures["bytes_with_objects_per_user"] = bytes_with_objects(ids)
-        yield f"{ids} ids a layer", figures, [Bar("to_theory", "at most", 1.3)]
+        yield f"{ids} ids a layer", figures, [Bar("to_bound", "at most", 1)]
 
 
 def bytes_with_objects(ids: int) -> float:
     """Of one filter, four layers full, with all that Python keeps around its bits."""
     gc.collect()
     tracemalloc.start()
-    filters = [new_filter(ids) for _ in range(OBJECTS_FILTERS)]
+    filters = [new_filter() for _ in range(OBJECTS_FILTERS)]
     for number, layered in enumerate(filters):
         for layer in range(LAYERS):
             for producer_id in range(number * ids, (number + 1) * ids):
@@ -198,12 +219,32 @@ def bytes_with_objects(ids: int) -> float:
     return round(held / OBJECTS_FILTERS)
 
 
+def users() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
+    """All that the quota keeps for a user; the quotas in turn, each in a process of its own."""
+    for quota in (5, 100, 10**6, 10**9):
+        process = multiprocessing.get_context("spawn").Pool(1)
+        with process:
+            growth_mb = process.apply(resident_growth_mb, (quota,))
+        yield f"quota {quota:g}", {"growth_mb": growth_mb}, [Bar("growth_mb", "at most", 30)]
+
+
+def resident_growth_mb(quota: int) -> float:
+    manager = new_manager(quota, RATE)
+    gc.collect()
+    before = producer_id_flood.resident_bytes(os.getpid())
+    for layer in range(LAYERS):
+        for user in range(USERS):
+            manager.track(f"user-{user}", 1_000_000 + user, layer * SPAN_MS)
+    gc.collect()
+    return round((producer_id_flood.resident_bytes(os.getpid()) - before) / 1e6, 1)
+
+
 # Time ------------------------------------------------------------------------------------------
 
 
 def check() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     """Medians of single looks, the ways in turn, with the cost of reading the clock taken off."""
-    layered = new_filter(TIMED_IDS)
+    layered = new_filter()
     rivals: dict[str, Rival] = {
         "list_of_filters": ListOfFilters(TIMED_IDS, LAYERS, RATE),
         "bit_of_each_layer": BitOfEachLayer(TIMED_IDS, LAYERS, RATE),
@@ -215,7 +256,7 @@ def check() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
         for rival in rivals.values():
             rival.fill(layer, range(TIMED_IDS))
     ways: dict[str, Callable[[int], bool]] = {
-        "ours": lambda producer_id: layered.sight(producer_id, LAST_LAYER_MS),
+        "ours": lambda producer_id: layered.contains_and_refresh(producer_id, LAST_LAYER_MS),
         **{name: rival.sight for name, rival in rivals.items()},
     }
     drawn = random.Random(1)
@@ -297,15 +338,7 @@ def produce() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
 def admitted() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     """How many of two million new ids a quota of 100 admits in four hours, by the filter's rate."""
     for rate in (RATE, 1e-6):
-        limits = Limits()
-        limits.set(make_entity([("user", None)]), Fraction(QUOTA))
-        manager = ProducerIdQuotaManager(
-            limits,
-            sample_count=11,
-            window_seconds=WINDOW_MS // 1000,
-            layer_count=LAYERS,
-            false_positive_rate=rate,
-        )
+        manager = new_manager(QUOTA, rate)
         passed = sum(
             manager.track("user", producer_id, producer_id * 4 * WINDOW_MS // STRANGERS) == 0
             for producer_id in range(STRANGERS)
@@ -328,6 +361,7 @@ CASES: dict[str, Case] = {
     **{kind.__name__: partial(false_positives, kind) for kind in (sequential, strided, scattered)},
     "false-negatives": false_negatives,
     "memory": memory,
+    "users": users,
     "admitted": admitted,
     "check": check,
     "produce": produce,

@@ -8,11 +8,13 @@ can change.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
+from broker.controller_queue import ControllerEvent, ControllerQueue
 from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
 from broker.journal import Journal
@@ -73,7 +75,10 @@ class Cluster:
         cluster_id: str,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        """`new_uuid` gives topic ids and member ids; a seeded one makes a run repeatable."""
+        """`new_uuid` gives topic ids, member ids and the seeds of hashes.
+
+        A seeded one makes a run repeatable.
+        """
         self._first_config = config
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
@@ -107,7 +112,11 @@ class Cluster:
         self.groups = GroupCoordinator(
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
-        self.quotas = QuotaManagers(config, self.brokers)
+        self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
+        self.controller_queue = ControllerQueue(
+            self.timers, self.shared_config["controller.mutation.time.ms"]
+        )
+        self.quotas.metrics.add(self.controller_queue.measurements)
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,
@@ -207,6 +216,8 @@ class Cluster:
         With `elect` the others notice: it leaves every ISR but those it is the last of, and what it
         led, coordinated or controlled goes to brokers that are up. Without, everybody still names
         it. A second stop with `elect` is how they notice later.
+        The election is an event of `controller_queue`: where mutations take time, it comes after
+        those that wait there, and until then Metadata names the old leaders.
 
         Raises:
             ValueError: there is no such broker.
@@ -233,9 +244,8 @@ class Cluster:
             ValueError: there is no such broker.
         """
         broker = self._broker(node_id)
-        before = self._coordinators()
-        bring_back(self, node_id, now_ms)
-        self._unload_moved_groups(before, now_ms)
+        event = ControllerEvent("unfenceBroker", partial(self._unfence, broker))
+        self.controller_queue.submit(event, now_ms)
         self._set_reach(broker, Reach.SERVES)
 
     def fence_broker(self, node_id: int, now_ms: int) -> None:
@@ -251,11 +261,23 @@ class Cluster:
 
     def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
         broker = self._broker(node_id)
-        if elect and broker.is_alive:
-            before = self._coordinators()
-            take_away(self, node_id, now_ms)
-            self._unload_moved_groups(before, now_ms)
+        if elect:
+            # Also for a broker that is down: what brings it back may still be in the queue.
+            event = ControllerEvent("fenceBroker", partial(self._fence, broker))
+            self.controller_queue.submit(event, now_ms)
         self._set_reach(broker, reach)
+
+    def _fence(self, broker: Broker, now_ms: int) -> None:
+        if broker.is_alive and self.brokers.get(broker.node_id) is broker:
+            before = self._coordinators()
+            take_away(self, broker.node_id, now_ms)
+            self._unload_moved_groups(before, now_ms)
+
+    def _unfence(self, broker: Broker, now_ms: int) -> None:
+        if self.brokers.get(broker.node_id) is broker:
+            before = self._coordinators()
+            bring_back(self, broker.node_id, now_ms)
+            self._unload_moved_groups(before, now_ms)
 
     def _set_reach(self, broker: Broker, reach: Reach) -> None:
         broker.is_out_of_memory &= reach is not Reach.SERVES
@@ -332,6 +354,7 @@ class Cluster:
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
+        self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
         self.routes = limited_routes(self.shared_config["broker.api.versions"])
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)

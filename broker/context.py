@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from broker.security.session import Session
 
 if TYPE_CHECKING:
+    from broker.shadow_quotas import ShadowThrottles
     from broker.throttling import ThrottlingQuota
 
 
@@ -37,6 +38,8 @@ class RequestContext:
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
     throttled_by: "ThrottlingQuota | None" = None
+    shadow: "ShadowThrottles | None" = None
+    """What quotas in shadow mode would have done to it; None for nothing."""
     fault: str | None = None
     """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
 

@@ -7,7 +7,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from quotas.metrics import MetricsRegistry
+from quotas.metrics import DESCRIPTIONS, MetricsRegistry
+
+_DOMAINS = {"ControllerEventManager": "kafka_controller"}
+"""Groups whose MBeans Kafka has in another domain than `kafka.server`."""
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -24,11 +27,13 @@ class PrometheusCollector(Collector):
         """One family for each group and name."""
         families: dict[str, GaugeMetricFamily] = {}
         for group, name, tags, value in self._registry.measure(self._now_ms()):
-            full_name = f"kafka_server_{_snake(group)}_{_snake(name)}"
+            domain = _DOMAINS.get(group, "kafka_server")
+            full_name = f"{domain}_{_snake(group)}_{_snake(name)}"
             labels = {_snake(label): text for label, text in tags.items()}
             family = families.get(full_name)
             if family is None:
-                family = GaugeMetricFamily(full_name, f"{group} {name}", labels=list(labels))
+                description = DESCRIPTIONS.get((group, name), f"{group} {name}")
+                family = GaugeMetricFamily(full_name, description, labels=list(labels))
                 families[full_name] = family
             family.add_metric(list(labels.values()), value)
         yield from families.values()

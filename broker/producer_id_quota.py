@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 
 from broker.client_software import fails_on_throttling_quota_exceeded
 from broker.config.quota_keys import AUTO_ERROR_CODE
+from broker.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
+from quotas.entities import PRODUCER_IDS_RATE
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
@@ -120,8 +122,14 @@ class ProducerIdGate:
         was_tracking = manager.is_tracking
         throttle_time_ms = manager.track(context.principal, producer_id, now_ms)
         if throttle_time_ms > 0:
-            context.throttle(throttle_time_ms, manager, now_ms)
-            return False
+            shadowed = count_if_shadow(
+                context, self._cluster, PRODUCER_IDS_RATE.name, throttle_time_ms, now_ms
+            )
+            if shadowed is None:
+                context.throttle(throttle_time_ms, manager, now_ms)
+                return False
+            shadowed.counter.exceed_with_id(producer_id)
+            return True
         if manager.is_tracking and not was_tracking:
             _schedule_cleanup(self._cluster, manager, now_ms)
         if self._refused is None:

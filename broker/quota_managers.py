@@ -1,6 +1,6 @@
 """All quotas of a cluster: what is set, the counters of the cluster and of each of its brokers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from quotas.client_quotas import ClientQuotas
@@ -18,6 +18,7 @@ from quotas.entities import (
 )
 from quotas.metrics import MetricsRegistry
 from quotas.producer_ids import ProducerIdQuotaManager
+from quotas.shadow import ShadowReport
 
 
 class BrokerQuotas:
@@ -25,7 +26,9 @@ class BrokerQuotas:
 
     __slots__ = ("connections", "fetch", "produce", "producer_ids", "request")
 
-    def __init__(self, quotas: ClientQuotas, config: Mapping[str, Any]) -> None:
+    def __init__(
+        self, quotas: ClientQuotas, config: Mapping[str, Any], new_seed: Callable[[], bytes]
+    ) -> None:
         limits = quotas.limits
         samples = config["quota.window.num"], config["quota.window.size.seconds"]
         self.produce = ClientRateQuotaManager(limits[PRODUCER_BYTE_RATE.name], PRODUCE, *samples)
@@ -40,6 +43,7 @@ class BrokerQuotas:
             window_seconds=config["producer.id.quota.window.size.seconds"],
             layer_count=config["producer.id.quota.cache.layer.count"],
             false_positive_rate=config["producer.id.quota.cache.false.positive.rate"],
+            new_seed=new_seed,
         )
 
 
@@ -47,12 +51,21 @@ class QuotaManagers:
     """What `cluster.quotas` is.
 
     `clients` holds what is set (AlterClientQuotas, or the key `client.quotas` at the start);
-    `brokers` has the counters by broker id; `metrics` reads all of them.
+    `brokers` has the counters by broker id; `shadow` is what quotas in shadow mode would have done;
+    `metrics` reads all of them.
     """
 
-    __slots__ = ("brokers", "clients", "controller_mutation", "metrics")
+    __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics", "shadow")
 
-    def __init__(self, config: Mapping[str, Any], broker_ids: Iterable[int]) -> None:
+    def __init__(
+        self,
+        config: Mapping[str, Any],
+        broker_ids: Iterable[int],
+        *,
+        new_seed: Callable[[], bytes],
+    ) -> None:
+        """`new_seed` gives 16 random bytes; each broker takes some at each of its starts."""
+        self._new_seed = new_seed
         self.clients = ClientQuotas()
         for entity, values in parse_definitions(config["client.quotas"]):
             self.clients.alter(entity, values)
@@ -63,6 +76,8 @@ class QuotaManagers:
         )
         self.metrics = MetricsRegistry()
         self.metrics.add(self.controller_mutation.measurements)
+        self.shadow = ShadowReport()
+        self.metrics.add(self.shadow.measurements)
         self.brokers: dict[int, BrokerQuotas] = {}
         for broker_id in broker_ids:
             self.add_broker(broker_id, config)
@@ -71,7 +86,7 @@ class QuotaManagers:
         """Count for one broker more; one that was there before goes on where it was."""
         if broker_id in self.brokers:
             return
-        self.brokers[broker_id] = quotas = BrokerQuotas(self.clients, config)
+        self.brokers[broker_id] = quotas = BrokerQuotas(self.clients, config, self._new_seed)
         tags = {"broker-id": str(broker_id)}
         for manager in (
             quotas.produce,

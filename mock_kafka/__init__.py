@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from mock_kafka.control import ControlError
     from mock_kafka.fault import Fault
     from mock_kafka.verbs import DEFAULT
-    from mock_kafka.views import Metric, Partition, Record, Request, Topic
+    from mock_kafka.views import Metric, Partition, Record, Request, ShadowCount, ShadowEvent, Topic
 
 __all__ = [
     "DEFAULT",
@@ -31,6 +31,8 @@ __all__ = [
     "Partition",
     "Record",
     "Request",
+    "ShadowCount",
+    "ShadowEvent",
     "StartError",
     "Topic",
 ]
@@ -45,6 +47,8 @@ _MODULES = {
     "Partition": "views",
     "Record": "views",
     "Request": "views",
+    "ShadowCount": "views",
+    "ShadowEvent": "views",
     "StartError": "broker_process",
     "Topic": "views",
 }

@@ -13,10 +13,12 @@ from mock_kafka.views import (
     Metric,
     Record,
     Request,
+    ShadowCount,
     Topic,
     metric_of,
     record_of,
     request_of,
+    shadow_count_of,
     topic_of,
 )
 
@@ -187,7 +189,9 @@ class ClusterVerbs(ABC):
     def stop_broker(self, broker: int, *, elect: bool = True) -> None:
         """Cut a broker's connections and refuse new ones; no record is lost.
 
-        With `elect` the others notice, and lead and coordinate in its place.
+        With `elect` the others notice, and lead and coordinate in its place. This returns at once.
+        With `controller.mutation.time.ms` the election waits in the controller's queue, behind
+        topic requests: until the clock gets there (see `advance`), Metadata names the old leaders.
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
 
@@ -239,11 +243,14 @@ class ClusterVerbs(ABC):
         user: str | Default | None = None,
         client_id: str | Default | None = None,
         ip: str | Default | None = None,
+        shadow: bool | None = None,
         **values: Unpack[QuotaValues],
     ) -> None:
         """Set quotas of a user, a client id, both, or an address; None takes one away.
 
-        Without SASL the user is `ANONYMOUS`. They count from the next request.
+        Without SASL the user is `ANONYMOUS`. They count from the next request. With `shadow=True`
+        they are evaluated for `shadow_report` and not enforced, until `shadow=False`; None leaves
+        that as it is.
         """
         named = {"user": user, "client-id": client_id, "ip": ip}
         entity = {
@@ -251,7 +258,16 @@ class ClusterVerbs(ABC):
             for kind, name in named.items()
             if name is not None
         }
-        self.control.ask("PUT", "/v1/quotas", {"entity": entity, "values": values})
+        body = {"entity": entity, "values": values, "shadow": shadow}
+        self.control.ask("PUT", "/v1/quotas", body)
+
+    def shadow_report(self) -> list[ShadowCount]:
+        """Who would have been throttled by quotas in shadow mode within the last hour.
+
+        Quotas are in shadow mode by `quota(..., shadow=True)`, or all of them by the broker key
+        `client.quota.shadow`.
+        """
+        return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
 
     def metrics(self) -> list[Metric]:
         """Rates, tokens and waits of those who have quotas, under Kafka's names.
@@ -414,6 +430,7 @@ class AsyncVerbs:
     move_leader = _twin(ClusterVerbs.move_leader)
     move_coordinator = _twin(ClusterVerbs.move_coordinator)
     quota = _twin(ClusterVerbs.quota)
+    shadow_report = _twin(ClusterVerbs.shadow_report)
     metrics = _twin(ClusterVerbs.metrics)
     create_topic = _twin(ClusterVerbs.create_topic)
     delete_topic = _twin(ClusterVerbs.delete_topic)

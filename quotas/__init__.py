@@ -26,7 +26,7 @@ from quotas.connection_rate import ConnectionRateQuotaManager
 from quotas.controller_mutation import ControllerMutationQuota, ControllerMutationQuotaManager
 from quotas.definitions import Definition, parse_definitions
 from quotas.entities import QUOTA_KEYS, Entity, QuotaKey, make_entity
-from quotas.layered_filter import LayeredFilter
+from quotas.layered_bloom_filter import LayeredBloomFilter
 from quotas.limits import Limits, Scope
 from quotas.metrics import Measurement, MetricsRegistry
 from quotas.producer_ids import ProducerIdQuotaManager
@@ -47,7 +47,7 @@ __all__ = [
     "Definition",
     "Entity",
     "FilterProblem",
-    "LayeredFilter",
+    "LayeredBloomFilter",
     "Limits",
     "Match",
     "Measurement",

@@ -16,6 +16,22 @@ class Measurement(NamedTuple):
     value: float
 
 
+DESCRIPTIONS: Mapping[tuple[str, str], str] = {
+    ("ProducerIds", "queue-size"): "Connections that are muted now because of this quota",
+    ("ProducerIds", "rate"): "The current rate: new producer ids admitted per"
+    " producer.id.quota.window.size.seconds, as in producer_ids_rate",
+    ("ProducerIds", "tokens"): "The remaining tokens in the bucket, in producer ids,"
+    " < 0 indicates that throttling is applied",
+    ("ProducerIds", "throttle-time"): "The average throttle-time per user, in ms",
+    ("ProducerIds", "live-layers"): "Live layers of the user's Bloom filter",
+    ("ProducerIds", "fill"): "Producer ids in the newest layer, as a share of its capacity",
+    ("ProducerIds", "false-positive-rate"): "Estimated share of new producer ids that are taken"
+    " for known ones",
+    ("ProducerIds", "tracked-ids"): "Producer ids of the user that are remembered",
+    ("ProducerIds", "tracked-bytes"): "Bytes of the user's Bloom filter",
+}
+"""With units, by group and name. KIP-936 has those of `rate`, `tokens` and `throttle-time`."""
+
 Source = Callable[[int], Iterator[Measurement]]
 """Gives its measurements at a time in ms."""
 

@@ -4,15 +4,15 @@ A quota of Q admits Q ids that were not seen of late at once, and then one more 
 window. An id that is known passes and costs nothing. What the KIP leaves open is in ADR 9.
 """
 
-import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 from typing import TYPE_CHECKING
 
 from quotas.counters import IDLE_MS, ClientCounters
-from quotas.layered_filter import LayeredFilter, LayerState
+from quotas.layered_bloom_filter import LayerState
 from quotas.metrics import Measurement, client_tags
+from quotas.producer_id_cache import ProducerIdQuotaManagerCache
 from quotas.sampled_rate import SampledAverage, SampledRate
 from quotas.token_bucket import TokenBucket
 
@@ -28,7 +28,6 @@ class _Counter(SampledRate):
     __slots__ = (
         "_window_seconds",
         "bucket",
-        "capacity",
         "last_used_ms",
         "life_ms",
         "limit",
@@ -39,8 +38,6 @@ class _Counter(SampledRate):
         super().__init__(sample_count, window_seconds * 1000)
         self._window_seconds = window_seconds
         self.bucket: TokenBucket | None = None
-        self.capacity = 0
-        """The quota, as the number of ids that a layer of the filter is made for."""
         self.limit: Fraction | None = None
         self.last_used_ms = 0
         self.life_ms = IDLE_MS
@@ -51,7 +48,6 @@ class _Counter(SampledRate):
         if limit is None:
             self.bucket = None
             return
-        self.capacity = ceil(limit)
         rate = limit / self._window_seconds
         # Zero tokens let one more pass: with one less than the quota, as many as the quota do.
         burst = max(Fraction(0), limit - 1)
@@ -78,34 +74,40 @@ class ProducerIdQuotaManager:
         window_seconds: int,
         layer_count: int,
         false_positive_rate: float,
+        new_seed: Callable[[], bytes],
     ) -> None:
-        """The samples are those of the reported rate alone, each as long as the window."""
+        """The samples are those of the reported rate alone, each as long as the window.
+
+        `new_seed` gives 16 random bytes: the hashes of ids must not be known to those who choose
+        the ids. It is asked once now and once at every `forget`.
+        """
         self._limits = limits
-        self._window_ms = window_seconds * 1000
-        self._layer_count = layer_count
-        self._false_positive_rate = false_positive_rate
+        self._window_seconds = window_seconds
         self._make_counter = lambda: _Counter(sample_count, window_seconds)
         self._counters = ClientCounters(limits, self._make_counter)
-        self._filters: dict[str, LayeredFilter] = {}
-        # Each filter is here once, under a time that is not after its next expiry.
-        self._expiries: list[tuple[int, str]] = []
+        self._cache = ProducerIdQuotaManagerCache(
+            window_ms=window_seconds * 1000,
+            layer_count=layer_count,
+            false_positive_rate=false_positive_rate,
+            new_seed=new_seed,
+        )
         self.queue_size = 0
         """Connections that are muted now on this quota's account."""
 
     @property
     def is_tracking(self) -> bool:
         """Whether any id is remembered, or was and has not yet expired."""
-        return bool(self._expiries)
+        return self._cache.next_expiry_ms is not None
 
     @property
     def next_expiry_ms(self) -> int | None:
         """When `expire` may have something to do; None when no id is tracked."""
-        return self._expiries[0][0] if self._expiries else None
+        return self._cache.next_expiry_ms
 
     @property
     def bytes_held(self) -> int:
         """Size of the filters of all users."""
-        return sum(each.bytes_held for each in self._filters.values())
+        return self._cache.bytes_held
 
     def track(self, user: str, producer_id: int, now_ms: int) -> int:
         """Let a producer id pass (0), or refuse it and say in how many ms one will.
@@ -114,25 +116,16 @@ class ProducerIdQuotaManager:
         trace. Users without a quota pass untracked.
         """
         counter = self._counters.get(user, None, now_ms)
-        layered = self._filters.get(user)
         bucket = counter.bucket
         if bucket is None:
-            if layered is not None:
-                layered.clear()
+            self._cache.forget_user(user)
             return 0
-        if layered is not None:
-            layered.capacity = counter.capacity
-            if layered.sight(producer_id, now_ms):
-                return 0
+        if self._cache.contains_and_refresh(user, producer_id, now_ms):
+            return 0
         throttle_time_ms = bucket.try_charge(1, now_ms)
         if throttle_time_ms > 0:
             return throttle_time_ms
-        if layered is None:
-            self._filters[user] = layered = LayeredFilter(
-                counter.capacity, self._window_ms, self._layer_count, self._false_positive_rate
-            )
-            heapq.heappush(self._expiries, (now_ms + self._window_ms, user))
-        layered.add(producer_id, now_ms)
+        self._cache.add(user, producer_id, now_ms)
         counter.record(1, now_ms)
         return 0
 
@@ -141,35 +134,25 @@ class ProducerIdQuotaManager:
 
         Unless the limits change.
         """
-        layered = self._filters.get(user)
-        return 0 if layered is None else layered.ends_ms
+        return self._cache.known_until_ms(user)
 
     def expire(self, now_ms: int) -> None:
         """Drop the layers whose window is over, and the filters that have none left."""
-        expiries = self._expiries
-        while expiries and expiries[0][0] <= now_ms:
-            _expires_ms, user = heapq.heappop(expiries)
-            layered = self._filters[user]
-            layered.expire(now_ms)
-            if layered.is_empty:
-                del self._filters[user]
-            else:
-                heapq.heappush(expiries, (layered.expires_ms, user))
+        self._cache.expire(now_ms)
 
     def _is_limited(self, user: str) -> bool:
         return self._limits.scope(user, None)[1] is not None
 
     def _drop_unlimited(self) -> None:
         """Empty the filters of users whose quota was taken away and who have not come since."""
-        for user, layered in self._filters.items():
+        for user in self._cache.users():
             if not self._is_limited(user):
-                layered.clear()
+                self._cache.forget_user(user)
 
     def forget(self) -> None:
         """Begin anew, as a broker does that was stopped and started."""
         self._counters = ClientCounters(self._limits, self._make_counter)
-        for each in self._filters.values():
-            each.clear()
+        self._cache.clear()
 
     def note_throttle(
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
@@ -183,7 +166,7 @@ class ProducerIdQuotaManager:
     def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
         """The users whose ids are remembered, with the layers of their filters, newest first."""
         self._drop_unlimited()
-        for user, layered in self._filters.items():
+        for user, layered in self._cache.filters():
             if layers := layered.layers(now_ms):
                 yield user, layers
 
@@ -194,14 +177,13 @@ class ProducerIdQuotaManager:
         for tags, counter in self._counters.live(now_ms):
             by_user = _user_tags(tags[0])
             if counter.bucket is not None and self._is_limited(tags[0]):
-                yield Measurement(GROUP, "rate", by_user, counter.rate(now_ms))
+                rate = counter.rate(now_ms) * self._window_seconds
+                yield Measurement(GROUP, "rate", by_user, rate)
                 yield Measurement(GROUP, "tokens", by_user, float(counter.bucket.tokens(now_ms)))
             if counter.throttle_time is not None:
                 average = counter.throttle_time.average(now_ms)
                 yield Measurement(GROUP, "throttle-time", by_user, average)
-        for user, layered in self._filters.items():
-            if layered.is_empty:
-                continue
+        for user, layered in self._cache.filters():
             by_user = _user_tags(user)
             for name, value in layered.state(now_ms)._asdict().items():
                 yield Measurement(GROUP, name.replace("_", "-"), by_user, value)

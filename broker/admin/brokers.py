@@ -122,7 +122,11 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
 
 @operation("POST", "/v1/brokers/{node_id}/stop", tag="brokers")
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
-    """Stop a broker: its connections are cut and new ones refused; no record is lost."""
+    """Stop a broker: its connections are cut and new ones refused; no record is lost.
+
+    With `controller.mutation.time.ms` the election comes later on the clock, behind topic requests
+    in the controller's queue; until then the broker is alive and leads.
+    """
     admin.check_broker(path.node_id)
     admin.cluster.stop_broker(path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])

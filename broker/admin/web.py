@@ -18,6 +18,7 @@ from aiohttp import web
 from broker.admin import (  # noqa: F401 - declares the operations
     brokers,
     clock,
+    controller,
     faults,
     follow,
     groups,

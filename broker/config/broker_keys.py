@@ -19,6 +19,7 @@ LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
 DAY_MS = 24 * 60 * 60 * 1000
 HOUR_MS = 60 * 60 * 1000
+MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
@@ -53,6 +54,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
         " out of memory; -1 for any number.",
         unlimited_or_positive,
+        is_dynamic=True,
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "controller.mutation.time.ms",
+        ConfigType.DOUBLE,
+        0.0,
+        "Time that the controller takes for each partition that a request creates, adds or deletes;"
+        " other requests of this kind and elections wait until it is done.",
+        between(0, MINUTE_MS),
         is_dynamic=True,
         is_mock_only=True,
     ),

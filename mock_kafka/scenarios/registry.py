@@ -33,6 +33,10 @@ SCENARIOS = {
         "a broker goes, and its producer ids take the others along, or not (KIP-936)",
         "mock_kafka.scenarios.producer_ids.cascade",
     ),
+    "controller-overload": Scenario(
+        "elections behind a storm of topics, without and with the quota (KIP-599)",
+        "mock_kafka.scenarios.controller_overload",
+    ),
     "steady-id": Scenario(
         "an id in steady use is never called new when the oldest layer goes (KIP-936)",
         "mock_kafka.scenarios.producer_ids.steady_id",

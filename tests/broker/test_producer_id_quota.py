@@ -398,6 +398,7 @@ def test_what_a_connection_knows_by_itself_changes_no_decision_and_no_memory(
         window_seconds=8,
         layer_count=4,
         false_positive_rate=0.001,
+        new_seed=lambda: bytes(16),
     )
     gates = {
         (user, number): ProducerIdGate(producers.cluster, manager)
@@ -513,7 +514,7 @@ def test_the_windows_and_layers_are_those_of_the_configuration() -> None:
         other.codes((0, 1, second // 2), now_ms=NOW_MS + 1000 * second)
     measured = producers.measured(NOW_MS + 9999)
     assert measured["live-layers"] == 5
-    assert measured["rate"] == pytest.approx(2 / 19.999)
+    assert measured["rate"] == pytest.approx(10 * 2 / 19.999)
     precise = measured["tracked-bytes"]
     coarse = Producers("2", overrides={"producer.id.quota.cache.false.positive.rate": "0.5"})
     coarse.send((0, 1, 0))
@@ -532,7 +533,7 @@ def test_the_metrics_are_told_by_user_and_broker() -> None:
         f"kafka_server_producer_ids_tokens{labels} -1.0",
         f"kafka_server_producer_ids_throttle_time{labels} 1.8e+06",
         f"kafka_server_producer_ids_live_layers{labels} 1.0",
-        f"kafka_server_producer_ids_fill{labels} 0.2",
+        f"kafka_server_producer_ids_fill{labels} 0.0625",
         f"kafka_server_producer_ids_tracked_ids{labels} 2.0",
     ):
         assert line in text

@@ -1,3 +1,5 @@
+import gc
+import tracemalloc
 from fractions import Fraction
 from itertools import count
 
@@ -16,14 +18,23 @@ HOUR_MS = 3_600_000
 class Setup:
     """Users with a quota of so many ids per window; ids that are all new from `new`."""
 
-    def __init__(self, quota: int | Fraction | None = 100, window_seconds: int = 3600) -> None:
+    def __init__(
+        self,
+        quota: int | Fraction | None = 100,
+        window_seconds: int = 3600,
+        *,
+        seed: bytes = bytes(16),
+        layer_count: int = 4,
+        false_positive_rate: float = 1e-9,
+    ) -> None:
         self.limits = Limits()
         self.manager = ProducerIdQuotaManager(
             self.limits,
             sample_count=11,
             window_seconds=window_seconds,
-            layer_count=4,
-            false_positive_rate=1e-9,
+            layer_count=layer_count,
+            false_positive_rate=false_positive_rate,
+            new_seed=lambda: seed,
         )
         self._new_ids = count(1_000_000)
         if quota is not None:
@@ -227,17 +238,60 @@ def test_what_is_forgotten_is_new_again_and_still_expires() -> None:
     assert not setup.manager.is_tracking
 
 
-def test_a_raised_quota_counts_at_once_and_new_layers_are_made_for_it() -> None:
+def test_a_raised_quota_counts_at_once() -> None:
     setup = Setup(1000)
     setup.manager.track("user", 1, 0)
-    small_bytes = setup.manager.bytes_held
     setup.set(10_000)
     setup.new(0)
-    assert setup.manager.bytes_held == small_bytes
     setup.new(HOUR_MS // 4)
-    assert setup.manager.bytes_held > 4 * small_bytes
     assert setup.manager.track("user", 1, HOUR_MS // 4) == 0
     assert setup.measured(HOUR_MS // 4)["tokens"] == 2499 + 999 - 2
+
+
+@pytest.mark.parametrize("quota", [5, 100, 10**6, 10**9])
+def test_a_user_with_one_id_in_all_layers_takes_less_than_3_kb(quota: int) -> None:
+    setup = Setup(quota, false_positive_rate=0.001)
+    users = [f"user-{number}" for number in range(500)]
+    gc.collect()
+    tracemalloc.start()
+    for layer in range(4):
+        for user in users:
+            assert setup.manager.track(user, 1, layer * HOUR_MS // 4) == 0
+    taken_bytes, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert setup.measured(HOUR_MS - 1, users[0])["live-layers"] == 4
+    assert taken_bytes / len(users) < 2900
+
+
+def search_colliding_ids(seed: bytes, count: int) -> list[int]:
+    """Find ids that a broker with this seed takes for one of five known: no broker is asked."""
+    copy = manager_with_five_ids(seed)
+    strangers = iter(range(1000, 10**9))
+    return [
+        next(stranger for stranger in strangers if copy.track("rogue", stranger, 0) == 0)
+        for _ in range(count)
+    ]
+
+
+def manager_with_five_ids(seed: bytes) -> ProducerIdQuotaManager:
+    """The false positive rate is high, so that the search is short."""
+    setup = Setup(5, seed=seed, layer_count=1, false_positive_rate=0.5)
+    for producer_id in range(5):
+        assert setup.manager.track("rogue", producer_id, 0) == 0
+    return setup.manager
+
+
+def test_ids_searched_with_a_wrong_seed_are_admitted_no_more_often_than_any() -> None:
+    seeds = [bytes([number] * 16) for number in range(6)]
+    colliding = search_colliding_ids(seeds[0], 100)
+
+    def admitted(seed: bytes) -> int:
+        manager = manager_with_five_ids(seed)
+        return sum(manager.track("rogue", producer_id, 0) == 0 for producer_id in colliding)
+
+    assert admitted(seeds[0]) == 100
+    # Of 500, where 0.7 in a thousand are expected.
+    assert sum(admitted(seed) for seed in seeds[1:]) <= 3
 
 
 def test_a_lowered_quota_leaves_known_ids_alone() -> None:
@@ -307,11 +361,11 @@ def test_the_metrics_are_the_kips_and_those_of_the_filter() -> None:
 
     assert measured.pop("false-positive-rate") == pytest.approx(0, abs=1e-9)
     assert measured == {
-        "rate": 10 / (10 * 3600),
+        "rate": 1,
         "tokens": -1,
         "throttle-time": 360_000,
         "live-layers": 1,
-        "fill": 10 / 16,
+        "fill": 10 / 32,
         "tracked-ids": 10,
         "tracked-bytes": setup.manager.bytes_held,
     }

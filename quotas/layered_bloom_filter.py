@@ -1,0 +1,368 @@
+"""The producer ids that one user was seen with lately: a layered Bloom filter (KIP-936).
+
+A layer takes the ids of one part of the window, `window_ms / layer_count`, and is dropped when it
+is a window old. An id that is seen again is added to the newest layer. So an id is remembered for
+at least the window less one part, and at most the window, after it was last seen. A remembered id
+is always found. An unknown id is taken for a known one at no more than the configured rate, over
+all live layers together.
+
+A layer starts as one small Bloom filter. When that is full, the layer grows by further filters; the
+rate of the layer is split between them ("Scalable Bloom Filters", Almeida et al., 2007). A new
+filter is as large as the memory that the ids so far account for, see `_BYTES_TO_THEORY`.
+
+Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDoubleHasher`.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from math import ceil, exp, log, log2
+from struct import Struct
+from typing import NamedTuple
+
+from mmh3 import mmh3_x64_128_utupledigest
+
+SEED_BYTES = 16
+
+CAPACITY_MIN = 32
+"""Ids of the smallest segment: with the default rate it has 83 bytes of bits."""
+
+_START_FACTOR = 1.125
+"""A layer is made for so many times the ids of the layer before."""
+
+_RATE_SHARE = 0.16
+"""Each segment of a layer gets this share of the rate that the segments before it have left."""
+
+_BYTES_TO_THEORY = 2.45
+"""A layer that grows may take so many times the bytes that theory asks for the ids in it."""
+
+_LAYER_BYTES = 2_000
+"""A layer may grow to as many bytes in any case."""
+
+_LAYER_OBJECT_BYTES = 400
+"""What CPython needs for a layer and the filter around it, besides segments."""
+
+_SEGMENT_OBJECT_BYTES = 170
+"""What CPython needs for a segment besides its bits."""
+
+_GROWTH_MIN = 0.2
+"""A layer grows by this part of its ids at least: at rates above 0.01 its bytes may not suffice."""
+
+_HASHES_TO_BEST = 0.8
+
+_MASK_30 = (1 << 30) - 1
+_BITS = tuple(1 << bit for bit in range(8))
+_pack = Struct(f"<{SEED_BYTES}sq").pack
+
+
+class Shape(NamedTuple):
+    """The size of a Bloom filter in bits, and how many of them stand for one id."""
+
+    bit_count: int
+    hash_count: int
+
+
+def shape_for(id_count: int, false_positive_rate: float) -> Shape:
+    """Return the shape that has this rate once it holds so many ids (1 or more; 0 < rate < 1)."""
+    bit_count = ceil(id_count * log(false_positive_rate) / -(log(2) ** 2))
+    hash_count = int(log(2) * bit_count / id_count + 0.5)
+    return Shape(bit_count, max(1, hash_count))
+
+
+def false_positive_rate(shape: Shape, id_count: int) -> float:
+    """Return the rate of a filter of this shape that holds so many ids."""
+    return float((1 - exp(-shape.hash_count * id_count / shape.bit_count)) ** shape.hash_count)
+
+
+Hashes = tuple[int, int, int]
+"""Of one id: the first index, the increment, and the change of the increment, modulo the size.
+
+Numbers of 30 bits, which CPython divides in half the time of longer ones.
+"""
+
+
+def hashes_of(producer_id: int, seed: bytes) -> Hashes:
+    """Return parts of the 128-bit MurmurHash3 of a seed (16 bytes) and an id (int64)."""
+    first, second = mmh3_x64_128_utupledigest(_pack(seed, producer_id))
+    return first >> 34, second >> 34, first & _MASK_30
+
+
+def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
+    """Positions of an id's bits by triple hashing; they may repeat.
+
+    A change of 0 counts as 1, and sizes are odd: else some ids would have only one or two bits.
+    """
+    bit_count, hash_count = shape
+    index, increment, change = (each % bit_count for each in hashes)
+    change = change or 1
+    for _ in range(hash_count):
+        yield index
+        index = (index - increment) % bit_count
+        increment -= change
+
+
+def fast_shape_for(id_count: int, false_positive_rate: float) -> Shape:
+    """Return a shape of this rate with 0.8 of the best number of hashes.
+
+    It takes a few percent more bits, but fewer are set and a known id has fewer to look at.
+    Source: Commons' `Shape.fromNPK`.
+    """
+    hash_count = max(1, round(-log2(false_positive_rate) * _HASHES_TO_BEST))
+    bits_per_id = -hash_count / log(1 - false_positive_rate ** (1 / hash_count))
+    return Shape(ceil(id_count * bits_per_id), hash_count)
+
+
+@lru_cache(maxsize=256)
+def _collision_free_shape(id_count: int, rate: float) -> Shape:
+    """Return the shape for this rate, with bits added until the rate includes index collisions.
+
+    Three numbers modulo m bits make m ** 3 sets of indices, so an unknown id has those of one of n
+    others at a rate of n / m ** 3. That counts for few ids at rates below 1e-6.
+    """
+    bit_count, hash_count = fast_shape_for(id_count, rate)
+    shape = Shape(bit_count | 1, hash_count)
+    while false_positive_rate(shape, id_count) + id_count / shape.bit_count**3 > rate:
+        shape = Shape(shape.bit_count + shape.bit_count // 256 * 2 + 2, hash_count)
+    return shape
+
+
+_items = lru_cache(maxsize=None)(range)
+"""One shared range for each number."""
+
+
+class TimestampedBloomFilter:
+    """One layer: when it is dropped, and what its segments hold."""
+
+    __slots__ = ("capacity", "expires_ms", "id_count", "newer_count")
+
+    def __init__(self, expires_ms: int) -> None:
+        self.expires_ms = expires_ms
+        self.capacity = 0
+        """For how many ids its segments are made."""
+        self.id_count = 0
+        self.newer_count = 0
+        """How many of its ids a newer layer has as well."""
+
+
+class _Segment(NamedTuple):
+    """A Bloom filter of fixed size: a layer has one, and one more each time it is full."""
+
+    bit_count: int
+    bits: bytearray
+    further_hashes: range
+    """With an item for each hash but the first; shared by all segments."""
+    layer: TimestampedBloomFilter
+
+    @property
+    def shape(self) -> Shape:
+        return Shape(self.bit_count, len(self.further_hashes) + 1)
+
+
+class FilterState(NamedTuple):
+    """The figures of a layered filter for metrics."""
+
+    live_layers: int
+    fill: float
+    """Of the newest layer: ids it holds against ids it was made for."""
+    false_positive_rate: float
+    """Estimated, of all live layers together."""
+    tracked_ids: int
+    tracked_bytes: int
+
+
+class LayerState(NamedTuple):
+    """One layer: when it began and will be dropped, the ids it took, for how many it is made."""
+
+    begun_ms: int
+    expires_ms: int
+    ids: int
+    capacity: int
+    bytes_held: int
+
+
+class LayeredBloomFilter:
+    """The ids of one user. Times are in ms."""
+
+    __slots__ = (
+        "_ends_ms",
+        "_expires_ms",
+        "_layer_count",
+        "_rate",
+        "_seed",
+        "_segments",
+        "_window_ms",
+    )
+
+    def __init__(
+        self, window_ms: int, layer_count: int, false_positive_rate: float, seed: bytes
+    ) -> None:
+        """`false_positive_rate` is that of all live layers together.
+
+        `seed`: 16 bytes that are hashed before each id. Who does not know them cannot find ids that
+        share their bits with known ones.
+        """
+        self._window_ms = window_ms
+        self._layer_count = layer_count
+        self._rate = false_positive_rate
+        self._seed = seed
+        # Newest first.
+        self._segments: list[_Segment] = []
+        self._ends_ms = self._expires_ms = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it has no layer."""
+        return not self._segments
+
+    @property
+    def expires_ms(self) -> int:
+        """When its oldest layer is to be dropped; undefined without any layer."""
+        return self._expires_ms
+
+    @property
+    def ends_ms(self) -> int:
+        """When its newest layer takes no more ids; to see one of its ids before changes nothing.
+
+        0 without any layer.
+        """
+        return self._ends_ms if self._segments else 0
+
+    @property
+    def bytes_held(self) -> int:
+        """Size of all its bits."""
+        return _bytes_held(self._segments)
+
+    def contains_and_refresh(self, producer_id: int, now_ms: int) -> bool:
+        """Return whether the id is remembered; if so, remember it from now on.
+
+        An unknown id is not added.
+        """
+        if now_ms >= self._expires_ms:
+            self.expire(now_ms)
+        hashes = hashes_of(producer_id, self._seed)
+        start, increment, change = hashes
+        # Hot path: `indices` is inlined, its call would cost as much as the search.
+        for bit_count, bits, further_hashes, layer in self._segments:
+            index = start % bit_count
+            if not bits[index >> 3] & _BITS[index & 7]:
+                continue
+            decrement, less = increment % bit_count, change % bit_count or 1
+            for _ in further_hashes:
+                index = (index - decrement) % bit_count
+                if not bits[index >> 3] & _BITS[index & 7]:
+                    break
+                decrement -= less
+            else:
+                if layer is not self._segments[0].layer or now_ms >= self._ends_ms:
+                    layer.newer_count += 1
+                    self._put(hashes, now_ms)
+                return True
+        return False
+
+    def add(self, producer_id: int, now_ms: int) -> None:
+        """Remember an id that `contains_and_refresh` did not find."""
+        self._put(hashes_of(producer_id, self._seed), now_ms)
+
+    def expire(self, now_ms: int) -> None:
+        """Drop the layers whose window is over."""
+        segments = self._segments
+        while segments and now_ms >= segments[-1].layer.expires_ms:
+            segments.pop()
+        if segments:
+            self._expires_ms = segments[-1].layer.expires_ms
+
+    def clear(self) -> None:
+        """Forget all ids."""
+        self._segments.clear()
+
+    def state(self, now_ms: int) -> FilterState:
+        """Return the figures of the layers that are live now; changes nothing."""
+        by_layer = self._live_layers(now_ms)
+        if not by_layer:
+            return FilterState(0, 0, 0, 0, 0)
+        newest = next(iter(by_layer))
+        unknown = 1.0
+        for segments in by_layer.values():
+            for each in segments:
+                unknown *= 1 - _false_positive_rate_now(each)
+        return FilterState(
+            live_layers=len(by_layer),
+            fill=newest.id_count / newest.capacity,
+            false_positive_rate=1 - unknown,
+            tracked_ids=sum(each.id_count - each.newer_count for each in by_layer),
+            tracked_bytes=sum(map(_bytes_held, by_layer.values())),
+        )
+
+    def layers(self, now_ms: int) -> list[LayerState]:
+        """Return the layers that are live now, newest first; changes nothing."""
+        return [
+            LayerState(
+                layer.expires_ms - self._window_ms,
+                layer.expires_ms,
+                layer.id_count,
+                layer.capacity,
+                _bytes_held(segments),
+            )
+            for layer, segments in self._live_layers(now_ms).items()
+        ]
+
+    def _live_layers(self, now_ms: int) -> dict[TimestampedBloomFilter, list[_Segment]]:
+        by_layer: dict[TimestampedBloomFilter, list[_Segment]] = {}
+        for each in self._segments:
+            if now_ms < each.layer.expires_ms:
+                by_layer.setdefault(each.layer, []).append(each)
+        return by_layer
+
+    def _put(self, hashes: Hashes, now_ms: int) -> None:
+        if not self._segments or now_ms >= self._ends_ms:
+            self._start_layer(now_ms)
+        else:
+            layer = self._segments[0].layer
+            if layer.id_count >= layer.capacity:
+                self._grow_layer(layer)
+        segment = self._segments[0]
+        for index in indices(hashes, segment.shape):
+            segment.bits[index >> 3] |= _BITS[index & 7]
+        segment.layer.id_count += 1
+
+    def _start_layer(self, now_ms: int) -> None:
+        """Make it for the ids of the layer before and some more: ids in use will come again."""
+        layer = TimestampedBloomFilter(now_ms + self._window_ms)
+        capacity = CAPACITY_MIN
+        if self._segments:
+            capacity = max(capacity, int(self._segments[0].layer.id_count * _START_FACTOR))
+        else:
+            self._expires_ms = layer.expires_ms
+        self._ends_ms = now_ms - (-self._window_ms // self._layer_count)
+        self._add_segment(layer, capacity, self._layer_rate * _RATE_SHARE)
+
+    def _grow_layer(self, layer: TimestampedBloomFilter) -> None:
+        segments = [each for each in self._segments if each.layer is layer]
+        rate = self._layer_rate * _RATE_SHARE * (1 - _RATE_SHARE) ** len(segments)
+        theory_bytes = layer.id_count * -log2(self._layer_rate) / log(2) / 8
+        bytes_max = max(_LAYER_BYTES, _BYTES_TO_THEORY * theory_bytes)
+        bytes_held = _bytes_held(segments) + _LAYER_OBJECT_BYTES
+        bytes_held += (len(segments) + 1) * _SEGMENT_OBJECT_BYTES
+        bits_per_id = fast_shape_for(1000, rate).bit_count / 1000
+        capacity = int((bytes_max - bytes_held) * 8 / bits_per_id)
+        capacity_min = max(CAPACITY_MIN, int(layer.id_count * _GROWTH_MIN))
+        self._add_segment(layer, max(capacity_min, capacity), rate)
+
+    def _add_segment(self, layer: TimestampedBloomFilter, capacity: int, rate: float) -> None:
+        layer.capacity += capacity
+        bit_count, hash_count = _collision_free_shape(capacity, rate)
+        bits = bytearray(-(-bit_count // 8))
+        segment = _Segment(bit_count, bits, _items(hash_count - 1), layer)
+        self._segments.insert(0, segment)
+
+    @property
+    def _layer_rate(self) -> float:
+        return self._rate / self._layer_count
+
+
+def _bytes_held(segments: Iterable[_Segment]) -> int:
+    return sum(len(each.bits) for each in segments)
+
+
+def _false_positive_rate_now(segment: _Segment) -> float:
+    set_bits = int.from_bytes(segment.bits).bit_count()
+    return float((set_bits / segment.bit_count) ** (len(segment.further_hashes) + 1))

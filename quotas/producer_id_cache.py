@@ -1,0 +1,98 @@
+"""The producer ids that the users of one broker were seen with lately (KIP-936)."""
+
+import heapq
+from collections.abc import Callable, Iterator
+
+from quotas.layered_bloom_filter import LayeredBloomFilter
+
+
+class ProducerIdQuotaManagerCache:
+    """A layered Bloom filter for each user; a filter is removed with its last layer.
+
+    The KIP's class of this name has one method `track` that looks an id up and adds it. Here they
+    are two, because a refused id is not added.
+    """
+
+    def __init__(
+        self,
+        *,
+        window_ms: int,
+        layer_count: int,
+        false_positive_rate: float,
+        new_seed: Callable[[], bytes],
+    ) -> None:
+        """`new_seed` gives 16 random bytes for the hashes, once now and at every `clear`."""
+        self._window_ms = window_ms
+        self._layer_count = layer_count
+        self._false_positive_rate = false_positive_rate
+        self._new_seed = new_seed
+        self._seed = new_seed()
+        self._filters: dict[str, LayeredBloomFilter] = {}
+        # Each filter is here once, under a time that is not after its next expiry.
+        self._expiries: list[tuple[int, str]] = []
+
+    @property
+    def next_expiry_ms(self) -> int | None:
+        """When `expire` may have something to do; None without any filter."""
+        return self._expiries[0][0] if self._expiries else None
+
+    @property
+    def bytes_held(self) -> int:
+        """Size of the filters of all users."""
+        return sum(each.bytes_held for each in self._filters.values())
+
+    def contains_and_refresh(self, user: str, producer_id: int, now_ms: int) -> bool:
+        """Return whether the id is remembered; if so, remember it from now on."""
+        layered = self._filters.get(user)
+        return layered is not None and layered.contains_and_refresh(producer_id, now_ms)
+
+    def add(self, user: str, producer_id: int, now_ms: int) -> None:
+        """Remember an id that is not yet."""
+        layered = self._filters.get(user)
+        if layered is None:
+            self._filters[user] = layered = self._new_filter()
+            heapq.heappush(self._expiries, (now_ms + self._window_ms, user))
+        layered.add(producer_id, now_ms)
+
+    def known_until_ms(self, user: str) -> int:
+        """Until when it changes nothing to see an id again that was just seen; 0 is unknown."""
+        layered = self._filters.get(user)
+        return 0 if layered is None else layered.ends_ms
+
+    def forget_user(self, user: str) -> None:
+        """Forget the ids of one user."""
+        layered = self._filters.get(user)
+        if layered is not None:
+            layered.clear()
+
+    def clear(self) -> None:
+        """Forget all ids and take a new seed; what was due to expire stays due."""
+        self._seed = self._new_seed()
+        self._filters = {user: self._new_filter() for user in self._filters}
+
+    def expire(self, now_ms: int) -> None:
+        """Drop the layers whose window is over, and the filters that have none left."""
+        expiries = self._expiries
+        while expiries and expiries[0][0] <= now_ms:
+            _expires_ms, user = heapq.heappop(expiries)
+            layered = self._filters[user]
+            layered.expire(now_ms)
+            if layered.is_empty:
+                del self._filters[user]
+            else:
+                heapq.heappush(expiries, (layered.expires_ms, user))
+
+    def users(self) -> list[str]:
+        """Return the users that have a filter, even if it is empty."""
+        return list(self._filters)
+
+    def filters(self) -> Iterator[tuple[str, LayeredBloomFilter]]:
+        """The filters that have a layer, by user."""
+        for user, layered in self._filters.items():
+            if not layered.is_empty:
+                yield user, layered
+
+    def _new_filter(self) -> LayeredBloomFilter:
+        return LayeredBloomFilter(
+            self._window_ms, self._layer_count, self._false_positive_rate, self._seed
+        )
