@@ -1,8 +1,9 @@
 """Which producer ids of a connection's Produce requests may be new to their user (KIP-936).
 
 An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends several requests ahead; the second, which waited behind the mute for just the time
-that a new id takes, would else be stored before the first, and that one be taken for a duplicate.
+producer sends several requests ahead. The second waited behind the mute for just the time that a
+new id takes: it would be stored before the first, whose retries would then be out of order until
+the producer gives up.
 """
 
 from typing import TYPE_CHECKING

@@ -24,7 +24,7 @@ from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.token_bucket import TokenBucket
 from tests.simulation.world import World
 
-SEEDS_MAX = 80
+SEEDS_MAX = 200
 Patch = pytest.MonkeyPatch
 
 
