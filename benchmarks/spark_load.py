@@ -26,10 +26,10 @@ from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
 from loadgen.job import run_load
-from loadgen.plan import Plan, Tenant, Topic
+from loadgen.plan.plan import Plan, Tenant, Topic
+from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.preparation import prepare
-from loadgen.run_spec import RunSpec, Topology
-from loadgen.session import load_session
+from loadgen.spark_session import load_session
 from mock_kafka import MockKafka
 
 WORKERS = 2

@@ -15,18 +15,18 @@ from uuid import uuid4
 import structlog
 
 from broker.clock import BrokerClock, ClockMode
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.listener import ListenError, cannot_listen, listening_sockets
-from broker.security.listeners import Address, plan_listeners
 from broker.security.principal_mapping import name_mapper
-from broker.server import Server
-from broker.tls import server_context
+from broker.server.listener import ListenError, cannot_listen, listening_sockets
+from broker.server.listener_security import Entrance
+from broker.server.listener_settings import Address, plan_listeners
+from broker.server.server import Server
+from broker.server.tls import server_context
 
 if TYPE_CHECKING:
-    from broker.admin.web import AdminPort
+    from broker.http_admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -143,9 +143,9 @@ async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Serve
     What it is made of is loaded in a thread: that takes longer than all of the start, and the first
     Kafka clients are served meanwhile.
     """
-    await asyncio.to_thread(importlib.import_module, "broker.admin.web")
-    from broker.admin.state import Admin  # noqa: PLC0415
-    from broker.admin.web import AdminPort  # noqa: PLC0415
+    await asyncio.to_thread(importlib.import_module, "broker.http_admin.web")
+    from broker.http_admin.state import Admin  # noqa: PLC0415
+    from broker.http_admin.web import AdminPort  # noqa: PLC0415
 
     assert isinstance(server.clock, BrokerClock)
     port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])

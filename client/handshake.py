@@ -5,9 +5,9 @@ from collections.abc import Generator
 from typing import Any
 
 from client.errors import SecurityError, error_name
+from client.protocol_codec import Wire
 from client.sasl import exchange
 from client.security import SaslSettings
-from client.wire import Wire
 from protocol import messages
 from protocol.errors import ErrorCode
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.handshake import handshake
+from client.protocol_codec import Wire
 from client.resources import Address
 from client.security import SaslSettings, Security, TlsSettings
-from client.wire import Wire
 
 REQUEST_TIMEOUT_MS = 30_000
 _READ_BYTES = 64 * 1024

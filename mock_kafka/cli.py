@@ -13,7 +13,7 @@ COMMANDS = {
     "certs": ("broker.__main__", "make a throw-away CA and certificates for TLS"),
     "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
     "configs": ("client.tools.configs", "configurations and client quotas"),
-    "scenario": ("mock_kafka.scenarios.cli", "experiments: what clients do when it gets difficult"),
+    "scenario": ("scenarios.cli", "experiments: what clients do when it gets difficult"),
     "load": ("mock_kafka.load", "drive a cluster by a load plan, with PySpark; a report"),
 }
 

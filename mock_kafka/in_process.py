@@ -17,7 +17,7 @@ from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
 if TYPE_CHECKING:
     from broker.faults.hook import PlainHook
     from broker.serve import ServeOptions
-    from broker.server import Server
+    from broker.server.server import Server
 
 _OUR_FOLDER = Path(__file__).resolve().parent.parent
 

@@ -43,9 +43,9 @@ def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_p
     [dist_info] = [name for name in top_level if name.endswith(".dist-info")]
     assert top_level - {dist_info} == PACKAGES
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
-    assert "broker/admin/page.html" in names
-    assert "mock_kafka/scenarios/rolling_upgrade/Writer.java" in names
-    assert "mock_kafka/scenarios/delivery_timeout/TimedProducers.java" in names
+    assert "broker/http_admin/page.html" in names
+    assert "scenarios/rolling_upgrade/Writer.java" in names
+    assert "scenarios/delivery_timeout/TimedProducers.java" in names
     licence = zipfile.ZipFile(wheel).read(f"{dist_info}/licenses/LICENSE")
     assert licence == (REPOSITORY / "LICENSE").read_bytes()
     entry_points = zipfile.ZipFile(wheel).read(f"{dist_info}/entry_points.txt").decode()

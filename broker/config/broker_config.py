@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from broker.config import accepted_keys, broker_keys, quota_keys, security_keys
+from broker.config import broker_keys, quota_keys, security_keys
+from broker.config import ignored_keys as accepted_keys
 from broker.config.broker_keys import HOUR_MS
 from broker.config.keys import (
     ConfigError,
@@ -23,7 +24,7 @@ from broker.config.keys import (
     shortened,
 )
 from broker.config.values import format_value, parse_value
-from protocol.spelling import did_you_mean
+from protocol.suggestions import did_you_mean
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
     by_name(

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.topics import Partition
+    from broker.cluster.cluster import Cluster
+    from broker.cluster.topics import Partition
 
 _NO_OTHER = "no other broker is up"
 

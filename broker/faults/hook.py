@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker.faults.rule import FaultRule
-from broker.journal_view import describe_origin
-from protocol import readable
+from broker.journal.rendering import describe_origin
+from protocol import json_view as readable
 
 if TYPE_CHECKING:
-    from broker.context import RequestContext
     from broker.faults.table import Hook
+    from broker.request.context import RequestContext
 
 PlainHook = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 """Gets a request as the journal shows it, and gives the fields of a rule, or None."""

@@ -9,21 +9,21 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from broker.cluster import Reach
-from broker.effects import Close, Throttled, Waiting
-from broker.faults import answer_bytes
+from broker.cluster.cluster import Reach
+from broker.faults import response_bytes as answer_bytes
 from broker.faults.cluster_actions import act
 from broker.faults.rule import BEFORE_ANSWER, BEFORE_HANDLING, WITHIN_ANSWER
 from broker.faults.table import Firing, Verdict
-from broker.parked import Parked
+from broker.pending_response import Parked
+from broker.responses import Close, Throttled, Waiting
 from protocol import messages
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.context import RequestContext
-    from broker.effects import Answer, LateAnswer
+    from broker.cluster.cluster import Cluster
     from broker.faults.stale_view import StaleView
+    from broker.request.context import RequestContext
+    from broker.responses import Answer, LateAnswer
     from broker.timers import Timer
     from protocol.errors import ErrorCode
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker.faults.answer_bytes import HEADER_BYTES
-from broker.faults.error_answers import Each, error_arrays
+from broker.faults.error_responses import Each, error_arrays
+from broker.faults.response_bytes import HEADER_BYTES
 from broker.faults.subject import group_name, partition_index, topic_name
 from protocol import codec, messages, produce
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.context import RequestContext
+    from broker.cluster.cluster import Cluster
     from broker.faults.rule import FaultRule
+    from broker.request.context import RequestContext
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, api_key_of
-from protocol.overlay import check_overlay
-from protocol.spelling import did_you_mean
+from protocol.response_patch import check_overlay
+from protocol.suggestions import did_you_mean
 
 BEFORE_HANDLING = "before_handling"
 BEFORE_ANSWER = "before_answer"
@@ -169,7 +169,7 @@ class FaultRule:
         if self.answer is not None:
             self._check_answer()
         # It knows what rules are, so it can't be there before them.
-        from broker.faults.meaning import check_meaning  # noqa: PLC0415
+        from broker.faults.validation import check_meaning  # noqa: PLC0415
 
         check_meaning(self)
 

@@ -3,12 +3,12 @@
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from broker.outages import coordinator_of
-from broker.topics import TopicTable
+from broker.cluster.failover import coordinator_of
+from broker.cluster.topics import TopicTable
 
 if TYPE_CHECKING:
-    from broker.cluster import Broker, Cluster
-    from broker.security.listeners import Address
+    from broker.cluster.cluster import Broker, Cluster
+    from broker.server.listener_settings import Address
 
 
 class StaleView:

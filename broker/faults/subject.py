@@ -12,7 +12,7 @@ from uuid import UUID
 from protocol.messages import request_fields
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
     from protocol.api_keys import ApiKey
 
 _TOPIC_ARRAYS = ("topics", "topic_data", "topic_names", "topic_partitions", "resources", "groups")

@@ -4,15 +4,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from broker.faults.answer_bytes import fraction
 from broker.faults.cluster_actions import act, check_cluster
+from broker.faults.response_bytes import fraction
 from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.context import RequestContext
+    from broker.cluster.cluster import Cluster
+    from broker.request.context import RequestContext
 
 
 @dataclass(slots=True, eq=False)

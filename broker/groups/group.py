@@ -12,7 +12,7 @@ gets its answer may have the next request waiting in its buffer. Timers deliver 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from broker.groups.membership import Member, Membership
+from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
@@ -29,7 +29,7 @@ from broker.groups.results import (
     SyncReply,
     SyncResult,
 )
-from broker.groups.session import SessionTimer
+from broker.groups.session_timer import SessionTimer
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
 

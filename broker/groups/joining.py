@@ -6,7 +6,7 @@ The order of the checks is that of Kafka's `GroupMetadataManager.classicGroupJoi
 from collections.abc import Callable
 
 from broker.groups.group import Group
-from broker.groups.membership import Member
+from broker.groups.members import Member
 from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
 from broker.groups.results import GroupState, JoinReply, JoinResult
 from protocol.errors import ErrorCode

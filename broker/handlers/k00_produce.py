@@ -26,20 +26,20 @@ Gaps:
 
 from typing import TYPE_CHECKING
 
-from broker.append import append_batch
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.producer_id_quota import ProducerIdGate, producer_id_gate
-from broker.registry import handles
-from broker.throttling import charge_produce
-from broker.topics import INTERNAL_TOPICS, Partition, Topic
+from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
+from broker.produce.append import append_batch
+from broker.request.context import RequestContext
+from broker.request.producer_id_gate import ProducerIdGate, producer_id_gate
+from broker.request.throttling import charge_produce
+from broker.responses import Close
+from broker.routes import handles
 from protocol import produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})

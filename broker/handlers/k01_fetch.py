@@ -20,18 +20,18 @@ Gaps:
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.parked import Parked
-from broker.registry import handles
-from broker.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
-from broker.topics import Partition, Topic
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.cluster.topics import Partition, Topic
+from broker.pending_response import Parked
+from broker.request.context import RequestContext
+from broker.request.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
+from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 TOPIC_ID_VERSION_MIN = 13
 ZSTD_VERSION_MIN = 10

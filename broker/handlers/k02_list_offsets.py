@@ -12,17 +12,17 @@ Behaviour:
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.partition_log import PartitionLog
-from broker.registry import handles
-from broker.topics import Partition
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 LATEST = -1
 EARLIEST = -2

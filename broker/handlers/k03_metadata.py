@@ -18,19 +18,19 @@ Behaviour:
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from broker.context import RequestContext
-from broker.controller_queue import ControllerEvent
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic
-from broker.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
+from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _TopicAnswer = messages.MetadataResponse.MetadataResponseTopic
 _PartitionAnswer = _TopicAnswer.MetadataResponsePartition

@@ -13,17 +13,17 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import CommitRequest, OffsetToCommit
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.topics import Topic
+    from broker.cluster.cluster import Cluster
+    from broker.cluster.topics import Topic
 
 MISSING_GROUP_VERSION_MIN = 9
 TOPIC_ID_VERSION_MIN = 10

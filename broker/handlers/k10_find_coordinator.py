@@ -12,14 +12,14 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1

@@ -19,18 +19,18 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
-from broker.parked import Parked
-from broker.registry import handles
+from broker.pending_response import Parked
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 REBALANCE_TIMEOUT_VERSION_MIN = 1
 KNOWN_ID_VERSION_MIN = 4

@@ -8,15 +8,15 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
-from broker.registry import handles
+from broker.cluster.coordinators import ownership_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 
 @handles(ApiKey.HEARTBEAT, versions=(0, 4))

@@ -13,16 +13,16 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import MemberIdentity
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 BATCH_VERSION_MIN = 3
 

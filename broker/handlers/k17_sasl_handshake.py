@@ -13,15 +13,15 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.responses import Close
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 
 @handles(ApiKey.SASL_HANDSHAKE, versions=(0, 1))

@@ -14,16 +14,16 @@ Behaviour:
 import re
 from typing import TYPE_CHECKING, Any
 
-from broker.client_software import ClientSoftware
-from broker.context import RequestContext
-from broker.registry import Route, handles
+from broker.request.client_software import ClientSoftware
+from broker.request.context import RequestContext
+from broker.routes import Route, handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import frame_response
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 RANGE_TOLD_VERSION_MIN = 3
 """Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""

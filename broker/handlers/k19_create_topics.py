@@ -27,20 +27,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from broker.config.alteration import Refusal
-from broker.config.description import describe_topic
+from broker.administration.config_alteration import Refusal
+from broker.administration.config_description import describe_topic
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.cluster.controller_queue import TIMED_OUT
 from broker.config.topic_config import TopicConfig
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _NO_TOPIC_ID = UUID(int=0)

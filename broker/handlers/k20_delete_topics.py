@@ -20,19 +20,19 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topics import Topic
+from broker.administration.config_alteration import Refusal
+from broker.administration.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.topics import Topic
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5

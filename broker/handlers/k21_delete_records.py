@@ -11,15 +11,15 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from broker.administration.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult

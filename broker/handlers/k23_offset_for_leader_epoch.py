@@ -12,16 +12,16 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.registry import handles
-from broker.topic_admin.epoch_end import UNDEFINED, epoch_end_offset
+from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset

@@ -20,24 +20,24 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Refusal, check_broker_name
-from broker.config.description import (
+from broker.administration.config_alteration import Refusal, check_broker_name
+from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,
     describe_broker_defaults,
     describe_resource,
     describe_topic,
 )
+from broker.cluster.topics import topic_name_problem
 from broker.config.keys import ResourceType
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topics import topic_name_problem
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult

@@ -17,15 +17,20 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Alteration, Operation, OperationKind, alter_configs
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.administration.config_alteration import (
+    Alteration,
+    Operation,
+    OperationKind,
+    alter_configs,
+)
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 

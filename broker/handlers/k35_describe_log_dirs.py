@@ -12,15 +12,15 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topics import Partition
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = _Result.DescribeLogDirsTopic

@@ -16,16 +16,16 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.registry import handles
-from broker.security.authentication import Failure, Progress, take_token
+from broker.request.authentication import Failure, Progress, take_token
+from broker.request.context import RequestContext
+from broker.responses import Close
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 
 @handles(ApiKey.SASL_AUTHENTICATE, versions=(0, 2))

@@ -21,20 +21,20 @@ Gaps:
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_partitions import check_new_partitions
-from broker.topic_admin.placement import Assignments
-from broker.topics import Topic
+from broker.administration.config_alteration import Refusal
+from broker.administration.new_partitions import check_new_partitions
+from broker.administration.placement import Assignments
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.topics import Topic
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3

@@ -20,15 +20,15 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Alteration, Operation, alter_configs
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 

@@ -19,17 +19,17 @@ Gaps:
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.reassignment import cancel_reassignment, start_reassignment
+from broker.administration.config_alteration import Refusal
+from broker.administration.reassignment import cancel_reassignment, start_reassignment
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 _PartitionResult = _TopicResult.ReassignablePartitionResponse

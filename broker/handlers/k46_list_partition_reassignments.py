@@ -8,16 +8,16 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.reassignment import is_reassigning
-from broker.topics import Partition
+from broker.administration.reassignment import is_reassigning
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = _Topic.OngoingPartitionReassignment

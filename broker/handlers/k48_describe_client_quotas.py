@@ -11,15 +11,15 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from quotas.client_quotas import Component, FilterProblem
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Entry = messages.DescribeClientQuotasResponse.EntryData
 

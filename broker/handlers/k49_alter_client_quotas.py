@@ -18,15 +18,15 @@ Gaps:
 from typing import TYPE_CHECKING, Any
 
 from broker.config.api_versions import emulated_release
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from quotas.entities import Entity, make_entity, release_problem
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.AlterClientQuotasResponse.EntryData
 

@@ -10,15 +10,15 @@ Behaviour:
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.security.scram_admin import MECHANISMS_BY_CODE
+from broker.administration.scram_credentials import MECHANISMS_BY_CODE
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 

@@ -9,16 +9,16 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.config_alteration import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 BROKER_ENDPOINTS = 1
 CONTROLLER_ENDPOINTS = 2

@@ -10,14 +10,14 @@ Behaviour:
 from typing import TYPE_CHECKING, Any
 
 from broker.config.keys import ResourceType
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)

@@ -15,22 +15,22 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import (
+from broker.administration.authorized_operations import (
     NOT_REQUESTED,
     TOPIC_OPERATIONS,
     bit_field,
 )
-from broker.topic_admin.deletion import NO_TOPIC_ID
-from broker.topic_admin.pages import Cursor, PageEntry, names_from, read_page
-from broker.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from broker.administration.deletion import NO_TOPIC_ID
+from broker.administration.pages import Cursor, PageEntry, names_from, read_page
+from broker.cluster.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from broker.cluster import Cluster
+    from broker.cluster.cluster import Cluster
 
 _Response = messages.DescribeTopicPartitionsResponse
 _TopicAnswer = _Response.DescribeTopicPartitionsResponseTopic

@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from broker.client_software import ClientSoftware
-    from broker.producer_id_quota import ProducerIdGate
+    from broker.request.client_software import ClientSoftware
+    from broker.request.producer_id_gate import ProducerIdGate
     from broker.security.sasl import Exchange
 
 ANONYMOUS = "ANONYMOUS"

@@ -15,9 +15,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from client.errors import ClientError
-from client.producer import answers, expiry, sending
+from client.producer import expiry
+from client.producer import response_handling as answers
+from client.producer import sender as sending
+from client.producer.actions import Action, Answer, Disconnect
 from client.producer.batch import Record
-from client.producer.calls import Action, Answer, Disconnect
 from client.producer.delivery import Delivery, Outcome
 from client.producer.settings import ProducerSettings
 from client.producer.state import ProducerState

@@ -5,8 +5,8 @@ stays so, for its answer decides about the sequence numbers; only its records he
 """
 
 from client.producer.batch import Batch
+from client.producer.connections import State
 from client.producer.delivery import DeliveryTimeoutError, Phase
-from client.producer.nodes import State
 from client.producer.state import ProducerState
 from client.producer.topic_metadata import NO_LEADER_ID
 

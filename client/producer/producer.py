@@ -19,8 +19,7 @@ from client import clock
 from client.addresses import addresses_of
 from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
-from client.producer.batch import Record
-from client.producer.calls import (
+from client.producer.actions import (
     Action,
     Answer,
     Call,
@@ -30,9 +29,10 @@ from client.producer.calls import (
     ProducerIdAnswer,
     Send,
 )
+from client.producer.batch import Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
-from client.producer.requests import answer_of, is_answered, message_of
+from client.producer.messages import answer_of, is_answered, message_of
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from client.security import Security

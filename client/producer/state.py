@@ -6,8 +6,8 @@ from client.errors import ClientError
 from client.producer.accumulator import RecordAccumulator
 from client.producer.backoff import backoff_ms
 from client.producer.batch import Batch, TopicPartition
-from client.producer.nodes import Nodes
-from client.producer.sequences import Idempotence
+from client.producer.connections import Nodes
+from client.producer.idempotence import Idempotence
 from client.producer.settings import ProducerSettings
 from client.producer.topic_metadata import TopicMetadata
 from client.resources import Address

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from client.producer.actions import MetadataAnswer, PartitionView, TopicView
 from client.producer.batch import TopicPartition
-from client.producer.calls import MetadataAnswer, PartitionView, TopicView
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

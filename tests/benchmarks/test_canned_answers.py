@@ -3,8 +3,8 @@
 from typing import Any, cast
 
 from benchmarks.canned_answers import PRODUCE_VERSION, TOPIC, Canned
-from client.wire import Wire
-from loadgen.produce_frames import ProduceFrames
+from client.protocol_codec import Wire
+from loadgen.clients.produce_frames import ProduceFrames
 from protocol import messages
 
 

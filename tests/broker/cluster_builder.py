@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
-from broker.registry import ROUTES
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import codec
 from protocol.api_keys import ApiKey
 

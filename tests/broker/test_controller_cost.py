@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster, Reach
-from broker.membership import add_broker, decommission_broker, new_broker
+from broker.cluster.broker_membership import add_broker, decommission_broker, new_broker
+from broker.cluster.cluster import Cluster, Reach
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.test_connection import Client, request_frame
+from tests.broker.dispatch.test_connection import Client, request_frame
 
 OK, TIMED_OUT = ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT
 EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS

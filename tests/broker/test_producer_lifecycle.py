@@ -2,10 +2,10 @@
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
-from broker.topics import Topic
-from broker.upkeep import apply_retention
+from broker.cluster.background_tasks import apply_retention
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.produce.append import append_batch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch

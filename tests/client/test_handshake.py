@@ -7,8 +7,8 @@ import pytest
 
 from client.errors import SecurityError
 from client.handshake import handshake
+from client.protocol_codec import Wire
 from client.security import SaslSettings
-from client.wire import Wire
 from protocol import messages
 from protocol.api_keys import ApiKey
 

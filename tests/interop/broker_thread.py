@@ -6,15 +6,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from broker.audit import audit_cluster
+from broker.audit.comparison import audit_cluster
 from broker.clock import ClockMode
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
 from broker.faults import FaultRule, ListedRule
+from broker.request.context import RequestContext
 from broker.serve import ServeOptions, bootstrap_lines, start_server
-from broker.server import Server
-from broker.topics import Partition
+from broker.server.server import Server
 
 _Result = TypeVar("_Result")
 TIMEOUT_S = 20

@@ -9,8 +9,8 @@ from typing import Any
 import kafka as kafka_python
 import pytest
 
-from broker.certificates import write_certificates
 from broker.clock import SystemClock
+from broker.server.certificates import write_certificates
 from client import Producer, ProducerSettings
 from client.errors import SecurityError
 from client.producer.delivery import Delivered, DeliveryTimeoutError

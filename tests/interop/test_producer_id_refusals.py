@@ -17,8 +17,8 @@ import confluent_kafka
 import kafka
 import pytest
 
-from broker import client_software
-from broker.client_software import FAILING_LIBRARIES, FailingLibrary
+from broker.request import client_software
+from broker.request.client_software import FAILING_LIBRARIES, FailingLibrary
 from mock_kafka import ConfigValue, MockKafka, Request
 from tests.interop.clients import DEADLINE_S
 from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loadgen.plan import Plan, Quota, Tenant
+from loadgen.plan.plan import Plan, Quota, Tenant
 
 PLAN = Plan(
     "small",

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from loadgen import cli, schedule
+from loadgen import cli
 from loadgen.job import run_load
-from loadgen.plan import load_plan
+from loadgen.plan import schedule
+from loadgen.plan.plan import load_plan
+from loadgen.plan.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.preparation import prepare
 from loadgen.progress import Standing
-from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from mock_kafka import MockKafka
 from tests.loadgen.runs import endings, events_of, of_api, plan_of
 

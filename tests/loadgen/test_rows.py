@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadgen.plan import Tenant
+from loadgen.plan.plan import Tenant
 from loadgen.rows import ARROW_SCHEMA, NONE, Kind, Rows, Status
 from protocol.api_keys import ApiKey
 

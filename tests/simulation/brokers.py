@@ -1,6 +1,6 @@
 """The brokers of a world: the real cluster, dispatcher, connections and shell, but no sockets.
 
-`broker.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
+`broker.server.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
 the world's schedule. A client is the user whom its link names.
 """
 
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.client_protocol import ClientProtocol
-from broker.cluster import Cluster, Reach
+from broker.cluster.cluster import Cluster, Reach
 from broker.config.broker_config import BrokerConfig
-from broker.dispatch import Dispatcher
-from broker.entrance import Entrance
+from broker.dispatch.dispatcher import Dispatcher
 from broker.security.session import Session
-from broker.server import Server
+from broker.server.client_protocol import ClientProtocol
+from broker.server.listener_security import Entrance
+from broker.server.server import Server
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
 from tests.simulation.virtual_time import Schedule
@@ -25,7 +25,7 @@ from tests.simulation.virtual_time import Schedule
 if TYPE_CHECKING:
     import asyncio
 
-    from broker.context import RequestContext
+    from broker.request.context import RequestContext
 
 PORT = 9092
 HANDLING_NS = 100_000

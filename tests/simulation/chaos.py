@@ -3,9 +3,9 @@
 from random import Random
 from typing import TYPE_CHECKING
 
-from broker.cluster import Reach
+from broker.cluster.cluster import Reach
+from broker.cluster.topics import NO_LEADER
 from broker.faults import FaultRule
-from broker.topics import NO_LEADER
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.history import History
 from tests.simulation.network import Network

@@ -1,15 +1,15 @@
-"""One connection of a client: `client.wire` around a link of the network."""
+"""One connection of a client: `client.protocol_codec` around a link of the network."""
 
 from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from broker.connection import Connection
-from broker.dispatch import Dispatcher
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
+from client.protocol_codec import Wire
 from client.resources import Address
-from client.wire import Wire
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
 from tests.simulation.history import History, Throttle

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from client.producer.actions import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.batch import Batch, Record
-from client.producer.calls import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.core import ProducerCore
 from client.producer.delivery import Outcome
-from client.producer.requests import answer_of, is_answered, message_of
-from client.producer.sequences import Idempotence
+from client.producer.idempotence import Idempotence
+from client.producer.messages import answer_of, is_answered, message_of
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from protocol.api_keys import ApiKey

@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.connection import Connection
+from broker.cluster.cluster import Cluster
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import Partition
+from broker.dispatch.connection import Connection
 from broker.groups.coordinator import GroupCoordinator
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k14_sync_group
-from broker.partition_log import PartitionLog
-from broker.producer_rules import new_producers
-from broker.server import Server
-from broker.topics import Partition
-from client.producer import answers, expiry
+from broker.server.server import Server
+from client.producer import expiry
+from client.producer import response_handling as answers
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
 from producer_state import producer_state_manager

@@ -6,13 +6,13 @@ from functools import partial
 from random import Random
 from uuid import UUID
 
-from broker.audit import audit_cluster
-from broker.connection import Connection
+from broker.audit.comparison import audit_cluster
+from broker.cluster.topics import Topic
+from broker.dispatch.connection import Connection
 from broker.faults import FaultRule
-from broker.topics import Topic
 from client.producer.settings import ProducerSettings
+from client.protocol_codec import Wire
 from client.resources import Address
-from client.wire import Wire
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_records

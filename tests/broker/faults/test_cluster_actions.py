@@ -2,11 +2,11 @@
 
 import pytest
 
-from broker.cluster import Cluster, Reach
+from broker.cluster.broker_membership import decommission_broker
+from broker.cluster.cluster import Cluster, Reach
+from broker.cluster.topics import NO_LEADER, Topic
 from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import FaultRule
-from broker.membership import decommission_broker
-from broker.topics import NO_LEADER, Topic
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 

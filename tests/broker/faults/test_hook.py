@@ -6,9 +6,9 @@ import pytest
 
 from broker.faults import FaultRule
 from broker.faults.hook import PlainHook, hook_of
-from tests.broker.faults.test_answer_overlay import base_offset, offset
+from tests.broker.dispatch.test_connection import metadata_frame
 from tests.broker.faults.test_injection import Clients, produce_frame
-from tests.broker.test_connection import metadata_frame
+from tests.broker.faults.test_response_patch import base_offset, offset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,21 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.cluster import Cluster, Reach
-from broker.connection import Connection
-from broker.context import RequestContext
-from broker.dispatch import Dispatcher
+from broker.cluster.cluster import Cluster, Reach
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
-from broker.journal import Entry
-from broker.registry import ROUTES
+from broker.journal.journal import Entry
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.dispatch.test_connection import fetch_frame, metadata_frame, request_frame
 from tests.broker.faults.requests import TOPIC, sample_message
 from tests.broker.faults.strategies import rules
-from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
 
 CLOSED = "closed"
 

@@ -7,15 +7,15 @@ import pytest
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.partial_errors import split
 from broker.faults.rule import FaultRule
-from broker.registry import ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.dispatch.test_connection import request_frame
 from tests.broker.faults.requests import TOPIC, TOPIC_ID, sample_body
-from tests.broker.faults.test_error_answers import codes_at, place_of_error
+from tests.broker.faults.test_error_responses import codes_at, place_of_error
 from tests.broker.faults.test_injection import Clients
-from tests.broker.test_connection import request_frame
 
 OTHER = "other"
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.stale_view import StaleView
-from broker.registry import ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context

@@ -4,11 +4,11 @@ from typing import Any
 from uuid import UUID
 
 import broker.handlers as _registered  # noqa: F401  # importing it registers them
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
-from broker.parked import Parked
-from broker.registry import ROUTES
+from broker.pending_response import Parked
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

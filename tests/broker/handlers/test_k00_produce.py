@@ -5,9 +5,9 @@ from uuid import UUID
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.effects import Close
+from broker.cluster.cluster import Cluster
 from broker.handlers.k00_produce import handle_produce
+from broker.responses import Close
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

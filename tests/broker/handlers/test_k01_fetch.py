@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.handlers.k01_fetch import handle_fetch
-from broker.parked import Parked
+from broker.pending_response import Parked
+from broker.produce.append import append_batch
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request

@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
+from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from broker.parked import Parked
+from broker.pending_response import Parked
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.groups.group_cluster import GROUP, SESSION_MS, GroupCluster, versions

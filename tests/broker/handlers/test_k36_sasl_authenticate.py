@@ -5,7 +5,7 @@ import pytest
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.security.test_authentication import SaslClient
+from tests.broker.request.test_authentication import SaslClient
 from tests.broker.security.test_scram import answer
 
 

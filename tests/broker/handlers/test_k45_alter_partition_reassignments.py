@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.reassignment import is_reassigning
-from broker.topics import Topic
+from broker.administration.reassignment import is_reassigning
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster

@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
-from broker.topics import Topic
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

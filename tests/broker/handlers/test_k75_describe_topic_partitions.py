@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.authorized_operations import TOPIC_OPERATIONS, bit_field
+from broker.administration.authorized_operations import TOPIC_OPERATIONS, bit_field
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from client.producer.batch import Record
-from client.producer.calls import (
+from client.producer.actions import (
     Answer,
     Call,
     Connect,
@@ -20,6 +19,7 @@ from client.producer.calls import (
     Send,
     TopicView,
 )
+from client.producer.batch import Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import Delivery
 from client.producer.settings import ProducerSettings

@@ -7,8 +7,8 @@ later time, or never. Only its answer is lost for certain.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from client.producer.actions import Call, PartitionOutcome, ProduceAnswer, ProduceCall
 from client.producer.batch import TopicPartition
-from client.producer.calls import Call, PartitionOutcome, ProduceAnswer, ProduceCall
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
 

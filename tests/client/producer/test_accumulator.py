@@ -3,8 +3,8 @@ from itertools import cycle
 import pytest
 
 from client.producer.accumulator import RecordAccumulator
+from client.producer.actions import MetadataAnswer
 from client.producer.batch import Record, TopicPartition
-from client.producer.calls import MetadataAnswer
 from client.producer.delivery import BufferFullError, Delivery, RecordTooLargeError
 from client.producer.topic_metadata import TopicMetadata
 from tests.client.producer.driver import BROKERS, TOPIC, record, settings, topics

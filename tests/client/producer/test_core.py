@@ -13,7 +13,7 @@ from hypothesis.stateful import (
     rule,
 )
 
-from client.producer.calls import (
+from client.producer.actions import (
     Action,
     Connect,
     Disconnect,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.producer.calls import MetadataCall, ProducerIdAnswer, TopicView
+from client.producer.actions import MetadataCall, ProducerIdAnswer, TopicView
 from client.producer.delivery import Delivered, Delivery, DeliveryTimeoutError, Phase
 from protocol.errors import ErrorCode
 from tests.client.producer.driver import TOPIC, Driver, stored, topics

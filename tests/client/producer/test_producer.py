@@ -13,7 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
 from client import Producer, ProducerSettings
 from client.errors import UnsupportedVersionError
-from client.producer.calls import Answer, Call
+from client.producer.actions import Answer, Call
 from client.producer.delivery import (
     BufferFullError,
     Delivered,
@@ -120,7 +120,7 @@ async def test_without_acks_the_offset_is_unknown() -> None:
 async def test_a_broker_that_cannot_produce_is_told_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from client.wire import Wire  # noqa: PLC0415
+    from client.protocol_codec import Wire  # noqa: PLC0415
 
     def refuse(self: Wire, api_key: int) -> int:
         raise UnsupportedVersionError("no such API")

@@ -1,5 +1,5 @@
+from client.producer.actions import MetadataAnswer, PartitionView, TopicView
 from client.producer.batch import TopicPartition
-from client.producer.calls import MetadataAnswer, PartitionView, TopicView
 from client.producer.topic_metadata import NO_LEADER_ID, TopicMetadata
 from tests.client.producer.driver import BROKERS, TOPIC, topics
 

@@ -1,0 +1,202 @@
+"""One client's connection without I/O: bytes and a time in, effects out.
+
+A connection handles one request at a time and answers in the order of the requests: while an
+answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
+mute, behind the answer that says so (KIP-219). The shell (`broker/server/client_protocol.py`) reads,
+writes and closes; it learns of an answer that came later through `on_ready`, and calls `resume`.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from broker.responses import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
+from broker.security.session import Session
+from protocol.framing import FrameError, FrameReader
+
+if TYPE_CHECKING:
+    from broker.dispatch.dispatcher import Dispatcher
+    from broker.pending_response import Parked
+    from broker.request.throttling import ThrottlingQuota
+
+
+WRITE_BYTES_PER_TURN = 256 * 1024
+"""How much one client may be answered before it is the others' turn.
+
+A few hundred small requests can ask for megabytes of answers; this bounds what they hold up, and
+what lies in memory for a client that doesn't read.
+"""
+
+
+class Connection:
+    """The state machine of one connection."""
+
+    __slots__ = (
+        "_close_reason",
+        "_dispatcher",
+        "_has_more",
+        "_muted_until_ms",
+        "_on_ready",
+        "_parked",
+        "_reader",
+        "_ready_answer",
+        "_throttled_by",
+        "broker_id",
+        "client_host",
+        "connection_id",
+        "session",
+    )
+
+    def __init__(
+        self,
+        dispatcher: "Dispatcher",
+        *,
+        broker_id: int,
+        connection_id: int,
+        client_host: str,
+        frame_bytes_max: int,
+        on_ready: Callable[[], None],
+        session: Session | None = None,
+    ) -> None:
+        """`on_ready` is called when a parked answer has come and `resume` should be.
+
+        `session` says by which listener the client came; without it, PLAINTEXT.
+        """
+        self.broker_id = broker_id
+        self.connection_id = connection_id
+        self.client_host = client_host
+        self.session = session or Session()
+        self._dispatcher = dispatcher
+        self._reader = FrameReader(frame_bytes_max)
+        self._on_ready = on_ready
+        self._parked: Parked | None = None
+        self._ready_answer: LateAnswer = None
+        self._close_reason: str | None = None
+        self._has_more = False
+        self._muted_until_ms = 0
+        self._throttled_by: ThrottlingQuota | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
+        return self._has_more or self._parked is not None or self._muted_until_ms > 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether an answer has not come yet, or a quota keeps the connection mute."""
+        return self._parked is not None or self._muted_until_ms > 0
+
+    @property
+    def muted_until_ms(self) -> int:
+        """Until when a quota keeps it mute; 0 when none does."""
+        return self._muted_until_ms
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How much was received and not handled yet."""
+        return self._reader.buffered_bytes
+
+    def receive(self, data: bytes, now_ms: int) -> Effects:
+        """Take bytes from the client; everything that can be answered now is."""
+        if self._close_reason is not None:
+            return NOTHING
+        self._reader.feed(data)
+        return self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING
+
+    def hold(self, data: bytes) -> None:
+        """Take bytes without handling them: the client doesn't read what it was answered."""
+        self._reader.feed(data)
+
+    def resume(self, now_ms: int) -> Effects:
+        """Go on: a parked answer that has come first, then whatever waits behind it.
+
+        Before the time that a quota asked for is over it does nothing.
+        """
+        if (
+            self._close_reason is not None
+            or (self._parked is not None and not self._parked.is_done)
+            or (self._muted_until_ms > now_ms and self._ready_answer is None)
+        ):
+            return NOTHING
+        self._parked = None
+        answer, self._ready_answer = self._ready_answer, None
+        out: list[bytes] = []
+        self._finish(answer, out, now_ms)
+        if self._close_reason is not None:
+            return Effects(b"".join(out), self._close_reason, has_more=False)
+        return self._advance(out, now_ms)
+
+    def hurry(self, now_ms: int) -> None:
+        """Have a parked answer given at once, if it can be: the broker stops."""
+        if self._parked is not None:
+            self._parked.hurry(now_ms)
+
+    def lose(self) -> None:
+        """The client is gone: whoever was to answer it need not."""
+        if self._close_reason is None:
+            self._close_reason = "client disconnected"
+        if self._parked is not None:
+            self._parked.abandon()
+        self._end_mute()
+
+    def _end_mute(self) -> None:
+        self._muted_until_ms = 0
+        if self._throttled_by is not None:
+            self._throttled_by.queue_size -= 1
+            self._throttled_by = None
+
+    def _advance(self, out: list[bytes], now_ms: int) -> Effects:
+        reader = self._reader
+        answer_frame = self._dispatcher.answer
+        left_bytes = WRITE_BYTES_PER_TURN
+        if 0 < self._muted_until_ms <= now_ms:
+            self._end_mute()
+        try:
+            while left_bytes > 0 and self._parked is None and not self._muted_until_ms:
+                frame = reader.next_frame()
+                if frame is None:
+                    break
+                answer: Answer = answer_frame(frame, self, now_ms)
+                if isinstance(answer, bytes):
+                    out.append(answer)
+                    left_bytes -= len(answer)
+                elif answer is not None:
+                    self._take_other(answer, out, now_ms)
+                    if self._close_reason is not None:
+                        break
+        except FrameError as error:
+            self._close_reason = str(error)
+        self._has_more = left_bytes <= 0
+        return Effects(b"".join(out), self._close_reason, self._has_more, self._muted_until_ms)
+
+    def _take_other(
+        self, answer: "Waiting | Throttled | Close", out: list[bytes], now_ms: int
+    ) -> None:
+        if isinstance(answer, Close | Throttled):
+            self._finish(answer, out, now_ms)
+            return
+        parked, encode = answer
+        if parked.is_done:
+            self._finish(encode(parked.response), out, now_ms)
+            return
+        self._parked = parked
+
+        def deliver(response: Any) -> None:
+            self._ready_answer = encode(response)
+            self._on_ready()
+
+        parked.attach(deliver)
+
+    def _finish(self, answer: "LateAnswer", out: list[bytes], now_ms: int) -> None:
+        if isinstance(answer, Close):
+            self._close_reason = answer.reason
+            if answer.answer is not None:
+                out.append(answer.answer)
+        elif isinstance(answer, Throttled):
+            # From the answer on, however long that was parked.
+            self._muted_until_ms = now_ms + answer.throttle_time_ms
+            self._throttled_by = answer.throttled_by
+            self._throttled_by.queue_size += 1
+            if answer.frame is not None:
+                out.append(answer.frame)
+        elif answer is not None:
+            out.append(answer)

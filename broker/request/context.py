@@ -1,0 +1,56 @@
+"""What a handler knows about the request besides its body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from broker.security.session import Session
+
+if TYPE_CHECKING:
+    from broker.request.acknowledgements import Acknowledgement
+    from broker.request.shadow_quotas import ShadowThrottles
+    from broker.request.throttling import ThrottlingQuota
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """Who asked, of which broker, when, and in which version. Made once per request.
+
+    `now_ms` is the one time of this request: handlers and everything below them take it from here.
+    `broker_id` is the broker of the cluster whose listener the client connected to.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    now_ms: int
+    size_bytes: int
+    broker_id: int
+    connection_id: int
+    client_host: str
+    principal: str = "ANONYMOUS"
+    session: Session = field(default_factory=Session)
+    stopwatch: Callable[[], int] | None = None
+    """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
+    throttle_time_ms: int = 0
+    """The longest wait that any quota asks of this client; the answer tells it."""
+    muted_until_ms: int = 0
+    """The connection stays mute until then, whether the client keeps to what it is told or not."""
+
+    throttled_by: "ThrottlingQuota | None" = None
+    shadow: "ShadowThrottles | None" = None
+    """What quotas in shadow mode would have done to it; None for nothing."""
+    acknowledgements: "list[Acknowledgement] | None" = None
+    """The batches that its response acknowledges, for the audit; None for none."""
+    falsified_by: tuple[int, ...] = ()
+    """The ids of the fault rules that change what its response says."""
+    fault: str | None = None
+    """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
+
+    def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
+        """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""
+        if throttle_time_ms > self.throttle_time_ms:
+            self.throttle_time_ms = throttle_time_ms
+            self.muted_until_ms = now_ms + throttle_time_ms
+            self.throttled_by = quota
