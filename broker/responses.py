@@ -2,12 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from broker.pending_response import Parked
 
-if TYPE_CHECKING:
-    from broker.request.throttling import ThrottlingQuota
+class ThrottlingQuota(Protocol):
+    """A quota that counts the waits it causes."""
+
+    queue_size: int
+    """Connections that are mute on its account."""
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        """A client was told to wait."""
+        ...
 
 
 class Effects(NamedTuple):
@@ -42,7 +51,7 @@ class Throttled:
 
     frame: bytes | None
     throttle_time_ms: int
-    throttled_by: "ThrottlingQuota"
+    throttled_by: ThrottlingQuota
 
 
 LateAnswer = bytes | Throttled | Close | None

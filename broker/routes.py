@@ -10,10 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.api_versions import parse_api_versions
 from protocol.api_keys import ApiKey
+from protocol import messages
+from protocol.codec import frame_response
+from protocol.errors import ErrorCode
 from protocol.messages import is_flexible
 
 if TYPE_CHECKING:
     from broker.config.broker_config import BrokerConfig
+
+RANGE_TOLD_VERSION_MIN = 3
+"""Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
 
 Handler = Callable[..., Any]
 """`handler(context, request, cluster)` returns a response message, a `Parked`, or None (no answer).
@@ -103,3 +109,16 @@ def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:
                     advertised_min=max(route.advertised_min, low),
                 )
     return routes
+
+
+def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
+    """The frame that tells a client of another age which versions of ApiVersions it may use."""
+    told = messages.ApiVersionsResponse.ApiVersion(
+        api_key=ApiKey.API_VERSIONS, min_version=route.version_min, max_version=route.version_max
+    )
+    response = messages.ApiVersionsResponse(
+        version=0,
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
+    )
+    return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)

@@ -21,7 +21,8 @@ from broker.faults import FaultRule
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import Entrance
-from broker.server.listener_settings import Address, plan_listeners
+from broker.addresses import Address
+from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
 
@@ -106,11 +107,11 @@ async def start_server(options: ServeOptions) -> Server:
             raise StartError(str(error)) from error
     server.start()
     try:
-        cluster.faults.add_all(options.faults, server.clock.now_ms())
+        server.dispatcher.faults.add_all(options.faults, server.clock.now_ms())
     except ValueError as error:
         await server.stop()
         raise StartError(f"--faults: {error}") from error
-    cluster.first_faults = options.faults
+    server.first_faults = options.faults
     return server
 
 
@@ -133,7 +134,7 @@ def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
         sockets = listening_sockets(host, port)
     except (OSError, OverflowError) as error:
         raise StartError(str(cannot_listen(host, port, error))) from error
-    server.cluster.journal.is_enabled = True
+    server.dispatcher.journal.is_enabled = True
     return AdminDoor(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
 
 

@@ -87,10 +87,11 @@ class BrokerThread:
 
         assert self._loop is not None
         assert self._server is not None
-        cluster, hook = self._server.cluster, None if function is None else hook_of(function)
+        faults = self._server.dispatcher.faults
+        hook = None if function is None else hook_of(function)
 
         async def set_it() -> None:
-            cluster.faults.set_hook(hook)
+            faults.set_hook(hook)
 
         asyncio.run_coroutine_threadsafe(set_it(), self._loop).result()
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
+from broker.errors import Refusal
 from broker.cluster.topics import topic_name_problem
 from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
 from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
@@ -56,19 +57,6 @@ class Alteration:
     resource_name: str
     operations: tuple[Operation, ...]
     is_replacement: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a resource was left as it was; without a message clients show the code's own text."""
-
-    error_code: ErrorCode
-    message: str | None
-
-    @property
-    def error_message(self) -> str | None:
-        """The message, cut to what fits into a response of any version."""
-        return None if self.message is None else self.message[:1000]
 
 
 def alter_configs(

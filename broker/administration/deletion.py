@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.cluster.topics import Topic
 from protocol.errors import ErrorCode
 

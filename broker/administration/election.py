@@ -6,7 +6,7 @@ Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBui
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol.errors import ErrorCode
 

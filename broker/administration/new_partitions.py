@@ -6,7 +6,7 @@ Source: Kafka's `ReplicationControlManager.createPartitions`.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.placement import (
     PARTITIONS_MAX,
     Assignments,

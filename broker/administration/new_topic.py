@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.placement import (
     PARTITIONS_MAX,
     Assignments,

@@ -7,7 +7,7 @@ Sources: Kafka's `ReplicationControlManager.validateManualPartitionAssignment` a
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.cluster.topics import Topic, place_replicas
 from protocol.errors import ErrorCode
 

@@ -10,18 +10,14 @@ Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.placement import check_replicas
+from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
-
-
-def is_reassigning(partition: Partition) -> bool:
-    """Whether a reassignment waits for a broker."""
-    return bool(partition.adding_replicas or partition.removing_replicas)
 
 
 def start_reassignment(
@@ -80,21 +76,6 @@ def cancel_reassignment(
         )
     cluster.set_replicas(partition, original, now_ms)
     return None
-
-
-def complete_reassignment(cluster: "Cluster", partition: Partition, now_ms: int) -> bool:
-    """End a move if all brokers it goes to are up; to be called when a broker comes up.
-
-    Returns whether it ended one.
-    """
-    if not is_reassigning(partition):
-        return False
-    removing = partition.removing_replicas
-    target = [node_id for node_id in partition.replicas if node_id not in removing]
-    if not all(map(cluster.is_alive, target)):
-        return False
-    cluster.set_replicas(partition, target, now_ms)
-    return True
 
 
 def _let_go(cluster: "Cluster", partition: Partition, now_ms: int) -> None:

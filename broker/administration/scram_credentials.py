@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.security.credentials import Credentials
 from broker.security.sasl import SCRAM_SHA_256, SCRAM_SHA_512
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, credential_of_salted

@@ -21,13 +21,11 @@ from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
-from broker.journal.journal import Journal
 from broker.request.acknowledgements import Acknowledgements
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
-from broker.server.listener_settings import Address
+from broker.addresses import Address
 from broker.timers import Timers
 from producer_state.allocator import ProducerIdAllocator
 
@@ -89,16 +87,9 @@ class Cluster:
         """Those that are registered, by node id, ascending."""
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
-        self.journal = Journal(
-            config["journal.entries.max"],
-            config["journal.bytes.max"],
-            is_enabled=config["journal.enable"],
-        )
         self.acknowledgements = Acknowledgements(
             config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
         )
-        self.first_faults: tuple[FaultRule, ...] = ()
-        """The fault rules there are from the start."""
         self._begin()
 
     def _begin(self) -> None:
@@ -125,7 +116,6 @@ class Cluster:
             new_nonce=lambda: new_uuid().hex,
             new_salt=lambda: new_uuid().bytes,
         )
-        self.faults = FaultTable(self)
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
@@ -141,7 +131,6 @@ class Cluster:
         that were added are gone.
         """
         self.timers.clear()
-        self.journal.clear()
         self.acknowledgements.clear()
         self.brokers = dict(self._first_brokers)
         self._begin()
@@ -149,7 +138,6 @@ class Cluster:
             broker.is_alive = True
             self._set_reach(broker, Reach.SERVES)
         self.start(now_ms)
-        self.faults.add_all(self.first_faults, now_ms)
 
     def start(self, now_ms: int) -> None:
         """Begin the regular work: retention and the expiry of producers."""

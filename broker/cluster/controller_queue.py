@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.pending_response import Parked
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.responses import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
-from broker.security.session import Session
+from broker.request.session import Session
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
     from broker.dispatch.dispatcher import Dispatcher
     from broker.pending_response import Parked
-    from broker.request.throttling import ThrottlingQuota
+    from broker.responses import ThrottlingQuota
 
 
 WRITE_BYTES_PER_TURN = 256 * 1024

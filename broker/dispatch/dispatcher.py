@@ -14,7 +14,9 @@ from broker.faults.injection import Injection
 from broker.faults.partial_errors import merged, split
 from broker.faults.response_patch import laid_over
 from broker.faults.rule import BEFORE_HANDLING
-from broker.handlers.k18_api_versions import unsupported_version_response
+from broker.faults.table import FaultTable
+from broker.routes import unsupported_version_response
+from broker.journal.journal import Journal
 from broker.pending_response import Parked
 from broker.request.authentication import answer_raw_token
 from broker.request.context import RequestContext
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from broker.dispatch.connection import Connection
     from broker.faults.rule import FaultRule
     from broker.journal.journal import Entry
-    from broker.request.throttling import ThrottlingQuota
+    from broker.responses import ThrottlingQuota
 
 _Answer = TypeVar("_Answer")
 BugReporter = Callable[[BaseException, RequestContext], None]
@@ -57,7 +59,12 @@ class Dispatcher:
         nothing else.
         """
         self._cluster = cluster
-        self._journal = cluster.journal
+        self.faults = FaultTable(cluster)
+        self.journal = Journal(
+            cluster.config["journal.entries.max"],
+            cluster.config["journal.bytes.max"],
+            is_enabled=cluster.config["journal.enable"],
+        )
         self._acknowledgements = cluster.acknowledgements
         self._report_bug = report_bug
         self._now_ns = now_ns
@@ -104,7 +111,7 @@ class Dispatcher:
             session.principal,
             session,
         )
-        journal = self._journal
+        journal = self.journal
         entry = None
         if journal.is_enabled:
             entry = journal.begin(context, buffer, start, end, self._now_ns())
@@ -115,7 +122,7 @@ class Dispatcher:
                     position += 1
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
-            if cluster.faults.is_enabled:
+            if self.faults.is_enabled:
                 answer = self._inject(route, context, buffer, position, end)
             else:
                 answer = self._handle(route, context, buffer, position, end, cluster)
@@ -131,7 +138,7 @@ class Dispatcher:
 
     def _note(self, entry: "Entry", answer: Answer) -> Answer:
         """Have the journal know the answer, now or when it comes."""
-        journal = self._journal
+        journal = self.journal
         if not isinstance(answer, Waiting):
             journal.end(entry, answer, self._now_ns())
             return answer
@@ -162,7 +169,7 @@ class Dispatcher:
         by_schema = partial(
             codec.decode_request, route.api_key, context.api_version, buffer, start, end
         )
-        verdict = self._cluster.faults.judge(context, decode, by_schema)
+        verdict = self.faults.judge(context, decode, by_schema)
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description
@@ -198,7 +205,14 @@ class Dispatcher:
         lay_over = partial(self._lay_over, route, context, rule)
         is_partial = parts is not None
         injection = Injection(
-            self._cluster, context, verdict, handle, fail, lay_over, is_partial=is_partial
+            self._cluster,
+            self.faults,
+            context,
+            verdict,
+            handle,
+            fail,
+            lay_over,
+            is_partial=is_partial,
         )
         return injection.begin()
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker.handlers.k18_api_versions import unsupported_version_response
+from broker.routes import unsupported_version_response
 from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import messages, produce

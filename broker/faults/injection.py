@@ -21,6 +21,7 @@ from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
+    from broker.faults.table import FaultTable
     from broker.faults.stale_view import StaleView
     from broker.request.context import RequestContext
     from broker.responses import Answer, LateAnswer
@@ -52,6 +53,7 @@ class Injection:
     def __init__(
         self,
         cluster: "Cluster",
+        faults: "FaultTable",
         context: "RequestContext",
         verdict: Verdict,
         handle: "Callable[[Cluster | StaleView], Answer]",
@@ -66,6 +68,7 @@ class Injection:
         and `fail` puts the errors into the frame that came of it.
         """
         self._cluster = cluster
+        self._faults = faults
         self._context = context
         self._verdict = verdict
         self._handle_request = handle
@@ -176,7 +179,7 @@ class Injection:
     def _now_ms(self) -> int:
         """The time at which a parked answer came: a timer's, or that of another's request."""
         cluster = self._cluster
-        return max(self._context.now_ms, cluster.timers.latest_ms, cluster.faults.latest_ms)
+        return max(self._context.now_ms, cluster.timers.latest_ms, self._faults.latest_ms)
 
     def _is_broker_gone_after(self, at: str, now_ms: int) -> bool:
         """Do what rules do to the cluster; whether that ended the broker that was asked."""
@@ -184,7 +187,7 @@ class Injection:
         for firing in firings:
             obstacle = act(firing.rule, self._cluster, self._context.broker_id, now_ms)
             if obstacle is not None:
-                self._cluster.faults.take_back(firing)
+                self._faults.take_back(firing)
                 self._context.fault = f"{self._context.fault} (nothing was done: {obstacle})"
         broker = self._cluster.brokers.get(self._context.broker_id)
         if firings and (broker is None or broker.reach is Reach.REFUSES):

@@ -8,7 +8,7 @@ from broker.cluster.topics import TopicTable
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Broker, Cluster
-    from broker.server.listener_settings import Address
+    from broker.addresses import Address
 
 
 class StaleView:

@@ -260,6 +260,13 @@ class FaultTable:
         self._listed.clear()
         self._refresh()
 
+    def reset(self) -> None:
+        """Forget all rules, their numbers and the hook."""
+        self._hook = None
+        self._last_id = 0
+        self.latest_ms = 0
+        self.clear()
+
     def set_hook(self, hook: Hook | None) -> None:
         """Have a function see every request that the rules do not decide; None for none."""
         self._hook = hook

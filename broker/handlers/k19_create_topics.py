@@ -27,7 +27,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.config_description import describe_topic
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster.controller_queue import TIMED_OUT

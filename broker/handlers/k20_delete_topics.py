@@ -20,7 +20,7 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.cluster.topics import Topic

@@ -20,7 +20,8 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.administration.config_alteration import Refusal, check_broker_name
+from broker.administration.config_alteration import check_broker_name
+from broker.errors import Refusal
 from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,

@@ -21,7 +21,7 @@ Gaps:
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
 from broker.cluster.controller_queue import TIMED_OUT

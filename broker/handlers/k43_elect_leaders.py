@@ -17,7 +17,7 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.election import ElectionType, elect_leader
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.request.context import RequestContext

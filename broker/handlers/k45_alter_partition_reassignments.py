@@ -19,7 +19,7 @@ Gaps:
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.reassignment import cancel_reassignment, start_reassignment
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.request.context import RequestContext

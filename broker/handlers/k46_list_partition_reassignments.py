@@ -8,7 +8,7 @@ Behaviour:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.administration.reassignment import is_reassigning
+from broker.cluster.replicas import is_reassigning
 from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
 from broker.routes import handles

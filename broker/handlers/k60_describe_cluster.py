@@ -10,7 +10,7 @@ Behaviour:
 from typing import TYPE_CHECKING, Any
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages

@@ -184,7 +184,7 @@ def cut_off_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
 def list_connections(admin: Admin) -> list[ConnectionView]:
     """Who is connected, and who of them is muted."""
     client_ids: dict[int, str | None] = {}
-    for line in admin.cluster.journal:
+    for line in admin.journal:
         if isinstance(line, Entry):
             client_ids[line.context.connection_id] = line.context.client_id
     views = []

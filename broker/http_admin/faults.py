@@ -33,7 +33,7 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
 @operation("GET", "/v1/faults", tag="faults")
 def list_faults(admin: Admin) -> list[FaultView]:
     """All rules in the order in which they are asked, those that are used up too."""
-    return [_view(listed) for listed in admin.cluster.faults.rules()]
+    return [_view(listed) for listed in admin.faults.rules()]
 
 
 @operation("POST", "/v1/faults", tag="faults", status=201, read_body=_rule_or_rules)
@@ -43,7 +43,7 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
     Of a list all are added or, where one of them is refused, none. The body is what
     `mock-kafka serve --faults FILE` takes; the answer has the form of the body.
     """
-    faults = admin.cluster.faults
+    faults = admin.faults
     try:
         ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
     except ValueError as error:
@@ -55,13 +55,13 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
 @operation("DELETE", "/v1/faults", tag="faults", status=204, media_type=None)
 def clear_faults(admin: Admin) -> None:
     """Forget all rules; answers that they delay stay delayed."""
-    admin.cluster.faults.clear()
+    admin.faults.clear()
 
 
 @operation("DELETE", "/v1/faults/{id}", tag="faults", status=204, media_type=None)
 def remove_fault(admin: Admin, path: FaultPath) -> None:
     """Forget a rule; answers that it delays stay delayed."""
-    if not admin.cluster.faults.remove(path.id):
+    if not admin.faults.remove(path.id):
         raise Problem(404, f"there is no rule {path.id}; GET /v1/faults lists them")
 
 

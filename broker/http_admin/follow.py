@@ -32,7 +32,7 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
     when there was none in time.
     """
     wish = journal_filter(query)
-    journal = admin.cluster.journal
+    journal = admin.journal
     for line in journal:
         if wish.fits(line, admin.topic_name):
             return view(admin, line, query)
@@ -56,7 +56,7 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
 async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
     """All lines that fit, one JSON document a line."""
     wish = journal_filter(query)
-    for number, line in enumerate(tuple(admin.cluster.journal)):
+    for number, line in enumerate(tuple(admin.journal)):
         if wish.fits(line, admin.topic_name):
             yield msgspec.json.encode(view(admin, line, query)) + b"\n"
         if number % EXPORT_LINES_PER_TURN == 0:
@@ -71,7 +71,7 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
     the lines that are kept come first. Who reads too slowly is told by an event `lost`.
     """
     wish = journal_filter(query)
-    journal = admin.cluster.journal
+    journal = admin.journal
     ahead: deque[Line] = deque()
     lost_count = 0
     news = asyncio.Event()

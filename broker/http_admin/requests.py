@@ -72,7 +72,7 @@ class JournalStatus(msgspec.Struct):
 def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
     """The newest requests, refused or delayed connections and ends of them that fit, in order."""
     wish = journal_filter(query)
-    newest_first = reversed(admin.cluster.journal)
+    newest_first = reversed(admin.journal)
     fitting = (line for line in newest_first if wish.fits(line, admin.topic_name))
     return [view(admin, line, query) for line in islice(fitting, query.limit)][::-1]
 
@@ -80,14 +80,14 @@ def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
 @operation("GET", "/v1/requests/status", tag="requests")
 def get_journal(admin: Admin) -> JournalStatus:
     """How much is kept, and the number of the newest line."""
-    journal = admin.cluster.journal
+    journal = admin.journal
     return JournalStatus(journal.is_enabled, len(journal), journal.byte_count, journal.last_number)
 
 
 @operation("DELETE", "/v1/requests", tag="requests", status=204, media_type=None)
 def clear_requests(admin: Admin) -> None:
     """Forget all lines; their numbers go on."""
-    admin.cluster.journal.clear()
+    admin.journal.clear()
 
 
 def journal_filter(query: JournalQuery) -> JournalFilter:

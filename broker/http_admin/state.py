@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from broker.clock import BrokerClock
     from broker.cluster.cluster import Cluster
     from broker.cluster.topics import Partition, Topic
+    from broker.faults.table import FaultTable
+    from broker.journal.journal import Journal
     from broker.server.server import Server
 
 
@@ -26,6 +28,16 @@ class Admin:
     def cluster(self) -> "Cluster":
         """The cluster that is served."""
         return self.server.cluster
+
+    @property
+    def faults(self) -> "FaultTable":
+        """The fault rules of the server."""
+        return self.server.dispatcher.faults
+
+    @property
+    def journal(self) -> "Journal":
+        """The journal of the server."""
+        return self.server.dispatcher.journal
 
     def now_ms(self) -> int:
         """The cluster's time."""

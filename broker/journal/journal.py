@@ -10,13 +10,12 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from broker.responses import Close, Throttled
+from broker.request.session import Peer
 from protocol import json_view as readable
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
 
 if TYPE_CHECKING:
-    from broker.dispatch.connection import Connection
-    from broker.faults.table import ConnectionVerdict
     from broker.request.context import RequestContext
     from broker.responses import LateAnswer
 
@@ -91,7 +90,7 @@ class Disconnect:
     def __init__(
         self,
         number: int,
-        connection: "Connection",
+        connection: Peer,
         reason: str,
         time_ms: int,
     ) -> None:
@@ -111,15 +110,23 @@ class Arrival:
     byte_count = 0
 
     def __init__(
-        self, number: int, broker_id: int, peer: str, verdict: "ConnectionVerdict", time_ms: int
+        self,
+        number: int,
+        broker_id: int,
+        peer: str,
+        *,
+        is_refused: bool,
+        delay_ms: int,
+        fault: str,
+        time_ms: int,
     ) -> None:
         """`peer` is the client's `HOST:PORT`."""
         self.number = number
         self.broker_id = broker_id
         self.peer = peer
-        self.outcome = Outcome.REFUSED if verdict.is_refused else Outcome.DELAYED
-        self.delay_ms = verdict.delay_ms
-        self.fault = verdict.description
+        self.outcome = Outcome.REFUSED if is_refused else Outcome.DELAYED
+        self.delay_ms = delay_ms
+        self.fault = fault
         self.time_ms = time_ms
 
 
@@ -215,7 +222,7 @@ class Journal:
             self._byte_count += len(frame)
         self._changed(entry)
 
-    def disconnected(self, connection: "Connection", reason: str, now_ms: int) -> None:
+    def disconnected(self, connection: Peer, reason: str, now_ms: int) -> None:
         """A connection has ended; a request that still waits will have no answer."""
         if not self.is_enabled:
             return
@@ -229,11 +236,21 @@ class Journal:
         self._lines.append(line)
         self._changed(line)
 
-    def arrived(self, broker_id: int, peer: str, verdict: "ConnectionVerdict", now_ms: int) -> None:
+    def arrived(
+        self, broker_id: int, peer: str, *, is_refused: bool, delay_ms: int, fault: str, time_ms: int
+    ) -> None:
         """Fault rules have refused or held up a new connection."""
         if not self.is_enabled:
             return
-        line = Arrival(self._next_number, broker_id, peer, verdict, now_ms)
+        line = Arrival(
+            self._next_number,
+            broker_id,
+            peer,
+            is_refused=is_refused,
+            delay_ms=delay_ms,
+            fault=fault,
+            time_ms=time_ms,
+        )
         self._next_number += 1
         self._lines.append(line)
         self._changed(line)

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from broker.cluster.producer_limit import watch_producer_ids
-from broker.produce.batch_check import Refusal, check_batch
+from broker.produce.batch_check import BatchRefusal, check_batch
 from broker.request.acknowledgements import note_batch
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
@@ -34,7 +34,7 @@ def append_batch(
     now_ms = context.now_ms
     log = partition.log
     header = check_batch(frame, start, end, context.api_version, topic, now_ms)
-    if isinstance(header, Refusal):
+    if isinstance(header, BatchRefusal):
         return PartitionResult(
             partition.partition_index,
             header.error_code,

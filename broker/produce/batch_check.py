@@ -16,7 +16,7 @@ ZSTD_PRODUCE_VERSION_MIN = 7
 _TIMESTAMP_MAX = 2**63 - 1
 
 
-class Refusal(NamedTuple):
+class BatchRefusal(NamedTuple):
     """Why a batch is not taken, as the response says it."""
 
     error_code: ErrorCode
@@ -24,23 +24,23 @@ class Refusal(NamedTuple):
     record_errors: tuple[RecordError, ...] = ()
 
 
-_CORRUPT = Refusal(ErrorCode.CORRUPT_MESSAGE)
+_CORRUPT = BatchRefusal(ErrorCode.CORRUPT_MESSAGE)
 
 
-def _invalid(message: str) -> Refusal:
-    return Refusal(ErrorCode.INVALID_RECORD, message)
+def _invalid(message: str) -> BatchRefusal:
+    return BatchRefusal(ErrorCode.INVALID_RECORD, message)
 
 
-def _old_format(magic: int) -> Refusal:
+def _old_format(magic: int) -> BatchRefusal:
     return _invalid(f"Produce requests with magic {magic} are not allowed")
 
 
 def check_batch(
     buffer: bytes | bytearray, start: int, end: int, api_version: int, topic: Topic, now_ms: int
-) -> BatchHeader | Refusal:
+) -> BatchHeader | BatchRefusal:
     """The header of the one batch in `buffer[start:end]` when the log may have it."""
     header = _read_only_batch(buffer, start, end)
-    if isinstance(header, Refusal):
+    if isinstance(header, BatchRefusal):
         return header
     size = end - start
     attributes = header.attributes
@@ -48,15 +48,15 @@ def check_batch(
         attributes & records.COMPRESSION_MASK == records.ZSTD
         and api_version < ZSTD_PRODUCE_VERSION_MIN
     ):
-        return Refusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+        return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if header.base_offset != 0:
         return _invalid(f"The base offset of the record batch is {header.base_offset}, not 0")
     if size > topic.max_message_bytes:
-        return Refusal(ErrorCode.MESSAGE_TOO_LARGE)
+        return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
     if not records.has_valid_crc(buffer, start, end, header.crc):
         return _CORRUPT
     if size > topic.segment_bytes:
-        return Refusal(ErrorCode.RECORD_LIST_TOO_LARGE)
+        return BatchRefusal(ErrorCode.RECORD_LIST_TOO_LARGE)
     refusal = _check_fields(header)
     if refusal is None and _needs_timestamp_check(header, topic, now_ms):
         refusal = _check_timestamps(buffer, start, end, header, topic, now_ms)
@@ -65,7 +65,7 @@ def check_batch(
     return header if refusal is None else refusal
 
 
-def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHeader | Refusal:
+def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHeader | BatchRefusal:
     """The header, if exactly one batch of our format fills the range."""
     size = end - start
     if start < 0 or size == 0:
@@ -85,7 +85,7 @@ def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHe
     return header
 
 
-def _check_fields(header: BatchHeader) -> Refusal | None:
+def _check_fields(header: BatchHeader) -> BatchRefusal | None:
     count = header.records_count
     if count <= 0 or header.last_offset_delta + 1 != count:
         return _invalid(
@@ -126,9 +126,9 @@ def _check_timestamps(
     header: BatchHeader,
     topic: Topic,
     now_ms: int,
-) -> Refusal | None:
+) -> BatchRefusal | None:
     if header.attributes & records.LOG_APPEND_TIME_FLAG:
-        return Refusal(
+        return BatchRefusal(
             ErrorCode.INVALID_TIMESTAMP,
             "Invalid timestamp type in message: a producer must not claim LogAppendTime",
         )
@@ -148,14 +148,14 @@ def _check_timestamps(
         return _CORRUPT
     if not bad:
         return None
-    return Refusal(
+    return BatchRefusal(
         ErrorCode.INVALID_TIMESTAMP,
         "One or more records have been rejected due to invalid timestamp",
         tuple(bad),
     )
 
 
-def _check_keys(buffer: bytes | bytearray, start: int, end: int) -> Refusal | None:
+def _check_keys(buffer: bytes | bytearray, start: int, end: int) -> BatchRefusal | None:
     try:
         bad = [
             RecordError(index, "Compacted topic cannot accept message without key")
@@ -166,7 +166,7 @@ def _check_keys(buffer: bytes | bytearray, start: int, end: int) -> Refusal | No
         return _CORRUPT
     if not bad:
         return None
-    return Refusal(
+    return BatchRefusal(
         ErrorCode.INVALID_RECORD,
         "One or more records have been rejected due to 'Compacted topic cannot accept message"
         " without key'",

@@ -12,7 +12,7 @@ from broker.security.sasl import Authenticated, Challenge, Refused
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
-    from broker.security.session import Session
+    from broker.request.session import Session
 
 
 @dataclass(frozen=True, slots=True)

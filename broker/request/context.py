@@ -4,12 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from broker.security.session import Session
+from broker.request.session import Session
 
 if TYPE_CHECKING:
     from broker.request.acknowledgements import Acknowledgement
     from broker.request.shadow_quotas import ShadowThrottles
-    from broker.request.throttling import ThrottlingQuota
+    from broker.responses import ThrottlingQuota
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.request.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode

@@ -4,7 +4,7 @@ Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch
 `ClientRequestQuotaManager.maybeRecordAndGetThrottleTimeMs`.
 """
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
@@ -15,19 +15,6 @@ if TYPE_CHECKING:
 
 SIZE_BYTES = 4
 """The size in front of a response, which counts as fetched."""
-
-
-class ThrottlingQuota(Protocol):
-    """A quota that counts the waits it causes."""
-
-    queue_size: int
-    """Connections that are mute on its account."""
-
-    def note_throttle(
-        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
-    ) -> None:
-        """A client was told to wait."""
-        ...
 
 
 def charge_time(

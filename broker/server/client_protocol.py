@@ -86,9 +86,16 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        fault = server.cluster.faults.judge_connection(self.broker_id, self.last_active_ms)
+        fault = server.dispatcher.faults.judge_connection(self.broker_id, self.last_active_ms)
         if fault is not None:
-            server.cluster.journal.arrived(self.broker_id, self.peer, fault, self.last_active_ms)
+            server.dispatcher.journal.arrived(
+                self.broker_id,
+                self.peer,
+                is_refused=fault.is_refused,
+                delay_ms=fault.delay_ms,
+                fault=fault.description,
+                time_ms=self.last_active_ms,
+            )
         if fault is not None and fault.is_refused:
             self._close(f"fault {fault.description}")
         elif fault is not None and fault.delay_ms:
@@ -205,7 +212,9 @@ class ClientProtocol(asyncio.Protocol):
         if self.connection is not None:
             self.connection.lose()
             now_ms = self._server.clock.now_ms()
-            self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
+            self._server.dispatcher.journal.disconnected(
+                self.connection, self.close_reason, now_ms
+            )
             self._acknowledgements.forget(self.connection.connection_id)
         self._server.forget(self)
 

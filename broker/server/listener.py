@@ -5,7 +5,7 @@ import socket
 import ssl
 from collections.abc import Callable
 
-from broker.server.listener_settings import Address
+from broker.addresses import Address
 
 LISTEN_BACKLOG = 4096
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.security.principal_mapping import NameMapper, certificate_name
-from broker.security.session import ANONYMOUS, Session
+from broker.request.session import ANONYMOUS, Session
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import Enum
 from itertools import count
 
+from broker.addresses import Address
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
 
@@ -32,21 +33,6 @@ class SecurityProtocol(Enum):
     def has_tls(self) -> bool:
         """Whether the connection is encrypted."""
         return self in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL}
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """A host and port; port 0 stands for "the one it listens on"."""
-
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
-
-    def shifted(self, by: int) -> "Address":
-        """The same host, `by` ports further; port 0 stays."""
-        return Address(self.host, self.port + by if self.port else 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,12 @@ from broker.dispatch.dispatcher import Dispatcher
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, Entrance
-from broker.server.listener_settings import Address
+from broker.addresses import Address
 
 if TYPE_CHECKING:
     from broker.clock import Clock
     from broker.cluster.cluster import Broker, Cluster
+    from broker.faults.rule import FaultRule
     from broker.request.context import RequestContext
     from broker.server.listener_settings import Listener as ListenerPlan
 
@@ -38,6 +39,8 @@ class Server:
         self.cluster = cluster
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules that a reset adds again."""
         self.connection_ids = count(1)
         self.doors: list[tuple[ListenerPlan, Entrance]] = []
         """By which addresses every broker is reached, and how clients come in there."""
@@ -123,7 +126,11 @@ class Server:
         """
         for protocol in self.protocols:
             protocol.dismiss()
-        self.cluster.reset(self.clock.now_ms())
+        now_ms = self.clock.now_ms()
+        self.dispatcher.journal.clear()
+        self.dispatcher.faults.reset()
+        self.cluster.reset(now_ms)
+        self.dispatcher.faults.add_all(self.first_faults, now_ms)
         added = {each.broker_id for each in self._listeners} - set(self.cluster.brokers)
         self._end_listeners(*added)
         self._schedule_idle_check(self.clock.now_ms())

@@ -14,7 +14,7 @@ import broker.handlers  # noqa: F401 - registers all handlers
 from broker.cluster.cluster import Cluster, Reach
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
-from broker.security.session import Session
+from broker.request.session import Session
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener_security import Entrance
 from broker.server.server import Server

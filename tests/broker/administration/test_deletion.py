@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.deletion import NO_TOPIC_ID, Wanted, check_enabled, find_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic

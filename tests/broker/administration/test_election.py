@@ -1,6 +1,6 @@
 import pytest
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.election import ElectionType, elect_leader
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition

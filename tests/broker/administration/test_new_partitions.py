@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.new_partitions import check_new_partitions
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic

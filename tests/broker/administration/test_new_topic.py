@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster

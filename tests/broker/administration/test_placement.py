@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import Refusal
+from broker.errors import Refusal
 from broker.administration.placement import check_new_replicas, check_replicas, place_new_topic
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster

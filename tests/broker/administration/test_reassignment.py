@@ -2,13 +2,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.administration.reassignment import (
-    cancel_reassignment,
-    complete_reassignment,
-    is_reassigning,
-    original_replicas,
-    start_reassignment,
-)
+from broker.administration.reassignment import cancel_reassignment, original_replicas, start_reassignment
+from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol.errors import ErrorCode

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.administration.reassignment import is_reassigning
+from broker.cluster.replicas import is_reassigning
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from protocol import messages

@@ -28,7 +28,8 @@ from broker.http_admin.brokers import (
 from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from broker.server.listener_security import PLAINTEXT
-from broker.server.listener_settings import Address, Listener, SecurityProtocol
+from broker.addresses import Address
+from broker.server.listener_settings import Listener, SecurityProtocol
 from tests.broker.dispatch.test_connection import metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from broker.cluster.topics import Topic
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
-from broker.produce.batch_check import Refusal, check_batch
+from broker.produce.batch_check import BatchRefusal, check_batch
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.records import BatchHeader
@@ -26,7 +26,7 @@ def make_topic(**overrides: str) -> Topic:
 
 def check(
     batch: bytes, api_version: int = 9, topic: Topic | None = None, now_ms: int = NOW_MS
-) -> BatchHeader | Refusal:
+) -> BatchHeader | BatchRefusal:
     # Inside a larger buffer, as in a frame.
     buffer = b"head" + batch + b"tail"
     return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), now_ms)
@@ -68,14 +68,14 @@ def test_a_good_batch_gives_its_header() -> None:
 def test_a_bad_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode) -> None:
     refusal = check(batch)
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == error_code
 
 
 def test_a_null_batch_is_an_invalid_record() -> None:
     refusal = check_batch(b"frame", -1, -1, 9, make_topic(), NOW_MS)
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_RECORD
 
 
@@ -83,7 +83,7 @@ def test_zstd_needs_version_7() -> None:
     batch = make_batch(b"a" * 100, codec="zstd")
 
     old = check(batch, api_version=6)
-    assert isinstance(old, Refusal)
+    assert isinstance(old, BatchRefusal)
     assert old.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
     assert isinstance(check(batch, api_version=7), BatchHeader)
 
@@ -92,7 +92,7 @@ def test_a_batch_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> Non
     assert isinstance(check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD)))), BatchHeader)
 
     refusal = check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD) - 1)))
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
@@ -100,7 +100,7 @@ def test_too_large_is_told_before_a_wrong_crc() -> None:
     batch = altered(GOOD, 17, ">I", 1, fix_crc=False)
     refusal = check(batch, topic=make_topic(max_message_bytes="10"))
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
@@ -110,7 +110,7 @@ def test_a_compacted_topic_names_the_records_without_a_key(codec: str) -> None:
         make_batch(b"a", b"b", key=None, codec=codec), topic=make_topic(cleanup_policy="compact")
     )
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_RECORD
     assert [error.batch_index for error in refusal.record_errors] == [0, 1]
     assert refusal.error_message is not None
@@ -127,7 +127,7 @@ def test_timestamps_more_than_an_hour_ahead_are_refused_one_by_one() -> None:
     )
     refusal = check(batch)
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_TIMESTAMP
     assert [error.batch_index for error in refusal.record_errors] == [2]
     assert isinstance(check(batch, now_ms=NOW_MS + 1), BatchHeader)
@@ -138,7 +138,7 @@ def test_a_topic_that_bounds_the_past_reads_every_record() -> None:
     batch = make_batch(b"a", b"b", timestamps=[NOW_MS, NOW_MS - 1001])
 
     refusal = check(batch, topic=topic)
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert [error.batch_index for error in refusal.record_errors] == [1]
     assert isinstance(check(batch, topic=topic, now_ms=NOW_MS - 1), BatchHeader)
 
@@ -155,7 +155,7 @@ def test_an_undecodable_payload_is_corrupt_when_a_rule_must_look_inside() -> Non
     broken = altered(batch, 70, ">q", 12345)
     refusal = check(broken, topic=make_topic(cleanup_policy="compact"))
 
-    assert isinstance(refusal, Refusal)
+    assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.CORRUPT_MESSAGE
 
 

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.security.session import Session
+from broker.request.session import Session
 from broker.serve import ServeOptions, start_server
 from protocol import messages
 from protocol.errors import ErrorCode

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from broker.security.session import ANONYMOUS
+from broker.request.session import ANONYMOUS
 from broker.server.listener_security import PLAINTEXT, Entrance
 
 

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.server.listener_settings import Address, Listener, SecurityProtocol, plan_listeners
+from broker.addresses import Address
+from broker.server.listener_settings import Listener, SecurityProtocol, plan_listeners
 
 
 def plan(broker_count: int = 1, **overrides: str) -> list[Listener]:

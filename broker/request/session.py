@@ -1,14 +1,21 @@
 """What a connection knows of its client: the listener it came in by, and who it is."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from broker.request.client_software import ClientSoftware
-    from broker.request.producer_id_gate import ProducerIdGate
     from broker.security.sasl import Exchange
 
 ANONYMOUS = "ANONYMOUS"
 NEVER_MS = (1 << 63) - 1
+
+
+class ProducerIds(Protocol):
+    """What a connection remembers of the producer ids that it used (KIP-936)."""
+
+    def refuse(self, context: Any, partition: Any, header: Any) -> Any:
+        """Return the error of a batch whose producer id may not be new, or None."""
+        ...
 
 
 class Session:
@@ -48,7 +55,7 @@ class Session:
         self.mechanism: str | None = None
         self.exchange: Exchange | None = None
         self.client_software: ClientSoftware | None = None
-        self.producer_ids: ProducerIdGate | None = None
+        self.producer_ids: ProducerIds | None = None
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
 
@@ -67,3 +74,12 @@ class Session:
         self.exchange = None
         self.takes_raw_tokens = False
         self.limited_from_ms = NEVER_MS if ends_at_ms is None else ends_at_ms
+
+
+class Peer(Protocol):
+    """A connection, as the dispatcher and the journal see it."""
+
+    broker_id: int
+    connection_id: int
+    client_host: str
+    session: Session
