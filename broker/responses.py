@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from broker.pending_response import Parked
 
+
 class ThrottlingQuota(Protocol):
     """A quota that counts the waits it causes."""
 

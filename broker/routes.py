@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from broker.config.api_versions import parse_api_versions
-from protocol.api_keys import ApiKey
 from protocol import messages
+from protocol.api_keys import ApiKey
 from protocol.codec import frame_response
 from protocol.errors import ErrorCode
 from protocol.messages import is_flexible

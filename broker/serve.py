@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import structlog
 
+from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
@@ -21,7 +22,6 @@ from broker.faults import FaultRule
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import Entrance
-from broker.addresses import Address
 from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from broker.errors import Refusal
 from broker.cluster.topics import topic_name_problem
 from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
 from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
@@ -20,6 +19,7 @@ from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value, split_list
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
 
 if TYPE_CHECKING:
-    from broker.cluster.cluster import Broker
+    from broker.cluster.brokers import Broker
 
 
 @dataclass(frozen=True, slots=True)

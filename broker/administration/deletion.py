@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from broker.errors import Refusal
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

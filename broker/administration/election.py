@@ -6,8 +6,8 @@ Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBui
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
-from broker.errors import Refusal
 from broker.cluster.topics import NO_LEADER, Partition
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

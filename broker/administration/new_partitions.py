@@ -6,7 +6,6 @@ Source: Kafka's `ReplicationControlManager.createPartitions`.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.errors import Refusal
 from broker.administration.placement import (
     PARTITIONS_MAX,
     Assignments,
@@ -14,6 +13,7 @@ from broker.administration.placement import (
     place_more,
 )
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

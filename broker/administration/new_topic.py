@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from broker.errors import Refusal
 from broker.administration.placement import (
     PARTITIONS_MAX,
     Assignments,
@@ -16,6 +15,7 @@ from broker.administration.placement import (
 )
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
 from broker.config.topic_config import validate_topic_overrides
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

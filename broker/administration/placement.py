@@ -7,8 +7,8 @@ Sources: Kafka's `ReplicationControlManager.validateManualPartitionAssignment` a
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.errors import Refusal
 from broker.cluster.topics import Topic, place_replicas
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

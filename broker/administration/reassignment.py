@@ -10,10 +10,10 @@ Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from broker.errors import Refusal
 from broker.administration.placement import check_replicas
 from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

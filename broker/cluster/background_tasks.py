@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from itertools import chain, islice
 from typing import TYPE_CHECKING
 
+from broker.cluster.producer_limit import limit_producer_ids
+
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
 
@@ -11,8 +13,9 @@ EXPIRY_STEPS_PER_TURN = 500
 """A step looks through a few dozen producers: this many take about 10 ms."""
 
 
-def begin_upkeep(cluster: "Cluster", now_ms: int) -> None:
+def start_background_tasks(cluster: "Cluster", now_ms: int) -> None:
     """Begin the regular work, which goes on until the cluster's timers are cleared."""
+    limit_producer_ids(cluster)
     _schedule_retention(cluster, now_ms)
     _schedule_producer_expiry(cluster, now_ms)
 

@@ -5,7 +5,8 @@ Sources: Kafka's `ClusterControlManager.registerBroker` and `unregisterBroker`.
 
 from typing import TYPE_CHECKING
 
-from broker.cluster.cluster import Broker
+from broker.cluster import failover
+from broker.cluster.brokers import Broker
 from broker.cluster.controller_queue import ControllerEvent
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def add_broker(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
     cluster.quotas.add_broker(node_id, cluster.config)
     # What a lone broker has for itself counts for no two.
     cluster.set_config(cluster.config)
-    cluster.start_broker(node_id, now_ms)
+    failover.start_broker(cluster, node_id, now_ms)
 
 
 def decommission_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
@@ -65,7 +66,7 @@ def decommission_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     """
     if tuple(cluster.brokers) == (node_id,):
         raise ValueError(f"broker {node_id} is the last one; it can be stopped")
-    cluster.stop_broker(node_id, now_ms)
+    failover.stop_broker(cluster, node_id, now_ms)
 
     def unregister(_now_ms: int) -> None:
         if node_id in cluster.brokers and len(cluster.brokers) > 1:

@@ -6,16 +6,12 @@ can change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import Enum
-from functools import partial
 from typing import Any
 from uuid import UUID
 
-from broker.cluster.background_tasks import begin_upkeep
-from broker.cluster.controller_queue import ControllerEvent, ControllerQueue
-from broker.cluster.failover import bring_back, coordinator_of, take_away
-from broker.cluster.producer_limit import watch_producer_ids
+from broker.addresses import Address
+from broker.cluster.brokers import Broker, Reach, coordinator_of
+from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -25,42 +21,8 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.request.acknowledgements import Acknowledgements
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
-from broker.addresses import Address
 from broker.timers import Timers
 from producer_state.allocator import ProducerIdAllocator
-
-
-class Reach(Enum):
-    """What happens to who connects to a broker."""
-
-    SERVES = "serves"
-    REFUSES = "refuses"
-    """Its connections are cut, new ones are refused: the process has ended."""
-    SILENT = "silent"
-    """Nothing is read and nothing is answered, until it serves again: the network is cut."""
-
-
-@dataclass(slots=True, eq=False)
-class Broker:
-    """One broker of the cluster: the addresses it advertises, and whether it is up.
-
-    `host` and `port` are those of its first listener, `endpoints` those of all by name. `is_alive`
-    is what the other brokers believe and clients are told; `reach` is what clients find.
-    """
-
-    node_id: int
-    host: str
-    port: int
-    rack: str | None = None
-    is_alive: bool = True
-    reach: Reach = Reach.SERVES
-    is_out_of_memory: bool = False
-    """Whether it ended by `broker.max.producer.ids`; until it is started again."""
-    endpoints: dict[str, Address] = field(default_factory=dict)
-
-    def address(self, listener: str) -> Address:
-        """What a client that came in by a listener is told; every broker has every listener."""
-        return self.endpoints.get(listener) or Address(self.host, self.port)
 
 
 class Cluster:
@@ -87,6 +49,8 @@ class Cluster:
         """Those that are registered, by node id, ascending."""
         self.on_reach_change: Callable[[Broker], None] | None = None
         """The shell's part of an outage: called when a broker's `reach` has changed."""
+        self.on_new_leader: Callable[[int, int], None] | None = None
+        """Called with a node id and the time when a broker begins to lead a partition."""
         self.acknowledgements = Acknowledgements(
             config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
         )
@@ -124,7 +88,7 @@ class Cluster:
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
 
-    def reset(self, now_ms: int) -> None:
+    def reset(self) -> None:
         """Forget everything since the start, what was to happen included, and start anew.
 
         Whoever is connected must have been let go before; brokers keep their addresses, and those
@@ -136,12 +100,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
-            self._set_reach(broker, Reach.SERVES)
-        self.start(now_ms)
-
-    def start(self, now_ms: int) -> None:
-        """Begin the regular work: retention and the expiry of producers."""
-        begin_upkeep(self, now_ms)
+            self.set_reach(broker, Reach.SERVES)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -187,106 +146,50 @@ class Cluster:
         Raises:
             ValueError: there is no such broker, or it is down.
         """
-        self._alive_broker(node_id)
-        before = self._coordinators()
+        self.alive_broker(node_id)
+        before = self.coordinators()
         self.moved_coordinators[key] = node_id
-        self._unload_moved_groups(before, now_ms)
+        self.unload_moved_groups(before, now_ms)
 
-    def _coordinators(self) -> dict[str, int | None]:
+    def coordinators(self) -> dict[str, int | None]:
+        """Return the coordinator of every group, by group id."""
         return {group_id: self.coordinator_id(group_id) for group_id in self.groups.group_ids()}
 
-    def _unload_moved_groups(self, before: Mapping[str, int | None], now_ms: int) -> None:
+    def unload_moved_groups(self, before: Mapping[str, int | None], now_ms: int) -> None:
+        """Unload the groups whose coordinator is no longer that of `before`."""
         for group_id, coordinator_id in before.items():
             if self.coordinator_id(group_id) != coordinator_id:
                 self.groups.unload(group_id, now_ms)
 
     # Outages -------------------------------------------------------------------------------
 
-    def stop_broker(self, node_id: int, now_ms: int, *, elect: bool = True) -> None:
-        """Take a broker down: its connections are cut and new ones refused; no record is lost.
-
-        With `elect` the others notice: it leaves every ISR but those it is the last of, and what it
-        led, coordinated or controlled goes to brokers that are up. Without, everybody still names
-        it. A second stop with `elect` is how they notice later.
-        The election is an event of `controller_queue`: where mutations take time, it comes after
-        those that wait there, and until then Metadata names the old leaders.
-
-        Raises:
-            ValueError: there is no such broker.
-        """
-        self._take_away(node_id, Reach.REFUSES, now_ms, elect=elect)
-        self.quotas.brokers[node_id].producer_ids.forget()
-
-    def cut_off_broker(self, node_id: int, now_ms: int, *, elect: bool = False) -> None:
-        """Cut a broker off its clients: connections stay, and nothing comes through them.
-
-        `elect` as in `stop_broker`. What clients sent meanwhile is handled when it is started.
-
-        Raises:
-            ValueError: there is no such broker.
-        """
-        self._take_away(node_id, Reach.SILENT, now_ms, elect=elect)
-
-    def start_broker(self, node_id: int, now_ms: int) -> None:
-        """Bring a broker back, in sync at once, since replicas share their log.
-
-        It leads only what had no leader, as in Kafka before preferred leaders are elected.
-
-        Raises:
-            ValueError: there is no such broker.
-        """
-        broker = self._broker(node_id)
-        event = ControllerEvent("unfenceBroker", partial(self._unfence, broker))
-        self.controller_queue.submit(event, now_ms)
-        self._set_reach(broker, Reach.SERVES)
-
-    def fence_broker(self, node_id: int, now_ms: int) -> None:
-        """Have the others take a broker for gone that serves its clients as before.
-
-        It leaves Metadata, leads and coordinates nothing; its connections stay, and `start_broker`
-        brings it back.
-
-        Raises:
-            ValueError: there is no such broker.
-        """
-        self._take_away(node_id, self._broker(node_id).reach, now_ms, elect=True)
-
-    def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
-        broker = self._broker(node_id)
-        if elect:
-            # Also for a broker that is down: what brings it back may still be in the queue.
-            event = ControllerEvent("fenceBroker", partial(self._fence, broker))
-            self.controller_queue.submit(event, now_ms)
-        self._set_reach(broker, reach)
-
-    def _fence(self, broker: Broker, now_ms: int) -> None:
-        if broker.is_alive and self.brokers.get(broker.node_id) is broker:
-            before = self._coordinators()
-            take_away(self, broker.node_id, now_ms)
-            self._unload_moved_groups(before, now_ms)
-
-    def _unfence(self, broker: Broker, now_ms: int) -> None:
-        if self.brokers.get(broker.node_id) is broker:
-            before = self._coordinators()
-            bring_back(self, broker.node_id, now_ms)
-            self._unload_moved_groups(before, now_ms)
-
-    def _set_reach(self, broker: Broker, reach: Reach) -> None:
+    def set_reach(self, broker: Broker, reach: Reach) -> None:
+        """Set whether the sockets of a broker accept and answer, and tell the server."""
         broker.is_out_of_memory &= reach is not Reach.SERVES
         if broker.reach is not reach:
             broker.reach = reach
             if self.on_reach_change is not None:
                 self.on_reach_change(broker)
 
-    def _broker(self, node_id: int) -> Broker:
+    def broker(self, node_id: int) -> Broker:
+        """Return a broker by its node id.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
         broker = self.brokers.get(node_id)
         if broker is None:
             known = ", ".join(map(str, self.brokers))
             raise ValueError(f"there is no broker {node_id}, only {known}")
         return broker
 
-    def _alive_broker(self, node_id: int) -> Broker:
-        broker = self._broker(node_id)
+    def alive_broker(self, node_id: int) -> Broker:
+        """Return a broker that is up.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        broker = self.broker(node_id)
         if not broker.is_alive:
             raise ValueError(f"broker {node_id} is down")
         return broker
@@ -368,8 +271,8 @@ class Cluster:
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
-        if self.limits_producer_ids and leader_id != NO_LEADER:
-            watch_producer_ids(self, leader_id, now_ms)
+        if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
+            self.on_new_leader(leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
         """Have a broker lead; one that is no replica becomes one in place of the old leader.
@@ -377,7 +280,7 @@ class Cluster:
         Raises:
             ValueError: there is no such broker, or it is down.
         """
-        self._alive_broker(node_id)
+        self.alive_broker(node_id)
         if node_id not in partition.replicas:
             old_id = partition.leader_id
             if old_id not in partition.replicas:

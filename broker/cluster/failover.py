@@ -4,37 +4,97 @@ Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUn
 `PartitionChangeBuilder`.
 """
 
-import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.cluster.brokers import Broker, Reach
+from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 
 if TYPE_CHECKING:
-    from broker.cluster.cluster import Broker, Cluster
+    from broker.cluster.cluster import Cluster
 
 
-def coordinator_of(
-    key: str,
-    brokers: Mapping[int, "Broker"],
-    first_node_ids: Sequence[int],
-    moved: Mapping[str, int],
-) -> int | None:
-    """The broker to coordinate a group or transactional id: moved there, or the key's own.
+def stop_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = True) -> None:
+    """Stop a broker: cut its connections and refuse new ones. No record is lost.
 
-    That is one of those there were from the start: a broker that is added takes nothing from the
-    others. When it is down it is the next, so that what others coordinate stays; None if none is
-    up.
+    With `elect` it is fenced: it leaves every ISR except those it is the last member of, and what it
+    led, coordinated or controlled moves to brokers that are up. Without `elect` Metadata still names
+    it; stop it again with `elect` to fence it later.
+    The election is an event of `cluster.controller_queue`. Where mutations take time, it waits behind
+    those in the queue, and until then Metadata names the old leaders.
+
+    Raises:
+        ValueError: there is no such broker.
     """
-    first = zlib.crc32(key.encode()) % len(first_node_ids)
-    in_turn = (*first_node_ids[first:], *first_node_ids[:first], *brokers)
-    if key in moved:
-        in_turn = (moved[key], *in_turn)
-    return next((n for n in in_turn if n in brokers and brokers[n].is_alive), None)
+    _take_offline(cluster, node_id, Reach.REFUSES, now_ms, elect=elect)
+    cluster.quotas.brokers[node_id].producer_ids.forget()
 
 
-def take_away(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def cut_off_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = False) -> None:
+    """Isolate a broker from its clients: connections stay open, and nothing passes through them.
+
+    `elect` as in `stop_broker`. Requests that arrive are handled when the broker is started.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    _take_offline(cluster, node_id, Reach.SILENT, now_ms, elect=elect)
+
+
+def start_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+    """Start a broker again. It is in sync at once, since replicas share their log.
+
+    It leads only the partitions that have no leader, as in Kafka before a preferred leader election.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    broker = cluster.broker(node_id)
+    event = ControllerEvent("unfenceBroker", partial(_unfence, cluster, broker))
+    cluster.controller_queue.submit(event, now_ms)
+    cluster.set_reach(broker, Reach.SERVES)
+
+
+def fence_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+    """Fence a broker that goes on serving its connections.
+
+    It leaves Metadata, leads and coordinates nothing. `start_broker` unfences it.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    _take_offline(cluster, node_id, cluster.broker(node_id).reach, now_ms, elect=True)
+
+
+def _take_offline(
+    cluster: "Cluster", node_id: int, reach: Reach, now_ms: int, *, elect: bool
+) -> None:
+    broker = cluster.broker(node_id)
+    if elect:
+        # Also for a broker that is down: the event that unfences it may still be in the queue.
+        event = ControllerEvent("fenceBroker", partial(_fence, cluster, broker))
+        cluster.controller_queue.submit(event, now_ms)
+    cluster.set_reach(broker, reach)
+
+
+def _fence(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
+    if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
+        before = cluster.coordinators()
+        _remove_from_isrs(cluster, broker.node_id, now_ms)
+        cluster.unload_moved_groups(before, now_ms)
+
+
+def _unfence(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
+    if cluster.brokers.get(broker.node_id) is broker:
+        before = cluster.coordinators()
+        _return_to_isrs(cluster, broker.node_id, now_ms)
+        cluster.unload_moved_groups(before, now_ms)
+
+
+def _remove_from_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     """Have the others notice that a broker is gone: it leaves ISRs, and what it led is led anew.
 
     It stays in those ISRs that it is the last of, whose partitions wait for it without a leader.
@@ -49,7 +109,7 @@ def take_away(cluster: "Cluster", node_id: int, now_ms: int) -> None:
             _elect(cluster, topic, partition, now_ms)
 
 
-def bring_back(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def _return_to_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     """Take a broker in again: in sync at once, since replicas share their log."""
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:

@@ -6,10 +6,18 @@ may then have too many itself. Followers would remember them too in Kafka; were 
 a moved leadership would bring nobody an id that it hadn't got.
 """
 
+from functools import partial
 from typing import TYPE_CHECKING
+
+from broker.cluster import failover
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
+
+
+def limit_producer_ids(cluster: "Cluster") -> None:
+    """Check `broker.max.producer.ids` whenever a broker becomes a leader."""
+    cluster.on_new_leader = partial(watch_producer_ids, cluster)
 
 
 def producer_id_count(cluster: "Cluster", node_id: int) -> int:
@@ -31,7 +39,7 @@ def watch_producer_ids(cluster: "Cluster", node_id: int, now_ms: int) -> None:
 def _run_out_of_memory(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     if _has_too_many(cluster, node_id):
         cluster.brokers[node_id].is_out_of_memory = True
-        cluster.stop_broker(node_id, now_ms)
+        failover.stop_broker(cluster, node_id, now_ms)
 
 
 def _has_too_many(cluster: "Cluster", node_id: int) -> bool:

@@ -9,8 +9,8 @@ writes and closes; it learns of an answer that came later through `on_ready`, an
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.responses import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
 from broker.request.session import Session
+from broker.responses import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:

@@ -15,14 +15,14 @@ from broker.faults.partial_errors import merged, split
 from broker.faults.response_patch import laid_over
 from broker.faults.rule import BEFORE_HANDLING
 from broker.faults.table import FaultTable
-from broker.routes import unsupported_version_response
 from broker.journal.journal import Journal
 from broker.pending_response import Parked
 from broker.request.authentication import answer_raw_token
 from broker.request.context import RequestContext
+from broker.request.session import Peer
 from broker.request.throttling import charge_time
 from broker.responses import Answer, Close, LateAnswer, Throttled, Waiting
-from broker.routes import Route
+from broker.routes import Route, unsupported_version_response
 from protocol import codec, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -30,7 +30,6 @@ from protocol.framing import Frame
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
-    from broker.dispatch.connection import Connection
     from broker.faults.rule import FaultRule
     from broker.journal.journal import Entry
     from broker.responses import ThrottlingQuota
@@ -71,7 +70,7 @@ class Dispatcher:
 
     # The hottest function there is: a call more costs what a line less would explain.
     def answer(  # noqa: C901, PLR0912
-        self, frame: Frame, connection: "Connection", now_ms: int
+        self, frame: Frame, connection: Peer, now_ms: int
     ) -> Answer:
         """Answer one frame of a connection."""
         buffer, start, end = frame

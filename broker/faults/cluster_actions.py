@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from broker.cluster import failover
 from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
 
 if TYPE_CHECKING:
@@ -63,17 +64,24 @@ def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int)
         keys = [key for key in (rule.group, rule.transactional_id) if key is not None]
         obstacles += [_move_coordinator(rule.coordinator, each, cluster, now_ms) for each in keys]
     if rule.stop_broker is not None:
-        stop = partial(cluster.stop_broker, elect=rule.elect is not False)
+        stop = partial(failover.stop_broker, cluster, elect=rule.elect is not False)
         obstacles.append(_take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop))
     if rule.cut_off_broker is not None:
-        cut_off = partial(cluster.cut_off_broker, elect=rule.elect is True)
+        cut_off = partial(failover.cut_off_broker, cluster, elect=rule.elect is True)
         obstacles.append(_take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, cut_off))
     if rule.fence_broker is not None:
         obstacles.append(
-            _take(rule, rule.fence_broker, cluster, broker_id, now_ms, cluster.fence_broker)
+            _take(
+                rule,
+                rule.fence_broker,
+                cluster,
+                broker_id,
+                now_ms,
+                partial(failover.fence_broker, cluster),
+            )
         )
     if rule.start_broker is not None:
-        obstacles.append(_obstacle(cluster.start_broker, rule.start_broker, now_ms))
+        obstacles.append(_obstacle(failover.start_broker, cluster, rule.start_broker, now_ms))
     return None if None in obstacles else obstacles[0]
 
 
@@ -101,7 +109,7 @@ def _take(
     if obstacle is None and rule.restart_after_ms is not None:
 
         def start(now_ms: int) -> None:
-            _obstacle(cluster.start_broker, node_id, now_ms)
+            _obstacle(failover.start_broker, cluster, node_id, now_ms)
 
         cluster.timers.schedule(now_ms + rule.restart_after_ms, start)
     return obstacle

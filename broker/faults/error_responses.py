@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker.routes import unsupported_version_response
 from broker.responses import Close
-from broker.routes import ROUTES
+from broker.routes import ROUTES, unsupported_version_response
 from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from broker.faults.rule import FaultRule
-from broker.journal.rendering import describe_origin
 from protocol import json_view as readable
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ def hook_of(function: PlainHook) -> "Hook":
     """The hook that asks a function; which requests a rule is for, it needn't say."""
 
     def see(context: "RequestContext", message: Any) -> FaultRule | None:
-        origin = describe_origin(context)
+        origin = context.describe()
         told = function(
             {
                 "number": 0,

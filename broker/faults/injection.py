@@ -9,7 +9,7 @@ from dataclasses import replace
 from struct import Struct
 from typing import TYPE_CHECKING
 
-from broker.cluster.cluster import Reach
+from broker.cluster.brokers import Reach
 from broker.faults import response_bytes as answer_bytes
 from broker.faults.cluster_actions import act
 from broker.faults.rule import BEFORE_ANSWER, BEFORE_HANDLING, WITHIN_ANSWER
@@ -21,8 +21,8 @@ from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
-    from broker.faults.table import FaultTable
     from broker.faults.stale_view import StaleView
+    from broker.faults.table import FaultTable
     from broker.request.context import RequestContext
     from broker.responses import Answer, LateAnswer
     from broker.timers import Timer

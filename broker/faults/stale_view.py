@@ -3,12 +3,13 @@
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
-from broker.cluster.failover import coordinator_of
+from broker.cluster.brokers import coordinator_of
 from broker.cluster.topics import TopicTable
 
 if TYPE_CHECKING:
-    from broker.cluster.cluster import Broker, Cluster
     from broker.addresses import Address
+    from broker.cluster.brokers import Broker
+    from broker.cluster.cluster import Cluster
 
 
 class StaleView:

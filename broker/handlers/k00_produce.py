@@ -29,7 +29,8 @@ from typing import TYPE_CHECKING
 from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
 from broker.produce.append import append_batch
 from broker.request.context import RequestContext
-from broker.request.producer_id_gate import ProducerIdGate, producer_id_gate
+from broker.request.producer_id_gate import producer_id_gate
+from broker.request.session import ProducerIds
 from broker.request.throttling import charge_produce
 from broker.responses import Close
 from broker.routes import handles
@@ -111,7 +112,7 @@ def _produce_partition(
     frame: bytes | bytearray,
     acks: int,
     cluster: "Cluster",
-    gate: ProducerIdGate | None,
+    gate: ProducerIds | None,
 ) -> PartitionResult:
     index = part.partition_index
     partition = topic.partition(index)

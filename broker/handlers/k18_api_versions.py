@@ -53,4 +53,3 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster
         ],
         throttle_time_ms=0,
     )
-

@@ -27,11 +27,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from broker.errors import Refusal
 from broker.administration.config_description import describe_topic
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.config.topic_config import TopicConfig
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles

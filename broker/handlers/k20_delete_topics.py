@@ -20,10 +20,10 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.errors import Refusal
 from broker.administration.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles

@@ -21,7 +21,6 @@ Gaps:
 from typing import TYPE_CHECKING, Any
 
 from broker.administration.config_alteration import check_broker_name
-from broker.errors import Refusal
 from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,
@@ -31,6 +30,7 @@ from broker.administration.config_description import (
 )
 from broker.cluster.topics import topic_name_problem
 from broker.config.keys import ResourceType
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages

@@ -21,11 +21,11 @@ Gaps:
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from broker.errors import Refusal
 from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
 from broker.routes import handles

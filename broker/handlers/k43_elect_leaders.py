@@ -17,9 +17,9 @@ Gaps:
 
 from typing import TYPE_CHECKING, Any
 
-from broker.errors import Refusal
 from broker.administration.election import ElectionType, elect_leader
 from broker.cluster.controller_queue import TIMED_OUT
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages

@@ -19,9 +19,9 @@ Gaps:
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from broker.errors import Refusal
 from broker.administration.reassignment import cancel_reassignment, start_reassignment
 from broker.cluster.controller_queue import TIMED_OUT
+from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages

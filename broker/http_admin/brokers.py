@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from broker.cluster import broker_membership as membership
+from broker.cluster import failover
 from broker.config.keys import ConfigError
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.http_admin.state import Admin
@@ -12,7 +13,7 @@ from broker.journal.journal import Entry
 from broker.server.listener import ListenError
 
 if TYPE_CHECKING:
-    from broker.cluster.cluster import Broker
+    from broker.cluster.brokers import Broker
 
 
 class BrokerView(msgspec.Struct):
@@ -123,7 +124,7 @@ def decommission_broker(admin: Admin, path: BrokerPath) -> None:
 def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
     """Have the others take a broker for gone: it leaves Metadata, and its connections stay."""
     admin.check_broker(path.node_id)
-    admin.cluster.fence_broker(path.node_id, admin.now_ms())
+    failover.fence_broker(admin.cluster, path.node_id, admin.now_ms())
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
@@ -135,7 +136,7 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     in the controller's queue; until then the broker is alive and leads.
     """
     admin.check_broker(path.node_id)
-    admin.cluster.stop_broker(path.node_id, admin.now_ms(), elect=body.elect)
+    failover.stop_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
@@ -148,7 +149,7 @@ def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     admin.check_broker(path.node_id)
     if body.config:
         _configure(admin, admin.cluster.brokers[path.node_id], body.config)
-    admin.cluster.start_broker(path.node_id, admin.now_ms())
+    failover.start_broker(admin.cluster, path.node_id, admin.now_ms())
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
@@ -176,7 +177,7 @@ def _configure(admin: Admin, broker: "Broker", overrides: dict[str, str | None])
 def cut_off_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
     """Cut a broker off its clients: connections stay, and nothing comes through them."""
     admin.check_broker(path.node_id)
-    admin.cluster.cut_off_broker(path.node_id, admin.now_ms(), elect=body.elect)
+    failover.cut_off_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from broker.errors import Refusal
 from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
     Count,

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from broker.responses import Close, Throttled
 from broker.request.session import Peer
+from broker.responses import Close, Throttled
 from protocol import json_view as readable
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
@@ -237,7 +237,14 @@ class Journal:
         self._changed(line)
 
     def arrived(
-        self, broker_id: int, peer: str, *, is_refused: bool, delay_ms: int, fault: str, time_ms: int
+        self,
+        broker_id: int,
+        peer: str,
+        *,
+        is_refused: bool,
+        delay_ms: int,
+        fault: str,
+        time_ms: int,
     ) -> None:
         """Fault rules have refused or held up a new connection."""
         if not self.is_enabled:

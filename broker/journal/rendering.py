@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from broker.config.broker_config import BROKER_KEYS
@@ -18,9 +18,6 @@ from broker.journal.journal import (
     subjects_of,
 )
 from protocol import json_view as readable
-
-if TYPE_CHECKING:
-    from broker.request.context import RequestContext
 
 TopicNames = Callable[[UUID], str | None]
 """The name of a topic by its id; None when it is not known, or not any more."""
@@ -138,7 +135,7 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
     plain: dict[str, Any] = {
         "kind": "request",
         "number": line.number,
-        **describe_origin(context),
+        **context.describe(),
         "outcome": line.outcome.value,
         "close_reason": line.close_reason,
         "duration_us": line.duration_us,
@@ -158,22 +155,6 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         plain["request"] = _body(request_of(line))
         plain["answer"] = _body(answer_of(line))
     return plain
-
-
-def describe_origin(context: "RequestContext") -> dict[str, Any]:
-    """When and by whom a request was sent, where it arrived, and which it is."""
-    return {
-        "received_ms": context.now_ms,
-        "broker": context.broker_id,
-        "connection": context.connection_id,
-        "client_host": context.client_host,
-        "client_id": context.client_id,
-        "user": context.principal,
-        "listener": context.session.listener,
-        "api": readable.api_name(context.api_key),
-        "version": context.api_version,
-        "correlation_id": context.correlation_id,
-    }
 
 
 def may_show_config(name: str) -> bool:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
     from broker.cluster.topics import Partition, Topic
     from broker.request.context import RequestContext
-    from broker.request.producer_id_gate import ProducerIdGate
+    from broker.request.session import ProducerIds
 
 
 def append_batch(
@@ -25,7 +25,7 @@ def append_batch(
     frame: bytes | bytearray,
     start: int,
     end: int,
-    gate: "ProducerIdGate | None" = None,
+    gate: "ProducerIds | None" = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
 

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from broker.request.session import Session
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES
 
 if TYPE_CHECKING:
     from broker.request.acknowledgements import Acknowledgement
@@ -54,3 +56,18 @@ class RequestContext:
             self.throttle_time_ms = throttle_time_ms
             self.muted_until_ms = now_ms + throttle_time_ms
             self.throttled_by = quota
+
+    def describe(self) -> dict[str, Any]:
+        """Return when and by whom the request was sent, where it arrived, and its API."""
+        return {
+            "received_ms": self.now_ms,
+            "broker": self.broker_id,
+            "connection": self.connection_id,
+            "client_host": self.client_host,
+            "client_id": self.client_id,
+            "user": self.principal,
+            "listener": self.session.listener,
+            "api": API_NAMES[ApiKey(self.api_key)],
+            "version": self.api_version,
+            "correlation_id": self.correlation_id,
+        }

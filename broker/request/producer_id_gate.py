@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from broker.config.quota_keys import AUTO_ERROR_CODE
 from broker.request.client_software import fails_on_throttling_quota_exceeded
+from broker.request.session import ProducerIds
 from broker.request.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
@@ -177,7 +178,7 @@ class ProducerIdGate:
         refused.early_requests = 0
 
 
-def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerIdGate | None:
+def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerIds | None:
     """That of a request's connection; None as long as no user was given a quota."""
     session = context.session
     gate = session.producer_ids

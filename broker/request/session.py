@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Any, Protocol
 
+from protocol.produce import PartitionResult
+
 if TYPE_CHECKING:
     from broker.request.client_software import ClientSoftware
     from broker.security.sasl import Exchange
@@ -13,7 +15,7 @@ NEVER_MS = (1 << 63) - 1
 class ProducerIds(Protocol):
     """What a connection remembers of the producer ids that it used (KIP-936)."""
 
-    def refuse(self, context: Any, partition: Any, header: Any) -> Any:
+    def refuse(self, context: Any, partition: Any, header: Any) -> PartitionResult | None:
         """Return the error of a batch whose producer id may not be new, or None."""
         ...
 

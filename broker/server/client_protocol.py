@@ -4,17 +4,20 @@ The only clock reads of a request happen here.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import structlog
 
-from broker.cluster.cluster import Reach
+from broker.clock import Clock
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
 
 if TYPE_CHECKING:
     from broker.responses import Effects
     from broker.server.listener_security import Entrance
-    from broker.server.server import Server
     from broker.timers import Timer
 
 LAST_ANSWER_S = 0.2
@@ -27,6 +30,31 @@ BUFFERED_BYTES_HIGH = 1024 * 1024
 """What a client may send ahead while it waits for an answer, before we stop reading from it."""
 
 log = structlog.get_logger("mock_kafka")
+
+
+class ConnectionOwner(Protocol):
+    """The server, as far as a connection needs it."""
+
+    cluster: Cluster
+    clock: Clock
+    dispatcher: Dispatcher
+    connection_ids: Iterator[int]
+
+    def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
+        """Count a new connection. Return why it must be closed, or None."""
+        ...
+
+    def forget(self, protocol: "ClientProtocol") -> None:
+        """Stop counting a connection that is closed."""
+        ...
+
+    def make_ready(self, protocol: "ClientProtocol") -> None:
+        """Resume a connection after the current request."""
+        ...
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Call a function after `delay_s` of the event loop's clock, at once for 0."""
+        ...
 
 
 class ClientProtocol(asyncio.Protocol):
@@ -49,7 +77,7 @@ class ClientProtocol(asyncio.Protocol):
         "peer",
     )
 
-    def __init__(self, server: "Server", broker_id: int, entrance: "Entrance") -> None:
+    def __init__(self, server: ConnectionOwner, broker_id: int, entrance: "Entrance") -> None:
         self._server = server
         self._acknowledgements = server.cluster.acknowledgements
         self._entrance = entrance
@@ -212,9 +240,7 @@ class ClientProtocol(asyncio.Protocol):
         if self.connection is not None:
             self.connection.lose()
             now_ms = self._server.clock.now_ms()
-            self._server.dispatcher.journal.disconnected(
-                self.connection, self.close_reason, now_ms
-            )
+            self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
             self._acknowledgements.forget(self.connection.connection_id)
         self._server.forget(self)
 

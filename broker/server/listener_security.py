@@ -4,8 +4,8 @@ import ssl
 from dataclasses import dataclass
 from typing import Any
 
-from broker.security.principal_mapping import NameMapper, certificate_name
 from broker.request.session import ANONYMOUS, Session
+from broker.security.principal_mapping import NameMapper, certificate_name
 
 
 @dataclass(frozen=True, slots=True)

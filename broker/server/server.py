@@ -4,23 +4,25 @@ Every listener belongs to one broker of the cluster.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from typing import TYPE_CHECKING
 
 import structlog
 
+from broker.addresses import Address
+from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
-from broker.cluster.cluster import Reach
+from broker.cluster.brokers import Reach
 from broker.dispatch.dispatcher import Dispatcher
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, Entrance
-from broker.addresses import Address
 
 if TYPE_CHECKING:
     from broker.clock import Clock
-    from broker.cluster.cluster import Broker, Cluster
+    from broker.cluster.brokers import Broker
+    from broker.cluster.cluster import Cluster
     from broker.faults.rule import FaultRule
     from broker.request.context import RequestContext
     from broker.server.listener_settings import Listener as ListenerPlan
@@ -41,7 +43,7 @@ class Server:
         self.dispatcher = Dispatcher(cluster, self._report_bug)
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
-        self.connection_ids = count(1)
+        self.connection_ids: Iterator[int] = count(1)
         self.doors: list[tuple[ListenerPlan, Entrance]] = []
         """By which addresses every broker is reached, and how clients come in there."""
         self._joining = asyncio.Lock()
@@ -116,7 +118,7 @@ class Server:
         now_ms = self.clock.now_ms()
         self.cluster.timers.on_earlier = self._set_alarm
         self.cluster.on_reach_change = self._follow_reach
-        self.cluster.start(now_ms)
+        start_background_tasks(self.cluster, now_ms)
         self._schedule_idle_check(now_ms)
 
     def reset(self) -> None:
@@ -129,7 +131,8 @@ class Server:
         now_ms = self.clock.now_ms()
         self.dispatcher.journal.clear()
         self.dispatcher.faults.reset()
-        self.cluster.reset(now_ms)
+        self.cluster.reset()
+        start_background_tasks(self.cluster, now_ms)
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
         added = {each.broker_id for each in self._listeners} - set(self.cluster.brokers)
         self._end_listeners(*added)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.cluster.background_tasks import apply_retention
+from broker.cluster.background_tasks import apply_retention, start_background_tasks
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.produce.append import append_batch
@@ -25,7 +25,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
         },
     )
     made.create_topic("t", [(1, 2)], {})
-    made.start(NOW_MS)
+    start_background_tasks(made, NOW_MS)
     return made
 
 

@@ -86,17 +86,17 @@ class BrokerThread:
     def fault(self, **rule: Any) -> int:
         """Add a rule."""
         return self.call(
-            lambda server: server.cluster.faults.add(FaultRule(**rule), server.clock.now_ms())
+            lambda server: server.dispatcher.faults.add(FaultRule(**rule), server.clock.now_ms())
         )
 
     def rule(self, rule_id: int) -> ListedRule:
         """A rule with its counts."""
-        listed = self.call(lambda server: server.cluster.faults.rules())
+        listed = self.call(lambda server: server.dispatcher.faults.rules())
         return next(each for each in listed if each.rule_id == rule_id)
 
     def clear_faults(self) -> None:
         """Forget all rules."""
-        self.call(lambda server: server.cluster.faults.clear())
+        self.call(lambda server: server.dispatcher.faults.clear())
 
     def let_time_stand(self) -> None:
         """From now on time goes by only when it is moved."""

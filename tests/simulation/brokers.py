@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.cluster.cluster import Cluster, Reach
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.session import Session

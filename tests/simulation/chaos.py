@@ -3,7 +3,8 @@
 from random import Random
 from typing import TYPE_CHECKING
 
-from broker.cluster.cluster import Reach
+from broker.cluster import failover
+from broker.cluster.brokers import Reach
 from broker.cluster.topics import NO_LEADER
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
@@ -49,6 +50,7 @@ class Chaos:
         self._history = history
         self._server = server
         self._cluster = server.cluster
+        self._faults = server.dispatcher.faults
         self._network = network
         self._random = random
         self._groups = groups
@@ -74,7 +76,7 @@ class Chaos:
         """Undo what is left of it."""
         self._is_over = True
         now_ms = self._network.schedule.time_ms
-        self._cluster.faults.clear()
+        self._faults.clear()
         for node_id in self._cluster.brokers:
             self._start(node_id)
         for topic in self._cluster.topics.all():
@@ -88,7 +90,7 @@ class Chaos:
         elect = self._random.random() < 0.7
         self._network.trace(f"broker {node_id} stops, elect={elect}")
         self._history.stops.append((node_id, self._network.schedule.time_ms))
-        self._cluster.stop_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        failover.stop_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
     def cut_off_broker(self) -> None:
@@ -96,7 +98,7 @@ class Chaos:
         node_id = self._some_broker()
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
-        self._cluster.cut_off_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        failover.cut_off_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
     def _come_back(self, node_id: int) -> None:
@@ -107,7 +109,7 @@ class Chaos:
         broker = self._cluster.brokers[node_id]
         if broker.reach is not Reach.SERVES or not broker.is_alive:
             self._network.trace(f"broker {node_id} is back")
-            self._cluster.start_broker(node_id, self._network.schedule.time_ms)
+            failover.start_broker(self._cluster, node_id, self._network.schedule.time_ms)
 
     def _some_broker(self) -> int:
         return self._random.choice(tuple(self._cluster.brokers))
@@ -157,7 +159,7 @@ class Chaos:
         """A rule of the broker's own fault injection, for a while."""
         rule = self._some_rule()
         self._network.trace(f"fault: {rule.to_json()}")
-        self._cluster.faults.add(rule, self._network.schedule.time_ms)
+        self._faults.add(rule, self._network.schedule.time_ms)
 
     def _some_rule(self) -> FaultRule:
         random = self._random

@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 from broker.administration.config_alteration import (
     Operation,
     OperationKind,
-    Refusal,
     apply_operations,
     check_broker_name,
 )
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import split_list
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 VALUES = {key.name: key.default for key in TOPIC_KEYS.values()}

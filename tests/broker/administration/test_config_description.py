@@ -2,7 +2,7 @@ import pytest
 
 from broker.administration import config_description as description
 from broker.administration.config_description import describe_broker, describe_topic
-from broker.cluster.cluster import Broker
+from broker.cluster.brokers import Broker
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigKey, ConfigSource, ConfigType
 from broker.config.topic_config import TopicConfig

@@ -2,10 +2,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.errors import Refusal
 from broker.administration.deletion import NO_TOPIC_ID, Wanted, check_enabled, find_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster
 

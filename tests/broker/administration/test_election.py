@@ -1,9 +1,10 @@
 import pytest
 
-from broker.errors import Refusal
 from broker.administration.election import ElectionType, elect_leader
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -47,7 +48,7 @@ def test_any_leader_will_do_for_an_unclean_election() -> None:
 
 def test_a_preferred_replica_that_is_down_or_out_of_sync_is_not_available() -> None:
     cluster, partition = cluster_and_partition(2, 1)
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     assert partition.leader_id == 1
 
     assert elect(cluster, ElectionType.PREFERRED) is ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
@@ -71,7 +72,7 @@ def test_without_a_leader_any_replica_in_sync_is_elected(election_type: Election
 def test_only_an_unclean_election_takes_a_replica_that_is_not_in_sync() -> None:
     cluster, partition = cluster_and_partition(2, 1, 3)
     for node_id in (1, 3, 2):
-        cluster.stop_broker(node_id, NOW_MS)
+        failover.stop_broker(cluster, node_id, NOW_MS)
     assert (partition.leader_id, partition.isr) == (NO_LEADER, (2,))
 
     assert elect(cluster, ElectionType.UNCLEAN) is ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE

@@ -2,10 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.errors import Refusal
 from broker.administration.new_partitions import check_new_partitions
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -65,8 +66,8 @@ def test_an_assignment_that_does_not_fit_the_topic_is_refused(
 ) -> None:
     cluster = make_cluster(4)
     topic = topic_of(cluster, 1, 2)
-    cluster.stop_broker(3, NOW_MS)
-    cluster.stop_broker(4, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
+    failover.stop_broker(cluster, 4, NOW_MS)
 
     refusal = check_new_partitions(cluster, topic, 3, assignments)
 
@@ -90,7 +91,7 @@ def test_more_partitions_than_a_request_may_create_are_refused() -> None:
 def test_brokers_that_are_down_are_used_only_where_those_up_are_too_few() -> None:
     cluster = make_cluster()
     narrow, wide = topic_of(cluster, 1, 2), cluster.create_topic("b", [(1, 2, 3)], {})
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     for_narrow = check_new_partitions(cluster, narrow, 5, None)
     for_wide = check_new_partitions(cluster, wide, 3, None)

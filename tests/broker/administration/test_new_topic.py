@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.errors import Refusal
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.cluster import failover
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -73,7 +74,7 @@ def test_an_assignment_that_cannot_be_is_refused_in_words(
     assignments: tuple[tuple[int, tuple[int, ...]], ...], words: str
 ) -> None:
     cluster = make_cluster()
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     refusal = check_new_topic(cluster, NewTopic("a", assignments=assignments))
 
@@ -100,7 +101,7 @@ def test_checking_changes_nothing() -> None:
 
 def test_without_any_broker_up_no_topic_can_be_placed() -> None:
     cluster = make_cluster(1)
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
 
     refusal = check_new_topic(cluster, NewTopic("a", 1, 1))
 

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.errors import Refusal
 from broker.administration.placement import check_new_replicas, check_replicas, place_new_topic
+from broker.cluster import failover
+from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -15,7 +16,7 @@ def test_placed_replicas_are_distinct_registered_brokers_led_by_one_that_is_up(
     cluster = make_cluster(broker_count)
     for node_id in data.draw(st.sets(st.integers(2, 6), max_size=broker_count - 1)):
         if node_id <= broker_count:
-            cluster.stop_broker(node_id, NOW_MS)
+            failover.stop_broker(cluster, node_id, NOW_MS)
     replication_factor = data.draw(st.integers(1, broker_count))
     partition_count = data.draw(st.integers(1, 15))
 
@@ -51,13 +52,13 @@ def test_a_new_partition_needs_one_of_its_brokers_up(
     replicas: tuple[int, ...], *, is_fine: bool
 ) -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     assert (check_new_replicas(cluster, replicas, 0, None) is None) is is_fine
 
 
 def test_an_existing_partition_may_have_all_its_brokers_down() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     assert check_replicas(cluster, [2]) is None

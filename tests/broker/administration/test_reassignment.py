@@ -2,9 +2,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from broker.administration.reassignment import cancel_reassignment, original_replicas, start_reassignment
-from broker.cluster.replicas import complete_reassignment, is_reassigning
+from broker.administration.reassignment import (
+    cancel_reassignment,
+    original_replicas,
+    start_reassignment,
+)
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -65,7 +70,7 @@ def test_a_move_to_where_the_partition_is_changes_nothing() -> None:
 
 def test_another_order_changes_the_preferred_leader_even_with_a_broker_down() -> None:
     cluster, partition = cluster_and_partition(1, 2)
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     assert move(cluster, 2, 1) is ErrorCode.NONE
     assert (partition.replicas, partition.isr, partition.leader_id) == ((2, 1), (1,), 1)
@@ -73,7 +78,7 @@ def test_another_order_changes_the_preferred_leader_even_with_a_broker_down() ->
 
 def test_a_move_to_a_broker_that_is_down_waits_for_it() -> None:
     cluster, partition = cluster_and_partition(1, 2)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     assert move(cluster, 3, 1) is ErrorCode.NONE
     assert placement(partition) == ((3, 1, 2), (3,), (2,), (1, 2), 1)
@@ -87,8 +92,8 @@ def test_a_move_to_a_broker_that_is_down_waits_for_it() -> None:
 
 def test_a_waiting_move_can_be_replaced_and_starts_from_the_original_replicas() -> None:
     cluster, partition = cluster_and_partition(1, 2)
-    cluster.stop_broker(3, NOW_MS)
-    cluster.stop_broker(4, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
+    failover.stop_broker(cluster, 4, NOW_MS)
     move(cluster, 3, 1)
 
     assert move(cluster, 4, 2) is ErrorCode.NONE
@@ -99,7 +104,7 @@ def test_a_waiting_move_can_be_replaced_and_starts_from_the_original_replicas() 
 
 def test_moving_back_ends_a_waiting_move() -> None:
     cluster, partition = cluster_and_partition(1, 2)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
     move(cluster, 3, 1)
 
     assert move(cluster, 1, 2) is ErrorCode.NONE
@@ -108,7 +113,7 @@ def test_moving_back_ends_a_waiting_move() -> None:
 
 def test_cancelling_returns_to_the_brokers_it_came_from() -> None:
     cluster, partition = cluster_and_partition(1, 2)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     assert cancel(cluster) is ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
     move(cluster, 3, 4)
@@ -127,7 +132,7 @@ def test_cancelling_onto_replicas_out_of_sync_needs_leave_for_unclean_elections(
 ) -> None:
     overrides = {"unclean.leader.election.enable": allowed}
     cluster, partition = cluster_and_partition(1, overrides=overrides)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
     move(cluster, 2, 3)
     partition.isr = (2,)
 
@@ -148,7 +153,7 @@ def test_the_number_of_replicas_changes_only_where_it_may() -> None:
 
     assert move(cluster, 3, may_change=False) is ErrorCode.INVALID_REPLICATION_FACTOR
     assert move(cluster, 3, 4, may_change=False) is ErrorCode.NONE
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     move(cluster, 1, 2)
     # While a move waits, the replicas it would add don't count.
     assert len(partition.replicas) == 4
@@ -183,9 +188,9 @@ def test_whatever_happens_a_partition_is_whole(
     cluster, partition = cluster_and_partition(*first)
     for step in steps:
         if isinstance(step, int) and cluster.brokers[step].is_alive:
-            cluster.stop_broker(step, NOW_MS)
+            failover.stop_broker(cluster, step, NOW_MS)
         elif isinstance(step, int):
-            cluster.start_broker(step, NOW_MS)
+            failover.start_broker(cluster, step, NOW_MS)
         elif step is None:
             cancel(cluster)
         else:

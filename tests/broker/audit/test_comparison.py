@@ -308,7 +308,7 @@ def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
     produce(client, sent_batch(1))
     assert judged(cluster) == Comparison([], 1, 4)
 
-    cluster.reset(NOW_MS)
+    cluster.reset()
     assert judged(cluster) == Comparison([], 0, 0)
 
 

@@ -1,5 +1,6 @@
 """Retention and the expiry of producers come round by themselves, in turns that hold up nobody."""
 
+from broker.cluster.background_tasks import start_background_tasks
 from tests.broker.cluster.test_cluster import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
@@ -10,7 +11,7 @@ def test_retention_is_looked_after_again_and_again() -> None:
     compacts = cluster.create_topic("b", [(1,)], {"cleanup.policy": "compact"})
     forever = cluster.create_topic("c", [(1,)], {"retention.ms": "-1"})
     topics = (deletes, compacts, forever)
-    cluster.start(NOW_MS)
+    start_background_tasks(cluster, NOW_MS)
     for day in (0, 1):
         for topic in topics:
             append(cluster, topic, 10, timestamp=NOW_MS + day * DAY_MS)
@@ -32,7 +33,7 @@ def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long() -> None:
         }
     )
     producers = cluster.create_topic("t", [(1,)], {}).partitions[0].producers
-    cluster.start(NOW_MS)
+    start_background_tasks(cluster, NOW_MS)
     for producer_id in range(100_000):
         producers.apply(producer_id, 0, 0, 0, 0, NOW_MS)
 
@@ -59,7 +60,7 @@ def test_a_partition_forgets_producers_by_the_time_of_its_leader() -> None:
         },
     )
     partitions = cluster.create_topic("t", [(1, 2), (2, 1)], {}).partitions
-    cluster.start(NOW_MS)
+    start_background_tasks(cluster, NOW_MS)
     for partition in partitions:
         partition.producers.apply(7, 0, 0, 0, 0, NOW_MS)
 

@@ -2,13 +2,15 @@
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.broker_membership import (
     BROKERS_MAX,
     add_broker,
     decommission_broker,
     new_broker,
 )
-from broker.cluster.cluster import Cluster, Reach
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -77,7 +79,7 @@ def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
     answer = call(cluster, messages.MetadataRequest(version=9, topics=[wanted]), 9)
     assert [each.offline_replicas for each in answer.topics[0].partitions] == [[2], [2]]
     with pytest.raises(ValueError, match="there is no broker 2, only 1, 3"):
-        cluster.start_broker(2, NOW_MS)
+        failover.start_broker(cluster, 2, NOW_MS)
     with pytest.raises(ValueError, match="there is no broker 2"):
         decommission_broker(cluster, 2, NOW_MS)
 
@@ -144,9 +146,9 @@ def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
     cluster = make_cluster(3)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
-    cluster.fence_broker(2, NOW_MS)
+    failover.fence_broker(cluster, 2, NOW_MS)
 
-    cluster.reset(NOW_MS)
+    cluster.reset()
 
     assert listed(cluster) == [1, 2, 3]
     assert {each.reach for each in cluster.brokers.values()} == {Reach.SERVES}

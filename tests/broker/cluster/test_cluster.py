@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.config.broker_config import BrokerConfig
@@ -32,14 +33,14 @@ def test_leaders_of_successive_topics_spread_over_the_brokers() -> None:
 
 def test_nothing_is_placed_on_a_broker_that_is_down() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     assert {n for replicas in cluster.place(6, 2) for n in replicas} == {1, 3}
 
 
 def test_a_new_partition_is_led_by_its_first_replica_that_is_up() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     partitions = cluster.create_topic("a", [(2, 3, 1), (2,)], {}).partitions
 
@@ -55,10 +56,10 @@ def test_every_broker_names_the_same_coordinator_and_there_is_none_without_broke
 
     assert set(named.values()) == {1, 2, 3}
     assert named == {key: cluster.coordinator_id(key) for key in named}
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     assert {cluster.coordinator_id(key) for key in named} == {1, 3}
-    cluster.stop_broker(1, NOW_MS)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
     assert cluster.coordinator_id("group-1") is None
 
 
@@ -94,7 +95,7 @@ def test_a_new_leader_begins_an_epoch_and_wakes_who_waits() -> None:
 def test_new_replicas_are_in_sync_as_far_as_they_are_up_and_keep_a_leader_among_them() -> None:
     cluster = make_cluster()
     partition, woken_at = partition_and_wakings(cluster)
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     cluster.set_replicas(partition, (3, 1), 7)
     assert (partition.isr, partition.leader_id, partition.leader_epoch) == ((1,), 1, 1)

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster.cluster import Broker, Cluster, Reach
+from broker.cluster import failover
+from broker.cluster.brokers import Broker, Reach
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol import messages
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -28,7 +30,7 @@ def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_
     shared, alone = cluster.create_topic("a", [(1, 2, 3), (1,)], {}).partitions
     before = {key: cluster.coordinator_id(key) for key in GROUPS}
 
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
 
     assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((1,), NO_LEADER))
     assert cluster.controller_id == 2
@@ -37,7 +39,7 @@ def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_
     assert {before[key] for key in GROUPS if before[key] != after[key]} == {1}
     assert changes == [(1, Reach.REFUSES)]
 
-    cluster.start_broker(1, NOW_MS)
+    failover.start_broker(cluster, 1, NOW_MS)
 
     assert (isr_and_leader(shared), isr_and_leader(alone)) == (((1, 2, 3), 2), ((1,), 1))
     assert cluster.controller_id == 2
@@ -50,11 +52,11 @@ def test_without_an_election_everybody_still_names_the_broker_until_the_others_n
     cluster, changes = cluster_and_reach_changes()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
 
-    cluster.stop_broker(1, NOW_MS, elect=False)
+    failover.stop_broker(cluster, 1, NOW_MS, elect=False)
     assert isr_and_leader(partition) == ((1, 2), 1)
     assert cluster.alive_broker_ids() == [1, 2, 3]
 
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     assert isr_and_leader(partition) == ((2,), 2)
     assert changes == [(1, Reach.REFUSES)]
 
@@ -63,9 +65,9 @@ def test_a_broker_that_is_cut_off_still_leads_unless_the_others_elect() -> None:
     cluster, changes = cluster_and_reach_changes()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
 
-    cluster.cut_off_broker(1, NOW_MS)
+    failover.cut_off_broker(cluster, 1, NOW_MS)
     assert isr_and_leader(partition) == ((1, 2), 1)
-    cluster.cut_off_broker(1, NOW_MS, elect=True)
+    failover.cut_off_broker(cluster, 1, NOW_MS, elect=True)
     assert isr_and_leader(partition) == ((2,), 2)
     assert changes == [(1, Reach.SILENT)]
 
@@ -76,15 +78,15 @@ def test_a_broker_that_is_not_in_sync_leads_only_where_that_is_allowed() -> None
     unclean_topic = {"unclean.leader.election.enable": "true"}
     unclean = cluster.create_topic("b", [(1, 2)], unclean_topic).partitions[0]
     for node_id in (1, 2):
-        cluster.stop_broker(node_id, NOW_MS)
+        failover.stop_broker(cluster, node_id, NOW_MS)
     assert isr_and_leader(clean) == isr_and_leader(unclean) == ((2,), NO_LEADER)
     assert cluster.controller_id == NO_LEADER
 
-    cluster.start_broker(1, NOW_MS)
+    failover.start_broker(cluster, 1, NOW_MS)
     assert isr_and_leader(clean) == ((2,), NO_LEADER)
     assert isr_and_leader(unclean) == ((1,), 1)
     assert cluster.controller_id == 1
-    cluster.start_broker(2, NOW_MS)
+    failover.start_broker(cluster, 2, NOW_MS)
     assert isr_and_leader(clean) == ((1, 2), 2)
 
 
@@ -110,7 +112,7 @@ def test_a_moved_coordinator_counts_while_its_broker_is_up() -> None:
 
     cluster.move_coordinator("g", other_id, NOW_MS)
     assert cluster.coordinator_id("g") == other_id
-    cluster.stop_broker(other_id, NOW_MS)
+    failover.stop_broker(cluster, other_id, NOW_MS)
     assert cluster.coordinator_id("g") == by_hash
 
 
@@ -118,8 +120,8 @@ def test_verbs_name_the_broker_that_is_not_there_or_down() -> None:
     cluster = make_cluster()
     partition = cluster.create_topic("a", [(1,)], {}).partitions[0]
     with pytest.raises(ValueError, match="there is no broker 7, only 1, 2, 3"):
-        cluster.stop_broker(7, NOW_MS)
-    cluster.stop_broker(2, NOW_MS)
+        failover.stop_broker(cluster, 7, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     with pytest.raises(ValueError, match="broker 2 is down"):
         cluster.move_leader(partition, 2, NOW_MS)
     with pytest.raises(ValueError, match="broker 2 is down"):
@@ -137,11 +139,11 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
     for verb, node_id in steps:
         broker: Broker = cluster.brokers[node_id]
         if verb == "stop":
-            cluster.stop_broker(node_id, NOW_MS)
+            failover.stop_broker(cluster, node_id, NOW_MS)
         elif verb == "cut":
-            cluster.cut_off_broker(node_id, NOW_MS, elect=True)
+            failover.cut_off_broker(cluster, node_id, NOW_MS, elect=True)
         elif verb == "start":
-            cluster.start_broker(node_id, NOW_MS)
+            failover.start_broker(cluster, node_id, NOW_MS)
         elif broker.is_alive:
             cluster.move_leader(topic.partitions[0], node_id, NOW_MS)
         for partition in topic.partitions:
@@ -151,7 +153,7 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
                 assert partition.leader_id in partition.isr
                 assert cluster.brokers[partition.leader_id].is_alive
     for node_id in cluster.brokers:
-        cluster.start_broker(node_id, NOW_MS)
+        failover.start_broker(cluster, node_id, NOW_MS)
     for partition in topic.partitions:
         assert partition.leader_id != NO_LEADER
         assert partition.isr == partition.replicas
@@ -161,12 +163,12 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
 def test_a_fenced_broker_is_not_told_of_and_leads_nothing_but_serves_on() -> None:
     cluster, changes = cluster_and_reach_changes()
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
-    cluster.fence_broker(1, NOW_MS)
+    failover.fence_broker(cluster, 1, NOW_MS)
 
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
     assert [each.node_id for each in metadata.brokers] == [2, 3]
     assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
     assert (changes, cluster.brokers[1].reach) == ([], Reach.SERVES)
 
-    cluster.start_broker(1, NOW_MS)
+    failover.start_broker(cluster, 1, NOW_MS)
     assert (isr_and_leader(partition), changes) == (((1, 2), 2), [])

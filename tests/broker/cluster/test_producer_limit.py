@@ -3,7 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster.cluster import Cluster, Reach
+from broker.cluster import failover
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import producer_id_count
 from broker.produce.append import append_batch
 from protocol.api_keys import ApiKey
@@ -92,7 +94,7 @@ def test_the_kips_six_brokers_go_down_one_after_the_other() -> None:
     assert {n: producer_id_count(cluster, n) for n in SIX} == SIX
     gone = watched(cluster)
 
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     assert producer_id_count(cluster, 2) == 210
     cluster.timers.run_due(NOW_MS)
     assert gone[:2] == [1, 2]
@@ -102,7 +104,7 @@ def test_the_kips_six_brokers_go_down_one_after_the_other() -> None:
 def test_with_fewer_ids_on_each_no_other_broker_goes_down() -> None:
     cluster = kips_cluster(dict.fromkeys(SIX, 80), **{MAX: "200"})
     gone = watched(cluster)
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     cluster.timers.run_due(NOW_MS)
     assert gone == [1]
 
@@ -116,7 +118,7 @@ def test_one_that_is_started_with_more_room_stays() -> None:
     gone = watched(cluster)
     for limit, expected in ((1, [1, 1]), (5, [1, 1, 1])):
         cluster.set_config(cluster.config.with_dynamic(None, {MAX: str(limit)}))
-        cluster.start_broker(1, NOW_MS)
+        failover.start_broker(cluster, 1, NOW_MS)
         cluster.timers.run_due(NOW_MS)
         assert gone == expected
     assert cluster.brokers[1].is_alive
@@ -130,7 +132,7 @@ def test_a_cluster_that_is_reset_is_out_of_nothing() -> None:
         write(cluster, 0, producer_id)
     cluster.timers.run_due(NOW_MS)
     assert cluster.brokers[1].is_out_of_memory
-    cluster.reset(NOW_MS)
+    cluster.reset()
     assert not cluster.brokers[1].is_out_of_memory
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.produce.append import append_batch
@@ -68,7 +69,7 @@ def test_the_leader_decides_by_its_own_rule(cluster: Cluster) -> None:
 
 
 def test_the_other_rule_counts_when_its_broker_takes_over_after_an_outage(cluster: Cluster) -> None:
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     assert partition_of(cluster).leader_id == 2
     assert send(cluster, 7) == KAFKA
 

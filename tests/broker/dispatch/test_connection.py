@@ -26,14 +26,17 @@ FRAME_BYTES_MAX = 100_000
 class Client:
     """Drives a connection core by hand and keeps what it wrote."""
 
-    def __init__(self, cluster: Cluster, broker_id: int = 1) -> None:
+    def __init__(
+        self, cluster: Cluster, broker_id: int = 1, dispatcher: Dispatcher | None = None
+    ) -> None:
         self.cluster = cluster
         self.bugs: list[BaseException] = []
         self.written = b""
         self.close_reason: str | None = None
         self.ready_count = 0
+        self.dispatcher = dispatcher or Dispatcher(cluster, self._report_bug)
         self.connection = Connection(
-            Dispatcher(cluster, self._report_bug),
+            self.dispatcher,
             broker_id=broker_id,
             connection_id=1,
             client_host="127.0.0.1",

@@ -2,8 +2,10 @@
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.broker_membership import decommission_broker
-from broker.cluster.cluster import Cluster, Reach
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Topic
 from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import FaultRule
@@ -37,7 +39,7 @@ def test_leaders_of_the_topic_move(rule: FaultRule, expected: list[int]) -> None
 
 def test_a_leader_does_not_move_to_a_broker_that_is_down() -> None:
     cluster, topic = cluster_and_topic()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     act(FaultRule(leader=2, topic="a"), cluster, 1, NOW_MS)
     assert leaders(topic) == [1, 3]
     act(FaultRule(leader="next", topic="a"), cluster, 1, NOW_MS)
@@ -127,7 +129,7 @@ def test_brokers_that_are_not_there_are_named() -> None:
 )
 def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
     cluster, _topic = cluster_and_topic()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     told = act(rule, cluster, 1, NOW_MS)
     assert told == obstacle or (obstacle is not None and obstacle in str(told))
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
     clients = Clients(*rules)
-    clients.cluster.faults.set_hook(hook_of(function))
+    clients.dispatcher.faults.set_hook(hook_of(function))
     return clients
 
 
@@ -51,7 +51,7 @@ def test_what_it_says_happens_to_that_request_alone() -> None:
     assert base_offset(clients) == 41
     clients.send(produce_frame(2))
     assert clients.ids() == [1, 2]
-    assert clients.cluster.faults.rules() == []
+    assert clients.dispatcher.faults.rules() == []
 
 
 def test_requests_that_a_rule_decides_are_not_shown() -> None:
@@ -75,11 +75,11 @@ def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(told: A
 def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
     for is_reset in (False, True):
         clients = hooked(lambda _request: {"drop": "before_handling"})
-        assert clients.cluster.faults.is_enabled
-        clients.cluster.faults.clear()
-        assert clients.cluster.faults.is_enabled
+        assert clients.dispatcher.faults.is_enabled
+        clients.dispatcher.faults.clear()
+        assert clients.dispatcher.faults.is_enabled
         if is_reset:
-            clients.cluster.reset(clients.now_ms)
+            clients.cluster.reset()
         else:
-            clients.cluster.faults.set_hook(None)
-        assert not clients.cluster.faults.is_enabled
+            clients.dispatcher.faults.set_hook(None)
+        assert not clients.dispatcher.faults.is_enabled

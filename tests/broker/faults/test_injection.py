@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.cluster.cluster import Cluster, Reach
+from broker.cluster.brokers import Reach
+from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
@@ -40,7 +41,9 @@ class Clients:
         self.ready: list[int] = []
         self.written = [b""] * count
         self.closed: list[str | None] = [None] * count
-        dispatcher = Dispatcher(self.cluster, lambda error, _context: self.bugs.append(error))
+        self.dispatcher = dispatcher = Dispatcher(
+            self.cluster, lambda error, _context: self.bugs.append(error)
+        )
         self.connections = [
             Connection(
                 dispatcher,
@@ -53,7 +56,7 @@ class Clients:
             for number in range(count)
         ]
         for rule in faults:
-            self.cluster.faults.add(rule, self.now_ms)
+            self.dispatcher.faults.add(rule, self.now_ms)
 
     def send(self, data: bytes, number: int = 0) -> None:
         self._keep(number, self.connections[number].receive(data, self.now_ms))
@@ -360,7 +363,7 @@ def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, type(route)(**_fields(route, watching)))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(7)
-    clients.cluster.faults.clear()
+    clients.dispatcher.faults.clear()
     clients.send(metadata_frame(3))
     assert seen == ["#1 delay_ms 5; #2 throttle_time_ms 1", "#2 throttle_time_ms 1", None]
 
@@ -398,7 +401,7 @@ def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
     clients.advance(600_000)
     clients.connections[0].lose()
     assert clients.bugs == []
-    for listed in clients.cluster.faults.rules():
+    for listed in clients.dispatcher.faults.rules():
         assert 0 <= listed.fire_count <= listed.match_count <= len(script)
         assert listed.rule.times is None or listed.fire_count <= listed.rule.times
 
@@ -414,7 +417,7 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
         for data, wait_ms in script:
             clients.send(data)
             clients.advance(wait_ms)
-        counts = [(each.match_count, each.fire_count) for each in clients.cluster.faults.rules()]
+        counts = [(each.match_count, each.fire_count) for each in clients.dispatcher.faults.rules()]
         seen.append((clients.written, clients.closed, counts))
     assert seen[0] == seen[1]
 
@@ -440,7 +443,7 @@ def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> 
         FaultRule(api="Metadata", topic="new", leader="none", times=1),
         FaultRule(api="Metadata", topic="new", leader="none", at="before_answer", times=1),
     )
-    clients.cluster.journal.is_enabled = True
+    clients.dispatcher.journal.is_enabled = True
     for number in range(2):
         request = messages.MetadataRequest(
             version=9,
@@ -449,9 +452,9 @@ def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> 
         )
         clients.send(request_frame(request, 9, number))
     # The first created the topic, whose leader was gone for the answer; the second found it.
-    lines = [line for line in clients.cluster.journal if isinstance(line, Entry)]
+    lines = [line for line in clients.dispatcher.journal if isinstance(line, Entry)]
     first, second = (line.context.fault or "" for line in lines)
     assert "#1 leader none" in first
     assert first.endswith("(nothing was done: there is no topic new)")
     assert second == "#1 leader none"
-    assert [each.fire_count for each in clients.cluster.faults.rules()] == [1, 1]
+    assert [each.fire_count for each in clients.dispatcher.faults.rules()] == [1, 1]

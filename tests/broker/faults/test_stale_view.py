@@ -3,6 +3,7 @@
 from typing import Any
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.cluster import failover
 from broker.faults.stale_view import StaleView
 from broker.routes import ROUTES
 from protocol import messages
@@ -19,7 +20,7 @@ def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
     view: Any = StaleView(cluster)
 
     cluster.move_leader(partition, 2, NOW_MS)
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     cluster.create_topic("b", [(2,)], {})
     cluster.move_coordinator(GROUP, 3 if before != 3 else 2, NOW_MS)
     topic_class = messages.MetadataRequest.MetadataRequestTopic

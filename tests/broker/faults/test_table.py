@@ -17,9 +17,10 @@ from tests.broker.faults.requests import GROUP, TOPIC, sample_request
 def table_of(*rules: FaultRule) -> FaultTable:
     cluster = make_cluster()
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
+    table = FaultTable(cluster)
     for rule in rules:
-        cluster.faults.add(rule, NOW_MS)
-    return cluster.faults
+        table.add(rule, NOW_MS)
+    return table
 
 
 def ask(
@@ -172,10 +173,11 @@ def test_of_several_rules_all_are_added_or_none() -> None:
 
 def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
     cluster = make_cluster()
-    cluster.faults.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
+    table = FaultTable(cluster)
+    table.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
     assert cluster.alive_broker_ids() == [1, 3]
-    assert not cluster.faults.is_enabled
-    assert [each.fire_count for each in cluster.faults.rules()] == [1]
+    assert not table.is_enabled
+    assert [each.fire_count for each in table.rules()] == [1]
 
 
 def test_connections_have_rules_of_their_own() -> None:
@@ -241,16 +243,17 @@ def test_only_what_needs_it_has_the_body_decoded() -> None:
 
 def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> None:
     cluster = make_cluster()
-    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
-    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
-    verdict = ask(cluster.faults)
+    table = FaultTable(cluster)
+    table.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
+    table.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
+    verdict = ask(table)
     assert verdict is not None
-    assert not cluster.faults.is_enabled
+    assert not table.is_enabled
     for firing in verdict.firings:
-        cluster.faults.take_back(firing)
-    assert cluster.faults.is_enabled
+        table.take_back(firing)
+    assert table.is_enabled
     # The second has delayed the answer all the same.
-    assert [each.fire_count for each in cluster.faults.rules()] == [0, 1]
+    assert [each.fire_count for each in table.rules()] == [0, 1]
 
 
 def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from broker.faults import FaultRule
 from broker.faults.subject import named_by, subject_of
+from broker.faults.table import FaultTable
 from broker.routes import ROUTES
 from protocol import codec, produce
 from protocol.api_keys import ApiKey
@@ -199,7 +200,7 @@ def fires(rule: FaultRule) -> bool:
     """Whether there is a request, or a connection, on which the rule fires at last."""
     cluster = make_cluster(3)
     cluster.create_topic(TOPIC, [(1, 2, 3), (2, 3, 1)], {})
-    table = cluster.faults
+    table = FaultTable(cluster)
     table.add(rule, NOW_MS)
     (listed,) = table.rules()
     now_ms = NOW_MS + (rule.after_ms or 0)

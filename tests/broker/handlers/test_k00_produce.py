@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.handlers.k00_produce import handle_produce
 from broker.responses import Close
@@ -182,7 +183,7 @@ def test_too_few_replicas_matter_to_acks_all_only() -> None:
     topic = cluster.topics.get("t")
     assert topic is not None
     leader_id = topic.partitions[0].leader_id
-    cluster.stop_broker(next(n for n in cluster.brokers if n != leader_id), NOW_MS)
+    failover.stop_broker(cluster, next(n for n in cluster.brokers if n != leader_id), NOW_MS)
 
     refused = send(cluster, [(0, BATCH)], broker_id=leader_id)
     assert answers(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS

@@ -3,6 +3,7 @@ from uuid import UUID
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -46,7 +47,7 @@ def cluster_with_a_and_b() -> Cluster:
 def test_every_version_describes_brokers_and_topics(version: int) -> None:
     cluster = cluster_with_a_and_b()
     cluster.brokers[1].rack = "r1"
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     response = ask(cluster, ["a"], version)
 

@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -173,7 +174,7 @@ def test_the_brokers_of_each_partition_can_be_chosen() -> None:
 
 def test_replicas_beyond_the_brokers_that_are_up_go_on_those_that_are_down() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     answer = only(create(cluster, topic("a", 2, 3)))
 

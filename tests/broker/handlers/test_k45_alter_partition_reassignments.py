@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.cluster.replicas import is_reassigning
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.replicas import is_reassigning
 from broker.cluster.topics import Topic
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -68,7 +69,7 @@ def test_every_version_moves_partitions_and_answers_for_each(version: int) -> No
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: int) -> None:
     cluster, topic = cluster_and_topic()
-    cluster.stop_broker(4, NOW_MS)
+    failover.stop_broker(cluster, 4, NOW_MS)
 
     assert error_codes(alter(cluster, (0, [4, 1]), version=version)) == [ErrorCode.NONE]
     assert is_reassigning(topic.partitions[0])

@@ -24,7 +24,7 @@ def make_admin(broker_count: int = 3, /, **overrides: str) -> Admin:
     """An admin of a cluster without sockets; its clock stands."""
     clock = BrokerClock(ClockMode.STANDING, read_ms=lambda: NOW_MS)
     admin = Admin(Server(make_cluster(broker_count, **overrides), clock), clock)
-    admin.cluster.journal.is_enabled = True
+    admin.journal.is_enabled = True
     return admin
 
 

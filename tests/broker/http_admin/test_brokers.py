@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broker.addresses import Address
 from broker.http_admin.brokers import (
     BrokerPath,
     ConnectionPath,
@@ -28,7 +29,6 @@ from broker.http_admin.brokers import (
 from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from broker.server.listener_security import PLAINTEXT
-from broker.addresses import Address
 from broker.server.listener_settings import Listener, SecurityProtocol
 from tests.broker.dispatch.test_connection import metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
@@ -167,7 +167,7 @@ async def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None
         with pytest.raises(Problem) as caught:
             cut_connection(site.admin, ConnectionPath(view.connection))
         assert caught.value.status == 404
-        last = list(site.admin.cluster.journal)[-1]
+        last = list(site.admin.journal)[-1]
         assert getattr(last, "reason", "") == "cut through the admin port"
 
 

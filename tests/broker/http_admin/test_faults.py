@@ -112,7 +112,7 @@ async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
 
 async def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
     async with serving_site() as site:
-        site.admin.cluster.first_faults = (FaultRule(delay_ms=7),)
+        site.admin.server.first_faults = (FaultRule(delay_ms=7),)
         add_faults(site.admin, FaultRule(delay_ms=1))
         add_faults(site.admin, FaultRule(delay_ms=2))
         reset(site.admin)

@@ -18,7 +18,7 @@ from tests.broker.journal.test_journal import produce_frame
 
 
 def listener_count(admin: Admin) -> int:
-    return len(admin.cluster.journal._listeners)
+    return len(admin.journal._listeners)
 
 
 async def events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, dict[str, Any]]]:
@@ -94,7 +94,7 @@ async def test_followers_may_begin_in_the_past() -> None:
     admin = make_admin()
     client = Client(admin.cluster)
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
-    admin.cluster.journal.disconnected(client.connection, "gone", NOW_MS)
+    admin.journal.disconnected(client.connection, "gone", NOW_MS)
 
     heard = await events(follow_requests(admin, JournalQuery(since=1)), 3)
     assert [(name, line["number"]) for name, line in heard] == [

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from broker.cluster import failover
 from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit
 from broker.http_admin.groups import (
     CoordinatorBody,
@@ -97,7 +98,7 @@ def test_a_coordinator_is_moved_to_a_broker_that_is_up() -> None:
     for node_id in (1, 2, 3):
         put_coordinator(admin, GroupPath("g"), CoordinatorBody(node_id))
         assert get_group(admin, GroupPath("g")).coordinator == node_id
-    admin.cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(admin.cluster, 1, NOW_MS)
     with pytest.raises(Problem, match="brokers/1/start"):
         put_coordinator(admin, GroupPath("g"), CoordinatorBody(1))
     with pytest.raises(Problem) as caught:

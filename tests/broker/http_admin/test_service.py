@@ -7,6 +7,7 @@ from contextlib import suppress
 from prometheus_client.parser import text_string_to_metric_families
 
 from broker.clock import perf_ns
+from broker.cluster import failover
 from broker.config.broker_config import BrokerConfig
 from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
 from broker.http_admin.quotas import QuotaBody, list_quotas, put_quotas
@@ -69,14 +70,14 @@ async def test_a_reset_leaves_nothing_of_what_was() -> None:
         writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
         while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
-        cluster.stop_broker(1, NOW_MS)
-        cluster.cut_off_broker(2, NOW_MS, elect=True)
+        failover.stop_broker(cluster, 1, NOW_MS)
+        failover.cut_off_broker(cluster, 2, NOW_MS, elect=True)
         put_clock(admin, ClockBody("scaled", 2.0))
         advance_clock(admin, AdvanceBody(seconds=3600))
 
         reset(admin)
 
-        assert len(cluster.topics) == len(cluster.groups) == len(cluster.journal) == 0
+        assert len(cluster.topics) == len(cluster.groups) == len(admin.journal) == 0
         assert cluster.log_bytes == 0
         assert list_quotas(admin) == []
         assert not cluster.quotas.clients.is_enabled
@@ -109,7 +110,7 @@ async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> 
         reset(site.admin)
         while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
             await asyncio.sleep(0)
-        assert list(site.admin.cluster.journal) == []
+        assert list(site.admin.journal) == []
         await leave(writer)
 
 

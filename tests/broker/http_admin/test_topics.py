@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.cluster import failover
 from broker.cluster.topics import NO_LEADER
 from broker.http_admin import topics
 from broker.http_admin.operation import Problem
@@ -101,7 +102,7 @@ def test_a_leader_is_moved_taken_away_and_given_back() -> None:
 def test_a_broker_that_is_down_or_not_there_cannot_lead() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
-    admin.cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(admin.cluster, 2, NOW_MS)
     with pytest.raises(Problem, match="brokers/2/start") as caught:
         put_leader(admin, PartitionPath("a", 0), LeaderBody(2))
     assert caught.value.status == 409

@@ -106,7 +106,7 @@ def test_the_policy_names_the_script_and_style_by_what_is_in_them() -> None:
 
 async def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:
     async with serving_site() as site:
-        journal = site.admin.cluster.journal
+        journal = site.admin.journal
         url = site.url + "/v1/requests/events?api=Metadata&bodies=false"
         async with site.session.get(url) as response:
             assert response.content_type == "text/event-stream"

@@ -11,7 +11,6 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.faults.table import ConnectionVerdict
 from broker.journal.journal import (
     Arrival,
     Disconnect,
@@ -47,8 +46,8 @@ def journalled_cluster(**overrides: str) -> Cluster:
     return make_cluster(1, **{"journal.enable": "true"}, **overrides)
 
 
-def entries(cluster: Cluster) -> list[Entry]:
-    return [line for line in cluster.journal if isinstance(line, Entry)]
+def entries(client: Client) -> list[Entry]:
+    return [line for line in client.dispatcher.journal if isinstance(line, Entry)]
 
 
 def connection(connection_id: int) -> Connection:
@@ -78,11 +77,11 @@ def produce_frame(topic: str, correlation_id: int = 1, acks: int = -1) -> bytes:
 def test_nothing_is_kept_until_somebody_wants_it() -> None:
     client = Client(make_cluster(1))
     client.send(metadata_frame(1))
-    assert len(client.cluster.journal) == 0
+    assert len(client.dispatcher.journal) == 0
 
-    client.cluster.journal.is_enabled = True
+    client.dispatcher.journal.is_enabled = True
     client.send(metadata_frame(2))
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.context.correlation_id == 2
 
 
@@ -91,7 +90,7 @@ def test_a_request_is_kept_with_its_answer_and_who_asked() -> None:
     client.cluster.create_topic("orders", [(1,)], {})
     client.send(produce_frame("orders") + produce_frame("nowhere", 2))
 
-    good, bad = entries(client.cluster)
+    good, bad = entries(client)
     assert (good.number, bad.number) == (1, 2)
     assert {good.outcome, bad.outcome} == {Outcome.ANSWERED}
     assert good.context.client_id == "test"
@@ -114,10 +113,10 @@ def test_every_api_that_is_served_can_be_read_again() -> None:
             client.send(request_frame(request_class(version=version), version, version))
 
     assert client.bugs == []
-    for entry in entries(client.cluster):
+    for entry in entries(client):
         assert not isinstance(request_of(entry), str), request_of(entry)
         assert not isinstance(answer_of(entry), str), answer_of(entry)
-    assert len(entries(client.cluster)) > 150
+    assert len(entries(client)) > 150
 
 
 def test_a_produce_without_acks_has_no_answer() -> None:
@@ -125,7 +124,7 @@ def test_a_produce_without_acks_has_no_answer() -> None:
     client.cluster.create_topic("orders", [(1,)], {})
     client.send(produce_frame("orders", acks=0))
 
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.outcome is Outcome.UNANSWERED
     assert entry.answer is None
 
@@ -134,13 +133,13 @@ def test_an_answer_that_comes_late_is_an_entry_from_the_beginning() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.outcome is Outcome.WAITING
     assert subjects_of(entry).topics == {"t"}
     assert errors_of(entry) == frozenset()
 
     client.settle(NOW_MS + 500)
-    (same,) = entries(client.cluster)
+    (same,) = entries(client)
     assert same.outcome is Outcome.ANSWERED
     assert errors_of(entry) == frozenset()
     assert entry.answer == client.written
@@ -148,7 +147,7 @@ def test_an_answer_that_comes_late_is_an_entry_from_the_beginning() -> None:
 
 def test_an_answer_that_never_came_says_how_its_connection_ended() -> None:
     client = Client(journalled_cluster())
-    journal = client.cluster.journal
+    journal = client.dispatcher.journal
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
     client.connection.lose()
@@ -166,7 +165,7 @@ def test_a_muted_client_is_known_by_its_throttle_time(monkeypatch: pytest.Monkey
     client = Client(journalled_cluster())
     client.send(metadata_frame(1))
 
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.context.throttle_time_ms == THROTTLE_TIME_MS
     assert entry.answer == client.written
 
@@ -179,7 +178,7 @@ def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyP
         client = Client(journalled_cluster())
         client.send(metadata_frame(1))
 
-        (entry,) = entries(client.cluster)
+        (entry,) = entries(client)
         assert (entry.outcome, entry.close_reason) == (Outcome.CLOSED, "enough")
         assert (entry.answer or b"") == client.written
 
@@ -193,7 +192,7 @@ def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> 
     client = Client(journalled_cluster())
     client.send(metadata_frame(1))
 
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert "internal error" in (entry.close_reason or "")
 
 
@@ -240,7 +239,7 @@ def test_a_frame_larger_than_the_whole_journal_is_told_of_without_its_bytes() ->
     client = Client(journalled_cluster(**{"journal.bytes.max": "10"}))
     client.send(metadata_frame(1))
 
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.frame is None
     assert entry.answer is None
     assert entry.outcome is Outcome.ANSWERED
@@ -252,12 +251,12 @@ def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     heard: list[tuple[int, str]] = []
-    end = client.cluster.journal.subscribe(
+    end = client.dispatcher.journal.subscribe(
         lambda line: heard.append((line.number, getattr(line, "outcome", "disconnect")))
     )
     client.send(metadata_frame(1) + fetch_frame(2, "t", max_wait_ms=500))
     client.settle(NOW_MS + 500)
-    client.cluster.journal.disconnected(client.connection, "gone", NOW_MS)
+    client.dispatcher.journal.disconnected(client.connection, "gone", NOW_MS)
     end()
     client.send(metadata_frame(3), NOW_MS + 500)
 
@@ -268,11 +267,11 @@ def test_an_answer_to_a_request_already_forgotten_is_not_kept() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
-    client.cluster.journal.clear()
+    client.dispatcher.journal.clear()
     client.settle(NOW_MS + 500)
 
     assert client.written
-    assert client.cluster.journal.byte_count == 0
+    assert client.dispatcher.journal.byte_count == 0
 
 
 def test_what_cannot_be_decoded_says_so() -> None:
@@ -296,7 +295,7 @@ def test_a_parked_answer_that_was_there_at_once_is_an_answer(
     client = Client(journalled_cluster())
     client.send(metadata_frame(1))
 
-    (entry,) = entries(client.cluster)
+    (entry,) = entries(client)
     assert entry.outcome is Outcome.ANSWERED
 
 
@@ -304,14 +303,19 @@ def test_a_refused_connection_is_a_line_as_long_as_the_journal_is_kept() -> None
     journal = Journal(2, 1000, is_enabled=True)
     heard: list[int] = []
     journal.subscribe(lambda line: heard.append(line.number))
-    verdict = ConnectionVerdict(is_refused=True, delay_ms=5, description="#1 refuse_connection")
+
+    def arrive(journal: Journal, peer: str) -> None:
+        journal.arrived(
+            1, peer, is_refused=True, delay_ms=5, fault="#1 refuse_connection", time_ms=NOW_MS
+        )
+
     for number in range(3):
-        journal.arrived(1, f"10.0.0.1:{number}", verdict, NOW_MS)
+        arrive(journal, f"10.0.0.1:{number}")
     lines = list(journal)
     assert [line.number for line in lines] == [2, 3]
     assert heard == [1, 2, 3]
     assert isinstance(lines[0], Arrival)
     assert (lines[0].outcome, lines[0].peer) == (Outcome.REFUSED, "10.0.0.1:1")
     journal.is_enabled = False
-    journal.arrived(1, "10.0.0.1:9", verdict, NOW_MS)
+    arrive(journal, "10.0.0.1:9")
     assert len(journal) == 2

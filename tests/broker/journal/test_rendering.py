@@ -8,7 +8,6 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster.cluster import Cluster
-from broker.faults.table import ConnectionVerdict
 from broker.journal.rendering import JournalFilter, describe_line, may_show_config
 from protocol import messages
 from protocol.json_view import HIDDEN
@@ -25,19 +24,23 @@ def topic_names(cluster: Cluster) -> Any:
     return name
 
 
-def found(cluster: Cluster, **wanted: Any) -> list[int]:
+def found(client: Client, **wanted: Any) -> list[int]:
     wish = JournalFilter(**wanted)
-    return [line.number for line in cluster.journal if wish.fits(line, topic_names(cluster))]
+    return [
+        line.number
+        for line in client.dispatcher.journal
+        if wish.fits(line, topic_names(client.cluster))
+    ]
 
 
-def shown(cluster: Cluster, number: int = 1) -> dict[str, Any]:
-    line = next(line for line in cluster.journal if line.number == number)
-    plain: dict[str, Any] = json.loads(json.dumps(describe_line(line, topic_names(cluster))))
+def shown(client: Client, number: int = 1) -> dict[str, Any]:
+    line = next(line for line in client.dispatcher.journal if line.number == number)
+    plain: dict[str, Any] = json.loads(json.dumps(describe_line(line, topic_names(client.cluster))))
     return plain
 
 
 @pytest.fixture
-def cluster() -> Cluster:
+def client() -> Client:
     """1 Produce, 2 Produce refused, 3 Metadata, 4 Fetch that waits, 5 the end."""
     client = Client(journalled_cluster())
     client.cluster.create_topic("orders", [(1,)], {})
@@ -45,8 +48,8 @@ def cluster() -> Cluster:
     client.connection.session.principal = "alice"
     client.cluster.create_topic("empty", [(1,)], {})
     client.send(fetch_frame(4, "empty", max_wait_ms=500), NOW_MS + 5)
-    client.cluster.journal.disconnected(client.connection, "client disconnected", NOW_MS + 6)
-    return client.cluster
+    client.dispatcher.journal.disconnected(client.connection, "client disconnected", NOW_MS + 6)
+    return client
 
 
 @pytest.mark.parametrize(
@@ -74,9 +77,9 @@ def cluster() -> Cluster:
     ],
 )
 def test_a_filter_finds_what_fits_all_that_is_asked(
-    cluster: Cluster, wanted: dict[str, Any], numbers: list[int]
+    client: Client, wanted: dict[str, Any], numbers: list[int]
 ) -> None:
-    assert found(cluster, **wanted) == numbers
+    assert found(client, **wanted) == numbers
 
 
 def test_a_topic_named_by_id_is_found_by_its_name() -> None:
@@ -88,9 +91,9 @@ def test_a_topic_named_by_id_is_found_by_its_name() -> None:
     )
     client.send(request_frame(request, 12, 1))
 
-    assert found(client.cluster, topic="orders") == [1]
+    assert found(client, topic="orders") == [1]
     client.cluster.delete_topic(topic, NOW_MS)
-    assert shown(client.cluster)["topics"] == [str(topic.topic_id)]
+    assert shown(client)["topics"] == [str(topic.topic_id)]
 
 
 def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
@@ -98,12 +101,12 @@ def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
 
-    assert found(client.cluster, error="NONE") == []
-    assert found(client.cluster, outcome="waiting", topic="t") == [1]
+    assert found(client, error="NONE") == []
+    assert found(client, outcome="waiting", topic="t") == [1]
 
 
-def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(cluster: Cluster) -> None:
-    plain = shown(cluster)
+def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(client: Client) -> None:
+    plain = shown(client)
 
     assert plain["api"] == "Produce"
     assert plain["user"] == "ANONYMOUS"
@@ -113,9 +116,9 @@ def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(cluster: 
     assert (batch["record_count"], batch["producer_id"], batch["compression"]) == (1, -1, "none")
     (answer,) = plain["answer"]["responses"][0]["partition_responses"]
     assert (answer["error_code"], answer["base_offset"]) == ("NONE", 0)
-    assert shown(cluster, 2)["errors"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
-    assert shown(cluster, 4)["answer"] is None
-    assert shown(cluster, 5)["reason"] == "client disconnected"
+    assert shown(client, 2)["errors"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
+    assert shown(client, 4)["answer"] is None
+    assert shown(client, 5)["reason"] == "client disconnected"
 
 
 def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
@@ -125,15 +128,15 @@ def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
     cluster.create_topic("orders", [(1,)], {})
     Client(cluster).send(produce_frame("orders") + metadata_frame(2))
 
-    first, second = shown(cluster, 1), shown(cluster, 2)
+    first, second = shown(client, 1), shown(client, 2)
     assert first["shadow_throttle_times_ms"]["producer_byte_rate"] > 0
     assert first["throttle_time_ms"] == 0
     assert second["shadow_throttle_times_ms"] == {}
 
 
-def test_bodies_can_be_left_out(cluster: Cluster) -> None:
-    line = next(iter(cluster.journal))
-    plain = describe_line(line, topic_names(cluster), has_bodies=False)
+def test_bodies_can_be_left_out(client: Client) -> None:
+    line = next(iter(client.dispatcher.journal))
+    plain = describe_line(line, topic_names(client.cluster), has_bodies=False)
 
     assert not plain.keys() & {"request", "answer"}
 
@@ -161,10 +164,11 @@ def test_no_secret_is_shown() -> None:
         )
     ]
     resource = resource_class(version=1, resource_type=4, resource_name="", configs=configs)
-    client = Client(client.cluster)
+    client = Client(cluster)
+    client = Client(client.cluster, dispatcher=client.dispatcher)
     client.send(request_frame(alter(version=1, resources=[resource]), 1, 3))
 
-    text = json.dumps([shown(client.cluster, number) for number in (1, 2, 3)])
+    text = json.dumps([shown(client, number) for number in (1, 2, 3)])
     assert "SECRET" not in text
     assert "U0VDUkVU" not in text  # in base64
     assert "U0FMVFk" not in text
@@ -188,15 +192,19 @@ def test_a_configuration_is_shown_only_when_it_is_known_to_be_no_secret(
     assert may_show_config(name) is is_shown
 
 
-def arrivals() -> Cluster:
+def arrivals() -> Client:
     """1 a refused connection, 2 a delayed one, 3 a request, 4 a disconnect."""
     client = Client(journalled_cluster())
-    journal = client.cluster.journal
-    journal.arrived(2, "10.0.0.1:4000", ConnectionVerdict(True, 0, "#1 refuse"), NOW_MS)
-    journal.arrived(1, "[::1]:4000", ConnectionVerdict(False, 30, "#2 delay"), NOW_MS + 1)
+    journal = client.dispatcher.journal
+    journal.arrived(
+        2, "10.0.0.1:4000", is_refused=True, delay_ms=0, fault="#1 refuse", time_ms=NOW_MS
+    )
+    journal.arrived(
+        1, "[::1]:4000", is_refused=False, delay_ms=30, fault="#2 delay", time_ms=NOW_MS + 1
+    )
     client.send(metadata_frame(3), NOW_MS + 2)
     journal.disconnected(client.connection, "gone", NOW_MS + 3)
-    return client.cluster
+    return client
 
 
 @pytest.mark.parametrize(
@@ -225,8 +233,8 @@ def test_refused_and_delayed_connections_are_found(
 
 
 def test_a_refused_connection_is_shown_with_who_came_and_why() -> None:
-    cluster = arrivals()
-    assert shown(cluster, 1) == {
+    client = arrivals()
+    assert shown(client, 1) == {
         "kind": "connection",
         "number": 1,
         "received_ms": NOW_MS,
@@ -237,5 +245,5 @@ def test_a_refused_connection_is_shown_with_who_came_and_why() -> None:
         "delay_ms": 0,
         "fault": "#1 refuse",
     }
-    later = shown(cluster, 2)
+    later = shown(client, 2)
     assert (later["outcome"], later["delay_ms"], later["fault"]) == ("delayed", 30, "#2 delay")

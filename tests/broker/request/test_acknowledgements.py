@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from broker.audit.comparison import audit_cluster
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.faults.rule import FaultRule
 from broker.request.acknowledgements import Acknowledgement
@@ -210,7 +211,7 @@ def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> Non
     } == {(topic.topic_id, 0): ("t", 2, 0, 2), (topic.topic_id, 1): ("t", 1, 0, 0)}
     assert audit_cluster(cluster).comparison.covered == 3
 
-    cluster.reset(NOW_MS)
+    cluster.reset()
     assert not cluster.acknowledgements.dropped
     assert not cluster.acknowledgements.sent
 
@@ -261,14 +262,14 @@ async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> N
         writer.write(frame(batch=make_batch(b"c")))
         await _until(lambda: _log_end(cluster) == 3)
         assert len(acknowledgements) == 1
-        cluster.start_broker(1, NOW_MS)
+        failover.start_broker(cluster, 1, NOW_MS)
         await read_frame(reader)
         assert len(acknowledgements) == 2
 
         # Stopped instead, it never goes out.
         writer.write(frame(batch=make_batch(b"d")))
         await _until(lambda: _log_end(cluster) == 4)
-        cluster.stop_broker(1, NOW_MS)
+        failover.stop_broker(cluster, 1, NOW_MS)
         await _until(lambda: not server.protocols)
         assert len(acknowledgements) == 2
         assert not acknowledgements._unwritten

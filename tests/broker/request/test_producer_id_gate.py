@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.http_admin.prometheus import prometheus_text
 from broker.request.client_software import ClientSoftware
@@ -371,8 +372,8 @@ def test_brokers_count_for_themselves_and_a_new_leader_starts_from_zero() -> Non
 def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
-    producers.cluster.stop_broker(1, NOW_MS)
-    producers.cluster.start_broker(1, NOW_MS)
+    failover.stop_broker(producers.cluster, 1, NOW_MS)
+    failover.start_broker(producers.cluster, 1, NOW_MS)
     producers.cluster.move_leader(producers.partition(), 1, NOW_MS)
     assert "tracked-ids" not in producers.measured()
     again = Producers(None, producers.cluster)

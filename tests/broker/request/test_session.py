@@ -1,7 +1,7 @@
 """Sessions: who is limited to authentication, and from when."""
 
-from broker.security.plain import PlainExchange
 from broker.request.session import Session
+from broker.security.plain import PlainExchange
 
 FAR_MS = 1 << 60
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from broker.addresses import Address
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
-from broker.addresses import Address
 from broker.server.listener_settings import Listener, SecurityProtocol, plan_listeners
 
 

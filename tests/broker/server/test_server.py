@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
-from broker.cluster.cluster import Reach
+from broker.cluster import failover
+from broker.cluster.brokers import Reach
 from broker.faults import FaultRule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
@@ -134,14 +135,14 @@ async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started
         await read_frame(reader)
         other_reader, other_writer = await connect(other_port)
 
-        server.cluster.stop_broker(1, server.clock.now_ms())
+        failover.stop_broker(server.cluster, 1, server.clock.now_ms())
 
         assert await reader.read() == b""
         with pytest.raises(ConnectionRefusedError):
             await connect(first_port)
         other_writer.write(metadata_frame(2))
         await read_frame(other_reader)
-        server.cluster.start_broker(1, server.clock.now_ms())
+        failover.start_broker(server.cluster, 1, server.clock.now_ms())
         await assert_serves(first_port)
         for each in (writer, other_writer):
             each.close()
@@ -154,7 +155,7 @@ async def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_bac
         writer.write(metadata_frame(1))
         await read_frame(reader)
 
-        server.cluster.cut_off_broker(1, now_ms)
+        failover.cut_off_broker(server.cluster, 1, now_ms)
         new_reader, new_writer = await connect(first_port)
         writer.write(metadata_frame(2))
         new_writer.write(metadata_frame(3))
@@ -165,7 +166,7 @@ async def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_bac
         assert not reader._buffer  # type: ignore[attr-defined]
         assert not reader.at_eof()
 
-        server.cluster.start_broker(1, now_ms)
+        failover.start_broker(server.cluster, 1, now_ms)
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
         assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
         for each in (writer, new_writer):
@@ -174,8 +175,8 @@ async def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_bac
 
 async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
     async with serving_two() as (server, port, _):
-        faults, now_ms = server.cluster.faults, server.clock.now_ms()
-        server.cluster.journal.is_enabled = True
+        faults, now_ms = server.dispatcher.faults, server.clock.now_ms()
+        server.dispatcher.journal.is_enabled = True
         faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
         faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
         reader, writer = await connect(port)
@@ -191,7 +192,7 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
         assert not reader._buffer  # type: ignore[attr-defined]
         server.advance(1)
         await read_frame(reader)
-        came = [line for line in server.cluster.journal if isinstance(line, Arrival)]
+        came = [line for line in server.dispatcher.journal if isinstance(line, Arrival)]
         assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
         assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
@@ -201,7 +202,7 @@ async def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> 
     async with serving_two() as (server, port, _):
         now_ms = server.clock.now_ms()
         rule = FaultRule(api="Metadata", cut_off_broker="self", nth=1, restart_after_ms=1_000)
-        server.cluster.faults.add(rule, now_ms)
+        server.dispatcher.faults.add(rule, now_ms)
         reader, writer = await connect(port)
         writer.write(metadata_frame(1))
         while server.cluster.brokers[1].reach is not Reach.SILENT:  # noqa: ASYNC110 - as above
