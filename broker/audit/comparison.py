@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
 from broker.audit.stored_sequences import StoredSequences
-from broker.request.acknowledgements import Acknowledgement, Dropped, PartitionKey
+from broker.request.acknowledgement import Acknowledgement
 from protocol import records
 from protocol.records import BatchHeader
 
@@ -98,7 +99,7 @@ class AuditReport:
     excluded: Mapping[int, int]
 
 
-def audit_cluster(cluster: "Cluster") -> AuditReport:
+def audit_cluster(cluster: "Cluster", acknowledgements: Acknowledgements) -> AuditReport:
     """Audit what a cluster has acknowledged since it was started or reset."""
     logs = {
         (topic.topic_id, partition.partition_index): StoredLog(
@@ -115,7 +116,6 @@ def audit_cluster(cluster: "Cluster") -> AuditReport:
         for group_id in cluster.groups.group_ids()
         for topic_name, partition_index, committed in cluster.groups.all_committed(group_id)
     )
-    acknowledgements = cluster.acknowledgements
     return AuditReport(
         compare(acknowledgements.sent, logs, committed),
         acknowledgements.dropped,

@@ -18,7 +18,6 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
-from broker.request.acknowledgements import Acknowledgements
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
 from broker.timers import Timers
@@ -51,9 +50,6 @@ class Cluster:
         """The shell's part of an outage: called when a broker's `reach` has changed."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
-        self.acknowledgements = Acknowledgements(
-            config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
-        )
         self._begin()
 
     def _begin(self) -> None:
@@ -95,7 +91,6 @@ class Cluster:
         that were added are gone.
         """
         self.timers.clear()
-        self.acknowledgements.clear()
         self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.faults.error_responses import Framed, error_answer
 from broker.faults.injection import Injection
@@ -64,7 +65,10 @@ class Dispatcher:
             cluster.config["journal.bytes.max"],
             is_enabled=cluster.config["journal.enable"],
         )
-        self._acknowledgements = cluster.acknowledgements
+        self.acknowledgements = Acknowledgements(
+            cluster.config["audit.acknowledgements.max"],
+            is_enabled=cluster.config["audit.enable"],
+        )
         self._report_bug = report_bug
         self._now_ns = now_ns
 
@@ -110,6 +114,9 @@ class Dispatcher:
             session.principal,
             session,
         )
+        acknowledgements = self.acknowledgements
+        if acknowledgements.is_enabled:
+            context.acknowledgements = []
         journal = self.journal
         entry = None
         if journal.is_enabled:
@@ -130,7 +137,6 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
             answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
-        acknowledgements = self._acknowledgements
         if acknowledgements.is_enabled:
             answer = acknowledgements.follow(context, answer)
         return answer if entry is None else self._note(entry, answer)

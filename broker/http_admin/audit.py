@@ -4,10 +4,10 @@ from typing import Any
 
 import msgspec
 
+from broker.audit.acknowledgements import Dropped, PartitionKey
 from broker.audit.comparison import Finding, audit_cluster
 from broker.http_admin.operation import Problem, operation
 from broker.http_admin.state import Admin
-from broker.request.acknowledgements import Dropped, PartitionKey
 
 FINDINGS_MAX = 1_000
 
@@ -77,13 +77,13 @@ def get_audit(admin: Admin) -> AuditView:
 
     Needs `audit.enable=true` from the start. A reset begins anew.
     """
-    if not admin.cluster.acknowledgements.is_enabled:
+    if not admin.acknowledgements.is_enabled:
         raise Problem(
             409,
             "acknowledgements are not recorded: start the cluster with audit.enable=true"
             " (MockKafka(audit=True), or mock-kafka serve -o audit.enable=true)",
         )
-    report = audit_cluster(admin.cluster)
+    report = audit_cluster(admin.cluster, admin.acknowledgements)
     findings = report.comparison.findings
     return AuditView(
         finding_count=len(findings),

@@ -8,6 +8,7 @@ from uuid import UUID
 from broker.http_admin.operation import Problem
 
 if TYPE_CHECKING:
+    from broker.audit.acknowledgements import Acknowledgements
     from broker.clock import BrokerClock
     from broker.cluster.cluster import Cluster
     from broker.cluster.topics import Partition, Topic
@@ -28,6 +29,11 @@ class Admin:
     def cluster(self) -> "Cluster":
         """The cluster that is served."""
         return self.server.cluster
+
+    @property
+    def acknowledgements(self) -> "Acknowledgements":
+        """What the audit has recorded."""
+        return self.server.dispatcher.acknowledgements
 
     @property
     def faults(self) -> "FaultTable":

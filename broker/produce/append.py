@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING
 
 from broker.cluster.producer_limit import watch_producer_ids
+from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch
-from broker.request.acknowledgements import note_batch
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
@@ -51,7 +51,7 @@ def append_batch(
             header.last_offset_delta,
         )
         if not isinstance(decision, Append):
-            if isinstance(decision, Duplicate) and cluster.acknowledgements.is_enabled:
+            if isinstance(decision, Duplicate) and context.acknowledgements is not None:
                 offset = decision.base_offset
                 note_batch(context, topic, partition, header, offset, is_append=False)
             return _not_appended(partition, decision)
@@ -77,7 +77,7 @@ def append_batch(
         if cluster.limits_producer_ids:
             watch_producer_ids(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
-    if cluster.acknowledgements.is_enabled:
+    if context.acknowledgements is not None:
         note_batch(context, topic, partition, header, base_offset, is_append=True)
     return PartitionResult(
         partition.partition_index,

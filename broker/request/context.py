@@ -9,9 +9,23 @@ from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
 
 if TYPE_CHECKING:
-    from broker.request.acknowledgements import Acknowledgement
-    from broker.request.shadow_quotas import ShadowThrottles
+    from broker.request.acknowledgement import Acknowledgement
     from broker.responses import ThrottlingQuota
+
+
+class ShadowThrottles:
+    """What shadow quotas would have done to one request.
+
+    `is_held`: it came while its connection would have been mute. `throttle_times_ms` has, by quota
+    key, the `throttle_time_ms` that it would have been answered with; of a held request, for how
+    much longer the connection would have been mute.
+    """
+
+    __slots__ = ("is_held", "throttle_times_ms")
+
+    def __init__(self, *, is_held: bool) -> None:
+        self.is_held = is_held
+        self.throttle_times_ms: dict[str, int] = {}
 
 
 @dataclass(slots=True)
@@ -41,7 +55,7 @@ class RequestContext:
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
     throttled_by: "ThrottlingQuota | None" = None
-    shadow: "ShadowThrottles | None" = None
+    shadow: ShadowThrottles | None = None
     """What quotas in shadow mode would have done to it; None for nothing."""
     acknowledgements: "list[Acknowledgement] | None" = None
     """The batches that its response acknowledges, for the audit; None for none."""

@@ -6,27 +6,13 @@ entity. The rules are in ADR 19.
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from broker.request.context import ShadowThrottles
 from quotas.entities import CONTROLLER_MUTATION_RATE
 from quotas.shadow import ShadowCounter, ShadowEvent, ShadowKey
 
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
     from broker.request.context import RequestContext
-
-
-class ShadowThrottles:
-    """What shadow quotas would have done to one request.
-
-    `is_held`: it came while its connection would have been mute. `throttle_times_ms` has, by quota
-    key, the `throttle_time_ms` that it would have been answered with; of a held request, for how
-    much longer the connection would have been mute.
-    """
-
-    __slots__ = ("is_held", "throttle_times_ms")
-
-    def __init__(self, *, is_held: bool) -> None:
-        self.is_held = is_held
-        self.throttle_times_ms: dict[str, int] = {}
 
 
 class Shadowed(NamedTuple):

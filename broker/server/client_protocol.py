@@ -79,7 +79,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def __init__(self, server: ConnectionOwner, broker_id: int, entrance: "Entrance") -> None:
         self._server = server
-        self._acknowledgements = server.cluster.acknowledgements
+        self._acknowledgements = server.dispatcher.acknowledgements
         self._entrance = entrance
         self.broker_id = broker_id
         self._transport: Any = None

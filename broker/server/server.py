@@ -130,6 +130,7 @@ class Server:
             protocol.dismiss()
         now_ms = self.clock.now_ms()
         self.dispatcher.journal.clear()
+        self.dispatcher.acknowledgements.clear()
         self.dispatcher.faults.reset()
         self.cluster.reset()
         start_background_tasks(self.cluster, now_ms)

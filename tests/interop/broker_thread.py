@@ -61,7 +61,13 @@ class BrokerThread:
         traceback: TracebackType | None,
     ) -> None:
         assert self._server is not None
-        findings = self.on(lambda cluster, _now_ms: audit_cluster(cluster).comparison.findings)
+        findings = self.call(
+            lambda server: (
+                audit_cluster(
+                    server.cluster, server.dispatcher.acknowledgements
+                ).comparison.findings
+            )
+        )
         asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()

@@ -238,7 +238,7 @@ class World:
             "probability": 0.2,
             "seed": self.seed,
         }
-        self.server.cluster.faults.add(FaultRule.from_json(rule), START_MS)
+        self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
 
     def _make_member(self, name: str, group: int) -> GroupMember:
         random = self.random
@@ -283,7 +283,8 @@ class World:
             self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
-        self.history.audit += map(str, audit_cluster(self.server.cluster).comparison.findings)
+        report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
+        self.history.audit += map(str, report.comparison.findings)
         violations = check(self.history)
         for each in violations:
             self.trace(f"VIOLATION {each}")

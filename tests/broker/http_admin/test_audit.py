@@ -22,7 +22,7 @@ def produce(admin: Admin, count: int) -> None:
     frame = request_frame(produce_request([(0, make_batch(b"x"))], version=9, topic="orders"), 9, 1)
     for _ in range(count):
         client.send(frame)
-    admin.cluster.acknowledgements.written(1)
+    admin.acknowledgements.written(1)
 
 
 def test_an_audit_without_a_recording_is_refused_with_what_to_do() -> None:

@@ -126,7 +126,8 @@ def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
     user = (("user", None),)
     assert cluster.quotas.clients.alter(user, [("producer_byte_rate", 1)], is_shadow=True) is None
     cluster.create_topic("orders", [(1,)], {})
-    Client(cluster).send(produce_frame("orders") + metadata_frame(2))
+    client = Client(cluster)
+    client.send(produce_frame("orders") + metadata_frame(2))
 
     first, second = shown(client, 1), shown(client, 2)
     assert first["shadow_throttle_times_ms"]["producer_byte_rate"] > 0
@@ -164,7 +165,6 @@ def test_no_secret_is_shown() -> None:
         )
     ]
     resource = resource_class(version=1, resource_type=4, resource_name="", configs=configs)
-    client = Client(cluster)
     client = Client(client.cluster, dispatcher=client.dispatcher)
     client.send(request_frame(alter(version=1, resources=[resource]), 1, 3))
 

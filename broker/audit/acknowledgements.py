@@ -6,9 +6,9 @@ sent acknowledges nothing. Nothing is recorded unless `audit.enable` is set.
 """
 
 from collections import Counter, deque
-from sys import intern
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from broker.request.acknowledgement import Acknowledgement
 from broker.responses import Throttled, Waiting
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -17,43 +17,14 @@ from protocol.json_view import decode_answer_frame
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from broker.cluster.topics import Partition, Topic
     from broker.request.context import RequestContext
     from broker.responses import Answer, LateAnswer
-    from protocol.records import BatchHeader
-
-CLIENT_ID_LENGTH_MAX = 255
-"""A client id may be 32 KiB long; longer ones than this are cut, so that memory has a bound."""
 
 DROPPED_PARTITIONS_MAX = 10_000
 """Partitions whose dropped acknowledgements are counted one by one; the others are summed up."""
 
 _ACKNOWLEDGING = frozenset({ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER})
 """Clients take both for success."""
-
-
-class Acknowledgement(NamedTuple):
-    """One batch that a response acknowledged; the field names are the batch header's.
-
-    `base_offset` is -1 for a duplicate whose offset is no longer known. `crc` and `max_timestamp`
-    are those of the request: a topic with LogAppendTime stores others.
-    """
-
-    topic_id: "UUID"
-    topic: str
-    partition: int
-    is_append: bool
-    """False for a duplicate, which was appended by an earlier request."""
-    base_offset: int
-    crc: int
-    max_timestamp: int
-    records_count: int
-    producer_id: int
-    producer_epoch: int
-    base_sequence: int
-    connection_id: int
-    client_id: str | None
-    time_ms: int
 
 
 class Dropped:
@@ -171,39 +142,6 @@ class Acknowledgements:
         if key not in self.dropped:
             self.dropped[key] = Dropped(topic)
         self.dropped[key].add(oldest)
-
-
-def note_batch(
-    context: "RequestContext",
-    topic: "Topic",
-    partition: "Partition",
-    header: "BatchHeader",
-    base_offset: int,
-    *,
-    is_append: bool,
-) -> None:
-    """Note in the context of a request that this batch is in the log, as its response will say."""
-    if context.acknowledgements is None:
-        context.acknowledgements = []
-    client_id = context.client_id
-    context.acknowledgements.append(
-        Acknowledgement(
-            topic.topic_id,
-            topic.name,
-            partition.partition_index,
-            is_append,
-            base_offset,
-            header.crc,
-            header.max_timestamp,
-            header.records_count,
-            header.producer_id,
-            header.producer_epoch,
-            header.base_sequence,
-            context.connection_id,
-            None if client_id is None else intern(client_id[:CLIENT_ID_LENGTH_MAX]),
-            context.now_ms,
-        )
-    )
 
 
 def _acknowledged_by(

@@ -9,7 +9,7 @@ from broker.audit.comparison import audit_cluster
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.faults.rule import FaultRule
-from broker.request.acknowledgements import Acknowledgement
+from broker.request.acknowledgement import Acknowledgement
 from protocol.records import read_header
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
@@ -20,12 +20,13 @@ from tests.produce_requests import produce_request
 IDEMPOTENT = make_batch(b"a", b"b", producer_id=4, producer_epoch=0, base_sequence=0)
 
 
-def audited_cluster(*rules: FaultRule, **overrides: str) -> Cluster:
+def audited_client(*rules: FaultRule, **overrides: str) -> Client:
     cluster = make_cluster(1, **{"audit.enable": "true"}, **overrides)
     cluster.create_topic("t", [(1,), (1,)], {})
+    client = Client(cluster)
     for rule in rules:
-        cluster.faults.add(rule, NOW_MS)
-    return cluster
+        client.dispatcher.faults.add(rule, NOW_MS)
+    return client
 
 
 def frame(*partitions: int, version: int = 9, acks: int = -1, batch: bytes = IDEMPOTENT) -> bytes:
@@ -39,8 +40,8 @@ def sent_by(client: Client, data: bytes, now_ms: int = NOW_MS) -> list[Acknowled
     """What counts as acknowledged after this and all that is due then."""
     client.send(data)
     client.settle(now_ms)
-    client.cluster.acknowledgements.written(1)
-    return list(client.cluster.acknowledgements.sent)
+    client.dispatcher.acknowledgements.written(1)
+    return list(client.dispatcher.acknowledgements.sent)
 
 
 def test_nothing_is_recorded_unless_the_configuration_says_so() -> None:
@@ -50,8 +51,9 @@ def test_nothing_is_recorded_unless_the_configuration_says_so() -> None:
 
 
 def test_an_append_and_its_duplicate_are_recorded_with_what_was_sent() -> None:
-    cluster = audited_cluster(**{"producer.state.batches": "5"})
-    (append,) = sent_by(Client(cluster), frame())
+    client = audited_client(**{"producer.state.batches": "5"})
+    cluster = client.cluster
+    (append,) = sent_by(client, frame())
     header = read_header(IDEMPOTENT, 0)
     topic = cluster.topics.get("t")
     assert topic is not None
@@ -71,12 +73,12 @@ def test_an_append_and_its_duplicate_are_recorded_with_what_was_sent() -> None:
         "test",
         NOW_MS,
     )
-    _, duplicate = sent_by(Client(cluster), frame())
+    _, duplicate = sent_by(client, frame())
     assert duplicate == append._replace(is_append=False)
 
 
 def test_a_duplicate_whose_offset_is_forgotten_is_recorded_too() -> None:
-    client = Client(audited_cluster())
+    client = audited_client()
     later = make_batch(b"c", producer_id=4, producer_epoch=0, base_sequence=2)
     told = sent_by(client, frame() + frame(batch=later) + frame())
     assert [(each.is_append, each.base_offset) for each in told] == [
@@ -87,7 +89,7 @@ def test_a_duplicate_whose_offset_is_forgotten_is_recorded_too() -> None:
 
 
 def test_acks_0_and_errors_acknowledge_nothing() -> None:
-    client = Client(audited_cluster())
+    client = audited_client()
     assert sent_by(client, frame(acks=0)) == []
     behind = make_batch(b"c", producer_id=4, producer_epoch=0, base_sequence=7)
     assert sent_by(client, frame(batch=behind)) == []
@@ -95,8 +97,8 @@ def test_acks_0_and_errors_acknowledge_nothing() -> None:
 
 
 def test_nothing_is_acknowledged_before_the_response_is_written() -> None:
-    client = Client(audited_cluster())
-    acknowledgements = client.cluster.acknowledgements
+    client = audited_client()
+    acknowledgements = client.dispatcher.acknowledgements
     client.send(frame())
     assert len(acknowledgements) == 0
     acknowledgements.written(2)
@@ -122,9 +124,9 @@ def test_nothing_is_acknowledged_before_the_response_is_written() -> None:
 def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing(
     rule: dict[str, Any],
 ) -> None:
-    cluster = audited_cluster(FaultRule(api="Produce", **rule))
-    assert sent_by(Client(cluster), frame()) == []
-    assert not cluster.acknowledgements.excluded
+    client = audited_client(FaultRule(api="Produce", **rule))
+    assert sent_by(client, frame()) == []
+    assert not client.dispatcher.acknowledgements.excluded
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing
     ],
 )
 def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str, Any]) -> None:
-    client = Client(audited_cluster(FaultRule(api="Produce", **rule)))
+    client = audited_client(FaultRule(api="Produce", **rule))
     (told,) = sent_by(client, frame(), NOW_MS + 100)
     assert (told.is_append, told.base_offset) == (True, 0)
 
@@ -157,13 +159,12 @@ def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str,
     ],
 )
 def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[str, Any]) -> None:
-    cluster = audited_cluster(
+    client = audited_client(
         FaultRule(api="Metadata", delay_ms=1), FaultRule(api="Produce", times=2, **rule)
     )
-    client = Client(cluster)
     sent_by(client, frame())
     assert sent_by(client, frame()) == []
-    assert cluster.acknowledgements.excluded == {2: 2}
+    assert client.dispatcher.acknowledgements.excluded == {2: 2}
 
     # The rule is used up: this response is true again.
     later = make_batch(b"c")
@@ -175,27 +176,30 @@ def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[st
 @pytest.mark.parametrize("at", ["before_handling", "before_answer"])
 def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at: str) -> None:
     rule = FaultRule(api="Produce", topic="t", partition=1, error="NOT_ENOUGH_REPLICAS", at=at)
-    cluster = audited_cluster(rule)
+    client = audited_client(rule)
+    cluster = client.cluster
     topic = cluster.topics.get("t")
     assert topic is not None
     request = produce_request(
         [(0, IDEMPOTENT), (1, IDEMPOTENT)], version=version, topic_id=topic.topic_id
     )
-    (told,) = sent_by(Client(cluster), request_frame(request, version, 1))
+    (told,) = sent_by(client, request_frame(request, version, 1))
     assert told.partition == 0
     assert (topic.partitions[1].log.log_end_offset > 0) == (at == "before_answer")
 
 
 def test_a_rule_of_a_hook_is_excluded_under_id_0() -> None:
-    cluster = audited_cluster()
-    cluster.faults.set_hook(lambda _context, _message: FaultRule(api="Produce", answer={}))
-    sent_by(Client(cluster), frame())
-    assert cluster.acknowledgements.excluded == {0: 1}
+    client = audited_client()
+    client.dispatcher.faults.set_hook(
+        lambda _context, _message: FaultRule(api="Produce", answer={})
+    )
+    sent_by(client, frame())
+    assert client.dispatcher.acknowledgements.excluded == {0: 1}
 
 
 def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> None:
-    cluster = audited_cluster(**{"audit.acknowledgements.max": "3"})
-    client = Client(cluster)
+    client = audited_client(**{"audit.acknowledgements.max": "3"})
+    cluster = client.cluster
     batch = make_batch(b"a", b"b")
     for number in range(5):
         sent_by(client, frame(number % 2, batch=batch))
@@ -204,41 +208,39 @@ def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> Non
     assert [(each.partition, each.base_offset) for each in told] == [(1, 2), (0, 4), (0, 6)]
     topic = cluster.topics.get("t")
     assert topic is not None
-    dropped = cluster.acknowledgements.dropped
+    dropped = client.dispatcher.acknowledgements.dropped
     assert {
         key: (each.topic, each.count, each.base_offset_min, each.base_offset_max)
         for key, each in dropped.items()
     } == {(topic.topic_id, 0): ("t", 2, 0, 2), (topic.topic_id, 1): ("t", 1, 0, 0)}
-    assert audit_cluster(cluster).comparison.covered == 3
+    assert audit_cluster(cluster, client.dispatcher.acknowledgements).comparison.covered == 3
 
-    cluster.reset()
-    assert not cluster.acknowledgements.dropped
-    assert not cluster.acknowledgements.sent
+    client.dispatcher.acknowledgements.clear()
+    assert not client.dispatcher.acknowledgements.dropped
+    assert not client.dispatcher.acknowledgements.sent
 
 
 def test_what_was_dropped_is_summed_up_beyond_so_many_partitions(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("broker.request.acknowledgements.DROPPED_PARTITIONS_MAX", 1)
-    cluster = audited_cluster(**{"audit.acknowledgements.max": "1"})
-    client = Client(cluster)
+    monkeypatch.setattr("broker.audit.acknowledgements.DROPPED_PARTITIONS_MAX", 1)
+    client = audited_client(**{"audit.acknowledgements.max": "1"})
     for _ in range(3):
         sent_by(client, frame(0, 1, batch=make_batch(b"a")))
-    dropped = cluster.acknowledgements.dropped
+    dropped = client.dispatcher.acknowledgements.dropped
     assert [each.topic for each in dropped.values()] == ["t", None]
     assert sum(each.count for each in dropped.values()) == 5
 
 
 def test_a_client_id_is_kept_once_and_never_longer_than_the_bound() -> None:
-    cluster = audited_cluster()
-    client = Client(cluster)
+    client = audited_client()
     request = produce_request([(0, make_batch(b"a"))], version=9)
     body = bytes(request.encode(version=9))
     for _ in range(2):
         head = b"\x00\x00\x00\x09\x00\x00\x00\x01" + (30_000).to_bytes(2) + b"c" * 30_000 + b"\x00"
         client.send((len(head) + len(body)).to_bytes(4) + head + body)
-    cluster.acknowledgements.written(1)
-    first, second = cluster.acknowledgements.sent
+    client.dispatcher.acknowledgements.written(1)
+    first, second = client.dispatcher.acknowledgements.sent
     assert first.client_id == "c" * 255
     assert first.client_id is second.client_id
 
@@ -250,7 +252,7 @@ async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> N
     async with serving() as (server, port, _logs):
         cluster = server.cluster
         cluster.create_topic("t", [(1,), (1,)], {})
-        acknowledgements = cluster.acknowledgements
+        acknowledgements = server.dispatcher.acknowledgements
         acknowledgements.is_enabled = True
         reader, writer = await connect(port)
         writer.write(frame())
@@ -258,7 +260,9 @@ async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> N
         assert len(acknowledgements) == 1
 
         # Its own request cuts the broker off: the response waits, and goes out when it is back.
-        cluster.faults.add(FaultRule(api="Produce", cut_off_broker="self", times=2), NOW_MS)
+        server.dispatcher.faults.add(
+            FaultRule(api="Produce", cut_off_broker="self", times=2), NOW_MS
+        )
         writer.write(frame(batch=make_batch(b"c")))
         await _until(lambda: _log_end(cluster) == 3)
         assert len(acknowledgements) == 1
