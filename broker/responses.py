@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 
 
 class ThrottlingQuota(Protocol):
@@ -20,7 +20,7 @@ class ThrottlingQuota(Protocol):
         ...
 
 
-class Effects(NamedTuple):
+class ConnectionOutput(NamedTuple):
     """What to do after a read or a wake-up, in this order: write, then perhaps close.
 
     `muted_until_ms` is when to call `resume` again if a quota says that the client must wait
@@ -36,14 +36,14 @@ class Effects(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """An answer of a handler: end this connection, and say why in the log.
+    """A response of a handler: end this connection, and say why in the log.
 
-    `answer` is a last response that the client gets before, or None: a message from the handler,
+    `response` is a last response that the client gets before, or None: a message from the handler,
     its frame from the dispatcher.
     """
 
     reason: str
-    answer: Any = None
+    response: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +55,18 @@ class Throttled:
     throttled_by: ThrottlingQuota
 
 
-LateAnswer = bytes | Throttled | Close | None
-"""An answer that has come: a response frame, one that ends in silence, the end, or nothing."""
+CompletedResponse = bytes | Throttled | Close | None
+"""A response that has come: a response frame, one that ends in silence, the end, or nothing."""
 
 
-class Waiting(NamedTuple):
-    """An answer that is parked, and how to make a frame of it when it comes."""
+class PendingFrame(NamedTuple):
+    """A response that is parked, and how to make a frame of it when it comes."""
 
-    parked: Parked
-    encode: Callable[[Any], LateAnswer]
+    pending: PendingResponse
+    encode: Callable[[Any], CompletedResponse]
 
 
-Answer = Waiting | LateAnswer
-"""What becomes of a request: an answer now or later."""
+DispatchResult = PendingFrame | CompletedResponse
+"""What becomes of a request: a response now or later."""
 
-NOTHING = Effects(b"", None, has_more=False)
+NOTHING = ConnectionOutput(b"", None, has_more=False)

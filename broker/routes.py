@@ -22,10 +22,10 @@ RANGE_TOLD_VERSION_MIN = 3
 """Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
 
 Handler = Callable[..., Any]
-"""`handler(context, request, cluster)` returns a response message, a `Parked`, or None (no answer).
+"""`handler(context, request, cluster)` returns a response message, a `PendingResponse`, or None (no response).
 
 A raw handler takes `(context, frame, body_start, body_end, cluster)` instead, `frame` being a
-bytes-like buffer, and returns an encoded response body, a `Parked`, None or a `Close`.
+bytes-like buffer, and returns an encoded response body, a `PendingResponse`, None or a `Close`.
 """
 
 

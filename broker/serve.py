@@ -21,7 +21,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
-from broker.server.listener_security import Entrance
+from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
@@ -70,11 +70,13 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
     lines = bootstrap_lines(server.cluster)
-    door = None if options.admin_port is None else open_admin_door(options, server)
-    if door is not None:
-        lines.append(f"admin.url={door.url}")
+    admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
+    if admin_socket is not None:
+        lines.append(f"admin.url={admin_socket.url}")
     print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
-    admin_port = None if door is None else await serve_admin_port(door, options, server)
+    admin_port = (
+        None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
+    )
     gc.freeze()
     await stopped.wait()
     if admin_port is not None:
@@ -99,7 +101,9 @@ async def start_server(options: ServeOptions) -> Server:
         tls = (
             server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
         )
-        server.doors.append((listener, Entrance(listener.name, has_sasl, tls, to_principal)))
+        server.listener_plans.append(
+            (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
+        )
     for broker in cluster.brokers.values():
         try:
             await server.open(broker)
@@ -115,14 +119,14 @@ async def start_server(options: ServeOptions) -> Server:
     return server
 
 
-class AdminDoor(NamedTuple):
+class AdminSocket(NamedTuple):
     """Where the admin port listens, while nobody serves it yet."""
 
     url: str
     sockets: list[socket.socket]
 
 
-def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
+def bind_admin_port(options: ServeOptions, server: Server) -> AdminSocket:
     """Listen for the admin port; who comes waits. From now on the journal is kept.
 
     Raises:
@@ -135,10 +139,12 @@ def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
     except (OSError, OverflowError) as error:
         raise StartError(str(cannot_listen(host, port, error))) from error
     server.dispatcher.journal.is_enabled = True
-    return AdminDoor(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
+    return AdminSocket(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
 
 
-async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Server) -> "AdminPort":
+async def serve_admin_port(
+    admin_socket: AdminSocket, options: ServeOptions, server: Server
+) -> "AdminPort":
     """Serve the admin port.
 
     What it is made of is loaded in a thread: that takes longer than all of the start, and the first
@@ -150,7 +156,7 @@ async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Serve
 
     assert isinstance(server.clock, BrokerClock)
     port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
-    await port.start(options.admin_host, door.sockets)
+    await port.start(options.admin_host, admin_socket.sockets)
     return port
 
 

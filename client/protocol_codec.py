@@ -25,7 +25,7 @@ _ERROR_CODE = Struct(">h")
 
 
 class Wire:
-    """Makes frames of requests and messages of answers, which come in the order of the requests."""
+    """Makes frames of requests and messages of responses, which come in the order of the requests."""
 
     def __init__(self, client_id: str) -> None:
         """`client_id` goes into every header; quotas go by it."""
@@ -76,11 +76,11 @@ class Wire:
         return version
 
     def request(
-        self, request: Any, *, version_max: int | None = None, is_answered: bool = True
+        self, request: Any, *, version_max: int | None = None, expects_response: bool = True
     ) -> bytes:
         """The frame of a request, in a version up to `version_max`.
 
-        `is_answered` is False for Produce with acks=0, the one request without an answer.
+        `expects_response` is False for Produce with acks=0, the one request without a response.
 
         Raises:
             UnsupportedVersionError: the broker does not speak this API.
@@ -89,7 +89,7 @@ class Wire:
         version = self.version_of(api_key)
         if version_max is not None:
             version = min(version, version_max)
-        return self._frame(api_key, version, request, is_answered=is_answered)
+        return self._frame(api_key, version, request, expects_response=expects_response)
 
     def feed(self, data: bytes) -> None:
         """Bytes from the broker, in the order they came."""
@@ -107,13 +107,13 @@ class Wire:
                 return None
             return self._decode(*frame)
         except (DecodeError, FrameError) as error:
-            raise ConnectionLostError(f"the broker's answer makes no sense: {error}") from error
+            raise ConnectionLostError(f"the broker's response makes no sense: {error}") from error
 
     def _frame(
-        self, api_key: ApiKey, version: int, request: Any, *, is_answered: bool = True
+        self, api_key: ApiKey, version: int, request: Any, *, expects_response: bool = True
     ) -> bytes:
         self._correlation_id = self._correlation_id % _CORRELATION_ID_MAX + 1
-        if is_answered:
+        if expects_response:
             self._asked.append((self._correlation_id, api_key, version))
         body = bytes(request.encode(version=version))
         tags = b"\x00" if messages.is_flexible(api_key, version) else b""

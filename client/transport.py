@@ -105,7 +105,7 @@ class _Connection:
             return
 
     def exchange(self, frame: bytes) -> Any:
-        """Send a frame and wait for the answer."""
+        """Send a frame and wait for the response."""
         try:
             self._socket.sendall(frame)
             while (response := self.wire.next_response()) is None:

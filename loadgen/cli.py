@@ -423,7 +423,7 @@ def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
     console.print(
         f"{totals['requests']:,} requests, {summary['requests_per_s']:,.0f} answers/s,"
         f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
-        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent,"
+        f" {totals['no_response']:,} unanswered, {totals['not_sent']:,} never sent,"
         f" {totals['not_due']:,} not due before the end"
     )
     for reason in summary["ended"]:

@@ -169,7 +169,7 @@ class MockKafka(ClusterVerbs):
         """Have a function see every request before it is handled, with `in_process=True` alone.
 
         What it returns is a fault rule for this request: fields of docs/faults.md, such as
-        `{"error": "NOT_COORDINATOR"}` or `{"answer": {...}}`, or None to leave it alone. It runs on
+        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None to leave it alone. It runs on
         the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
         Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
 

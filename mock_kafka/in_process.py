@@ -115,8 +115,8 @@ class BrokerThread:
 
     async def _serve(self, options: "ServeOptions") -> None:
         from broker.serve import (  # noqa: PLC0415
+            bind_admin_port,
             bootstrap_lines,
-            open_admin_door,
             serve_admin_port,
             start_server,
         )
@@ -126,16 +126,16 @@ class BrokerThread:
         lines = bootstrap_lines(server.cluster)
         admin_port = None
         try:
-            door = None
+            admin_socket = None
             if options.admin_port is not None:
-                door = open_admin_door(options, server)
-                lines.append(f"{ADMIN_LINE_PREFIX}{door.url}")
+                admin_socket = bind_admin_port(options, server)
+                lines.append(f"{ADMIN_LINE_PREFIX}{admin_socket.url}")
             for line in lines:
                 key, _, value = line.partition("=")
                 self._lines[key] = value
             self._started.set()
-            if door is not None:
-                admin_port = await serve_admin_port(door, options, server)
+            if admin_socket is not None:
+                admin_port = await serve_admin_port(admin_socket, options, server)
             await self._stopped.wait()
         finally:
             if admin_port is not None:

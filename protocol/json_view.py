@@ -66,11 +66,11 @@ def decode_request_frame(frame: bytes) -> Any:
     return _decode(messages.request_class(api_key), frame, position, version)
 
 
-def decode_answer_frame(frame: bytes, api_key: ApiKey, api_version: int) -> Any:
+def decode_response_frame(frame: bytes, api_key: ApiKey, api_version: int) -> Any:
     """The body of a response frame with its size in front.
 
     Raises:
-        DecodeError: it is no answer of this API and version.
+        DecodeError: it is no response of this API and version.
     """
     position = _FRAME_SIZE_BYTES + _CORRELATION_ID_BYTES
     if api_key == ApiKey.API_VERSIONS:
@@ -220,7 +220,7 @@ def groups_of(request: Any) -> set[str]:
 
 
 def errors_of(response: Any) -> set[str]:
-    """Names of the errors anywhere in an answer; NONE is none."""
+    """Names of the errors anywhere in a response; NONE is none."""
     return {
         error_name(value)
         for name, value in _walk(response)

@@ -1,4 +1,4 @@
-"""Values laid over an answer: what JSON says in place of some of its fields.
+"""Values laid over a response: what JSON says in place of some of its fields.
 
 Names are the schema's in snake case, as decoded messages have them. An object is laid over a struct
 field by field, and over an array of structs entry by entry; a list takes the place of an array, and
@@ -22,8 +22,8 @@ _INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _TEXT_BYTES_MAX = (1 << 15) - 1
 
 
-def check_overlay(api_key: ApiKey, overlay: Any) -> None:
-    """Nothing for values that can be laid over an answer of this API, in some version.
+def check_patch(api_key: ApiKey, overlay: Any) -> None:
+    """Nothing for values that can be laid over a response of this API, in some version.
 
     Raises:
         ValueError: it names the field, and the nearest where there is no such.
@@ -33,9 +33,9 @@ def check_overlay(api_key: ApiKey, overlay: Any) -> None:
     _check_struct(messages.response_class(api_key)._struct, overlay, "")
 
 
-def lay_over(message: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
+def apply_patch(message: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
     """Change a decoded answer as a checked overlay says; what its version lacks stays out."""
-    _lay_over(message, type(message)._struct, api_version, overlay)
+    _apply_patch(message, type(message)._struct, api_version, overlay)
 
 
 def _check_struct(struct: Any, overlay: Mapping[str, Any], path: str) -> None:
@@ -68,7 +68,7 @@ def _check_value(field: Any, value: Any, path: str) -> None:
         _simple(field, value, path)
 
 
-def _lay_over(message: Any, struct: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
+def _apply_patch(message: Any, struct: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
     for name, value in overlay.items():
         field = struct.fields[name]
         if not field.for_version_q(api_version):
@@ -82,7 +82,7 @@ def _lay_over(message: Any, struct: Any, api_version: int, overlay: Mapping[str,
                 entries = [_new(field.array_of, api_version, each) for each in value]
             else:
                 for entry in entries:
-                    _lay_over(entry, field.array_of, api_version, value)
+                    _apply_patch(entry, field.array_of, api_version, value)
             setattr(message, name, entries)
         elif field.is_array():
             setattr(message, name, [_simple(field.array_of, each, name) for each in value])
@@ -91,13 +91,13 @@ def _lay_over(message: Any, struct: Any, api_version: int, overlay: Mapping[str,
         elif getattr(message, name) is None:
             setattr(message, name, _new(field, api_version, value))
         else:
-            _lay_over(getattr(message, name), field, api_version, value)
+            _apply_patch(getattr(message, name), field, api_version, value)
 
 
 def _new(struct: Any, api_version: int, overlay: Mapping[str, Any]) -> Any:
     # Without a version: it may be one in which the struct is not there on its own.
     entry = struct.data_class()
-    _lay_over(entry, struct, api_version, overlay)
+    _apply_patch(entry, struct, api_version, overlay)
     return entry
 
 

@@ -4,10 +4,10 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-SILENT = logging.getLogger("scenarios.silent")
+ISOLATED = logging.getLogger("scenarios.silent")
 """For clients that are told where to log."""
-SILENT.addHandler(logging.NullHandler())
-SILENT.propagate = False
+ISOLATED.addHandler(logging.NullHandler())
+ISOLATED.propagate = False
 
 _LOGGERS = ("kafka", "aiokafka")
 

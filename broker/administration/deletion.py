@@ -30,7 +30,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the answer calls the topic, and the topic itself or why it stays."""
+    """What the response calls the topic, and the topic itself or why it stays."""
 
     name: str | None
     topic_id: UUID

@@ -6,7 +6,7 @@ Source: Kafka's `LeaderEpochFileCache.endOffsetFor`.
 from broker.cluster.topics import Partition
 
 UNDEFINED = (-1, -1)
-"""Epoch and offset of an answer that knows neither."""
+"""Epoch and offset of a response that knows neither."""
 
 
 def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]:

@@ -9,16 +9,16 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from broker.request.acknowledgement import Acknowledgement
-from broker.responses import Throttled, Waiting
+from broker.responses import PendingFrame, Throttled
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.json_view import decode_answer_frame
+from protocol.json_view import decode_response_frame
 
 if TYPE_CHECKING:
     from uuid import UUID
 
     from broker.request.context import RequestContext
-    from broker.responses import Answer, LateAnswer
+    from broker.responses import CompletedResponse, DispatchResult
 
 DROPPED_PARTITIONS_MAX = 10_000
 """Partitions whose dropped acknowledgements are counted one by one; the others are summed up."""
@@ -80,20 +80,20 @@ class Acknowledgements:
         """Those that are kept."""
         return tuple(self._sent)
 
-    def follow(self, context: "RequestContext", answer: "Answer") -> "Answer":
+    def follow(self, context: "RequestContext", result: "DispatchResult") -> "DispatchResult":
         """Have what a Produce request appended count, once its response has been written."""
         if context.api_key != ApiKey.PRODUCE:
-            return answer
-        if not isinstance(answer, Waiting):
-            self._answered(context, answer)
-            return answer
+            return result
+        if not isinstance(result, PendingFrame):
+            self._responded(context, result)
+            return result
 
-        def encode(response: Any) -> "LateAnswer":
-            late = answer.encode(response)
-            self._answered(context, late)
+        def encode(response: Any) -> "CompletedResponse":
+            late = result.encode(response)
+            self._responded(context, late)
             return late
 
-        return Waiting(answer.parked, encode)
+        return PendingFrame(result.pending, encode)
 
     def written(self, connection_id: int) -> None:
         """All responses that were made for a connection have been written to its socket."""
@@ -114,8 +114,8 @@ class Acknowledgements:
         self.dropped.clear()
         self.excluded.clear()
 
-    def _answered(self, context: "RequestContext", answer: "LateAnswer") -> None:
-        frame = answer.frame if isinstance(answer, Throttled) else answer
+    def _responded(self, context: "RequestContext", response: "CompletedResponse") -> None:
+        frame = response.frame if isinstance(response, Throttled) else response
         if not isinstance(frame, bytes):  # acks=0, or the connection ends
             return
         noted: list[Acknowledgement] = context.acknowledgements or []
@@ -148,7 +148,7 @@ def _acknowledged_by(
     frame: bytes, api_version: int, noted: list[Acknowledgement]
 ) -> list[Acknowledgement]:
     """Those that the response really acknowledges, in which a rule may have put errors."""
-    response = decode_answer_frame(frame, ApiKey.PRODUCE, api_version)
+    response = decode_response_frame(frame, ApiKey.PRODUCE, api_version)
     acknowledged = {
         (topic.topic_id if api_version >= 13 else topic.name, partition.index)
         for topic in response.responses

@@ -8,13 +8,13 @@ from enum import Enum
 from broker.addresses import Address
 
 
-class Reach(Enum):
+class Availability(Enum):
     """What happens to who connects to a broker."""
 
-    SERVES = "serves"
-    REFUSES = "refuses"
+    UP = "serves"
+    DOWN = "refuses"
     """Its connections are cut, new ones are refused: the process has ended."""
-    SILENT = "silent"
+    ISOLATED = "silent"
     """Nothing is read and nothing is answered, until it serves again: the network is cut."""
 
 
@@ -23,7 +23,7 @@ class Broker:
     """One broker of the cluster: the addresses it advertises, and whether it is up.
 
     `host` and `port` are those of its first listener, `endpoints` those of all by name. `is_alive`
-    is what the other brokers believe and clients are told; `reach` is what clients find.
+    is what the other brokers believe and clients are told; `availability` is what clients find.
     """
 
     node_id: int
@@ -31,7 +31,7 @@ class Broker:
     port: int
     rack: str | None = None
     is_alive: bool = True
-    reach: Reach = Reach.SERVES
+    availability: Availability = Availability.UP
     is_out_of_memory: bool = False
     """Whether it ended by `broker.max.producer.ids`; until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)

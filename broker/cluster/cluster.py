@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from broker.addresses import Address
-from broker.cluster.brokers import Broker, Reach, coordinator_of
+from broker.cluster.brokers import Availability, Broker, coordinator_of
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
@@ -46,8 +46,8 @@ class Cluster:
         self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
         self.brokers = dict(self._first_brokers)
         """Those that are registered, by node id, ascending."""
-        self.on_reach_change: Callable[[Broker], None] | None = None
-        """The shell's part of an outage: called when a broker's `reach` has changed."""
+        self.on_availability_change: Callable[[Broker], None] | None = None
+        """The shell's part of an outage: called when a broker's `availability` has changed."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
         self._begin()
@@ -95,7 +95,7 @@ class Cluster:
         self._begin()
         for broker in self.brokers.values():
             broker.is_alive = True
-            self.set_reach(broker, Reach.SERVES)
+            self.set_availability(broker, Availability.UP)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -158,13 +158,13 @@ class Cluster:
 
     # Outages -------------------------------------------------------------------------------
 
-    def set_reach(self, broker: Broker, reach: Reach) -> None:
-        """Set whether the sockets of a broker accept and answer, and tell the server."""
-        broker.is_out_of_memory &= reach is not Reach.SERVES
-        if broker.reach is not reach:
-            broker.reach = reach
-            if self.on_reach_change is not None:
-                self.on_reach_change(broker)
+    def set_availability(self, broker: Broker, availability: Availability) -> None:
+        """Set whether the sockets of a broker accept and response, and tell the server."""
+        broker.is_out_of_memory &= availability is not Availability.UP
+        if broker.availability is not availability:
+            broker.availability = availability
+            if self.on_availability_change is not None:
+                self.on_availability_change(broker)
 
     def broker(self, node_id: int) -> Broker:
         """Return a broker by its node id.

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from broker.errors import Refusal
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
 from quotas.metrics import Measurement
@@ -99,7 +99,7 @@ class ControllerQueue:
         finish: Callable[[int], Any],
         timed_out: Callable[[int], Any],
     ) -> Any:
-        """Process a client's request; returns its response, or a `Parked` that gets it later.
+        """Process a client's request; returns its response, or a `PendingResponse` that gets it later.
 
         `finish(now_ms)` does the work and returns the response. `timed_out(now_ms)` returns the
         response that is sent if the work is not done `timeout_ms` after now; the work stays in the
@@ -110,21 +110,23 @@ class ControllerQueue:
         timer: Timer | None = None
 
         def expire(now_ms: int) -> None:
-            parked.complete(timed_out(now_ms))
+            pending.complete(timed_out(now_ms))
 
         def apply(now_ms: int) -> None:
             response = finish(now_ms)
             self._timers.cancel(timer)
-            parked.complete(response)
+            pending.complete(response)
 
-        parked = Parked(on_abandon=lambda: self._timers.cancel(timer), on_hurry=expire)
+        pending = PendingResponse(
+            on_cancel=lambda: self._timers.cancel(timer), on_force_complete=expire
+        )
         self.submit(ControllerEvent(name, apply, mutation_count), now_ms)
-        if parked.is_done:
-            return parked.response
+        if pending.is_done:
+            return pending.response
         if timeout_ms <= 0:
             return timed_out(now_ms)
         timer = self._timers.schedule(now_ms + timeout_ms, expire)
-        return parked
+        return pending
 
     def remaining_ms(self, now_ms: int) -> float:
         """Time until everything that is in the queue now is done, if nothing fails."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from broker.cluster.brokers import Broker, Reach
+from broker.cluster.brokers import Availability, Broker
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
@@ -29,11 +29,11 @@ def stop_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = 
     Raises:
         ValueError: there is no such broker.
     """
-    _take_offline(cluster, node_id, Reach.REFUSES, now_ms, elect=elect)
+    _take_offline(cluster, node_id, Availability.DOWN, now_ms, elect=elect)
     cluster.quotas.brokers[node_id].producer_ids.forget()
 
 
-def cut_off_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = False) -> None:
+def isolate_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = False) -> None:
     """Isolate a broker from its clients: connections stay open, and nothing passes through them.
 
     `elect` as in `stop_broker`. Requests that arrive are handled when the broker is started.
@@ -41,7 +41,7 @@ def cut_off_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool
     Raises:
         ValueError: there is no such broker.
     """
-    _take_offline(cluster, node_id, Reach.SILENT, now_ms, elect=elect)
+    _take_offline(cluster, node_id, Availability.ISOLATED, now_ms, elect=elect)
 
 
 def start_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
@@ -55,7 +55,7 @@ def start_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     broker = cluster.broker(node_id)
     event = ControllerEvent("unfenceBroker", partial(_unfence, cluster, broker))
     cluster.controller_queue.submit(event, now_ms)
-    cluster.set_reach(broker, Reach.SERVES)
+    cluster.set_availability(broker, Availability.UP)
 
 
 def fence_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
@@ -66,18 +66,18 @@ def fence_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     Raises:
         ValueError: there is no such broker.
     """
-    _take_offline(cluster, node_id, cluster.broker(node_id).reach, now_ms, elect=True)
+    _take_offline(cluster, node_id, cluster.broker(node_id).availability, now_ms, elect=True)
 
 
 def _take_offline(
-    cluster: "Cluster", node_id: int, reach: Reach, now_ms: int, *, elect: bool
+    cluster: "Cluster", node_id: int, availability: Availability, now_ms: int, *, elect: bool
 ) -> None:
     broker = cluster.broker(node_id)
     if elect:
         # Also for a broker that is down: the event that unfences it may still be in the queue.
         event = ControllerEvent("fenceBroker", partial(_fence, cluster, broker))
         cluster.controller_queue.submit(event, now_ms)
-    cluster.set_reach(broker, reach)
+    cluster.set_availability(broker, availability)
 
 
 def _fence(cluster: "Cluster", broker: Broker, now_ms: int) -> None:

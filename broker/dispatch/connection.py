@@ -1,28 +1,36 @@
 """One client's connection without I/O: bytes and a time in, effects out.
 
-A connection handles one request at a time and answers in the order of the requests: while an
+A connection handles one request at a time and responses in the order of the requests: while an
 answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
-mute, behind the answer that says so (KIP-219). The shell (`broker/server/client_protocol.py`) reads,
-writes and closes; it learns of an answer that came later through `on_ready`, and calls `resume`.
+mute, behind the response that says so (KIP-219). The shell (`broker/server/client_protocol.py`) reads,
+writes and closes; it learns of a response that came later through `on_ready`, and calls `resume`.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.request.session import Session
-from broker.responses import NOTHING, Answer, Close, Effects, LateAnswer, Throttled, Waiting
+from broker.responses import (
+    NOTHING,
+    Close,
+    CompletedResponse,
+    ConnectionOutput,
+    DispatchResult,
+    PendingFrame,
+    Throttled,
+)
 from protocol.framing import FrameError, FrameReader
 
 if TYPE_CHECKING:
     from broker.dispatch.dispatcher import Dispatcher
-    from broker.pending_response import Parked
+    from broker.pending_response import PendingResponse
     from broker.responses import ThrottlingQuota
 
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """How much one client may be answered before it is the others' turn.
 
-A few hundred small requests can ask for megabytes of answers; this bounds what they hold up, and
+A few hundred small requests can ask for megabytes of responses; this bounds what they hold up, and
 what lies in memory for a client that doesn't read.
 """
 
@@ -36,9 +44,9 @@ class Connection:
         "_has_more",
         "_muted_until_ms",
         "_on_ready",
-        "_parked",
+        "_pending",
         "_reader",
-        "_ready_answer",
+        "_ready_response",
         "_throttled_by",
         "broker_id",
         "client_host",
@@ -57,7 +65,7 @@ class Connection:
         on_ready: Callable[[], None],
         session: Session | None = None,
     ) -> None:
-        """`on_ready` is called when a parked answer has come and `resume` should be.
+        """`on_ready` is called when a parked response has come and `resume` should be.
 
         `session` says by which listener the client came; without it, PLAINTEXT.
         """
@@ -68,8 +76,8 @@ class Connection:
         self._dispatcher = dispatcher
         self._reader = FrameReader(frame_bytes_max)
         self._on_ready = on_ready
-        self._parked: Parked | None = None
-        self._ready_answer: LateAnswer = None
+        self._pending: PendingResponse | None = None
+        self._ready_response: CompletedResponse = None
         self._close_reason: str | None = None
         self._has_more = False
         self._muted_until_ms = 0
@@ -78,12 +86,12 @@ class Connection:
     @property
     def is_behind(self) -> bool:
         """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
-        return self._has_more or self._parked is not None or self._muted_until_ms > 0
+        return self._has_more or self._pending is not None or self._muted_until_ms > 0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether an answer has not come yet, or a quota keeps the connection mute."""
-        return self._parked is not None or self._muted_until_ms > 0
+        """Whether a response has not come yet, or a quota keeps the connection mute."""
+        return self._pending is not None or self._muted_until_ms > 0
 
     @property
     def muted_until_ms(self) -> int:
@@ -95,7 +103,7 @@ class Connection:
         """How much was received and not handled yet."""
         return self._reader.buffered_bytes
 
-    def receive(self, data: bytes, now_ms: int) -> Effects:
+    def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
         """Take bytes from the client; everything that can be answered now is."""
         if self._close_reason is not None:
             return NOTHING
@@ -106,36 +114,36 @@ class Connection:
         """Take bytes without handling them: the client doesn't read what it was answered."""
         self._reader.feed(data)
 
-    def resume(self, now_ms: int) -> Effects:
-        """Go on: a parked answer that has come first, then whatever waits behind it.
+    def resume(self, now_ms: int) -> ConnectionOutput:
+        """Go on: a parked response that has come first, then whatever waits behind it.
 
         Before the time that a quota asked for is over it does nothing.
         """
         if (
             self._close_reason is not None
-            or (self._parked is not None and not self._parked.is_done)
-            or (self._muted_until_ms > now_ms and self._ready_answer is None)
+            or (self._pending is not None and not self._pending.is_done)
+            or (self._muted_until_ms > now_ms and self._ready_response is None)
         ):
             return NOTHING
-        self._parked = None
-        answer, self._ready_answer = self._ready_answer, None
+        self._pending = None
+        response, self._ready_response = self._ready_response, None
         out: list[bytes] = []
-        self._finish(answer, out, now_ms)
+        self._finish(response, out, now_ms)
         if self._close_reason is not None:
-            return Effects(b"".join(out), self._close_reason, has_more=False)
+            return ConnectionOutput(b"".join(out), self._close_reason, has_more=False)
         return self._advance(out, now_ms)
 
-    def hurry(self, now_ms: int) -> None:
-        """Have a parked answer given at once, if it can be: the broker stops."""
-        if self._parked is not None:
-            self._parked.hurry(now_ms)
+    def force_complete(self, now_ms: int) -> None:
+        """Have a parked response given at once, if it can be: the broker stops."""
+        if self._pending is not None:
+            self._pending.force_complete(now_ms)
 
     def lose(self) -> None:
         """The client is gone: whoever was to answer it need not."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
-        if self._parked is not None:
-            self._parked.abandon()
+        if self._pending is not None:
+            self._pending.cancel()
         self._end_mute()
 
     def _end_mute(self) -> None:
@@ -144,59 +152,61 @@ class Connection:
             self._throttled_by.queue_size -= 1
             self._throttled_by = None
 
-    def _advance(self, out: list[bytes], now_ms: int) -> Effects:
+    def _advance(self, out: list[bytes], now_ms: int) -> ConnectionOutput:
         reader = self._reader
-        answer_frame = self._dispatcher.answer
+        dispatch = self._dispatcher.dispatch
         left_bytes = WRITE_BYTES_PER_TURN
         if 0 < self._muted_until_ms <= now_ms:
             self._end_mute()
         try:
-            while left_bytes > 0 and self._parked is None and not self._muted_until_ms:
+            while left_bytes > 0 and self._pending is None and not self._muted_until_ms:
                 frame = reader.next_frame()
                 if frame is None:
                     break
-                answer: Answer = answer_frame(frame, self, now_ms)
-                if isinstance(answer, bytes):
-                    out.append(answer)
-                    left_bytes -= len(answer)
-                elif answer is not None:
-                    self._take_other(answer, out, now_ms)
+                response: DispatchResult = dispatch(frame, self, now_ms)
+                if isinstance(response, bytes):
+                    out.append(response)
+                    left_bytes -= len(response)
+                elif response is not None:
+                    self._take_other(response, out, now_ms)
                     if self._close_reason is not None:
                         break
         except FrameError as error:
             self._close_reason = str(error)
         self._has_more = left_bytes <= 0
-        return Effects(b"".join(out), self._close_reason, self._has_more, self._muted_until_ms)
+        return ConnectionOutput(
+            b"".join(out), self._close_reason, self._has_more, self._muted_until_ms
+        )
 
     def _take_other(
-        self, answer: "Waiting | Throttled | Close", out: list[bytes], now_ms: int
+        self, result: "PendingFrame | Throttled | Close", out: list[bytes], now_ms: int
     ) -> None:
-        if isinstance(answer, Close | Throttled):
-            self._finish(answer, out, now_ms)
+        if isinstance(result, Close | Throttled):
+            self._finish(result, out, now_ms)
             return
-        parked, encode = answer
-        if parked.is_done:
-            self._finish(encode(parked.response), out, now_ms)
+        pending, encode = result
+        if pending.is_done:
+            self._finish(encode(pending.response), out, now_ms)
             return
-        self._parked = parked
+        self._pending = pending
 
         def deliver(response: Any) -> None:
-            self._ready_answer = encode(response)
+            self._ready_response = encode(response)
             self._on_ready()
 
-        parked.attach(deliver)
+        pending.attach(deliver)
 
-    def _finish(self, answer: "LateAnswer", out: list[bytes], now_ms: int) -> None:
-        if isinstance(answer, Close):
-            self._close_reason = answer.reason
-            if answer.answer is not None:
-                out.append(answer.answer)
-        elif isinstance(answer, Throttled):
-            # From the answer on, however long that was parked.
-            self._muted_until_ms = now_ms + answer.throttle_time_ms
-            self._throttled_by = answer.throttled_by
+    def _finish(self, response: "CompletedResponse", out: list[bytes], now_ms: int) -> None:
+        if isinstance(response, Close):
+            self._close_reason = response.reason
+            if response.response is not None:
+                out.append(response.response)
+        elif isinstance(response, Throttled):
+            # From the response on, however long that was parked.
+            self._muted_until_ms = now_ms + response.throttle_time_ms
+            self._throttled_by = response.throttled_by
             self._throttled_by.queue_size += 1
-            if answer.frame is not None:
-                out.append(answer.frame)
-        elif answer is not None:
-            out.append(answer)
+            if response.frame is not None:
+                out.append(response.frame)
+        elif response is not None:
+            out.append(response)

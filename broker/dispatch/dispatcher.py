@@ -1,6 +1,6 @@
 """One request's whole path: header, route, body, handler, response frame.
 
-What a client did wrong never raises out of here: the answer is then a `Close` with its reason.
+What a client did wrong never raises out of here: the response is then a `Close` with its reason.
 """
 
 from collections.abc import Callable
@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
-from broker.faults.error_responses import Framed, error_answer
+from broker.faults.error_responses import Framed, error_response
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import merged, split
-from broker.faults.response_patch import laid_over
+from broker.faults.response_patch import patched_response
 from broker.faults.rule import BEFORE_HANDLING
 from broker.faults.table import FaultTable
 from broker.journal.journal import Journal
-from broker.pending_response import Parked
-from broker.request.authentication import answer_raw_token
+from broker.pending_response import PendingResponse
+from broker.request.authentication import response_raw_token
 from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
-from broker.responses import Answer, Close, LateAnswer, Throttled, Waiting
+from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, Throttled
 from broker.routes import Route, unsupported_version_response
 from protocol import codec, produce
 from protocol.api_keys import ApiKey
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from broker.journal.journal import Entry
     from broker.responses import ThrottlingQuota
 
-_Answer = TypeVar("_Answer")
+_Response = TypeVar("_Response")
 BugReporter = Callable[[BaseException, RequestContext], None]
 
 
@@ -73,17 +73,17 @@ class Dispatcher:
         self._now_ns = now_ns
 
     # The hottest function there is: a call more costs what a line less would explain.
-    def answer(  # noqa: C901, PLR0912
+    def dispatch(  # noqa: C901, PLR0912
         self, frame: Frame, connection: Peer, now_ms: int
-    ) -> Answer:
-        """Answer one frame of a connection."""
+    ) -> DispatchResult:
+        """DispatchResult one frame of a connection."""
         buffer, start, end = frame
         session = connection.session
         is_limited = session.limited_from_ms <= now_ms
         if is_limited and session.takes_raw_tokens:
             token = bytes(buffer[start:end])
-            raw = answer_raw_token(session, token, self._cluster, now_ms)
-            return Waiting(raw, _as_it_is) if isinstance(raw, Parked) else raw
+            raw = response_raw_token(session, token, self._cluster, now_ms)
+            return PendingFrame(raw, _as_it_is) if isinstance(raw, PendingResponse) else raw
         try:
             api_key, api_version, correlation_id, client_id, position = codec.decode_header(
                 buffer, start, end
@@ -121,7 +121,7 @@ class Dispatcher:
         entry = None
         if journal.is_enabled:
             entry = journal.begin(context, buffer, start, end, self._now_ns())
-        answer: Answer
+        response: DispatchResult
         try:
             if api_version >= route.flexible_min:
                 if position < end and buffer[position] == 0:
@@ -129,32 +129,32 @@ class Dispatcher:
                 else:
                     position = codec.skip_tagged_fields(buffer, position, end)
             if self.faults.is_enabled:
-                answer = self._inject(route, context, buffer, position, end)
+                response = self._inject(route, context, buffer, position, end)
             else:
-                answer = self._handle(route, context, buffer, position, end, cluster)
+                response = self._handle(route, context, buffer, position, end, cluster)
         except codec.DecodeError as error:
-            answer = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
+            response = Close(f"undecodable {route.api_key.name} v{api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
-            answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+            response = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
         if acknowledgements.is_enabled:
-            answer = acknowledgements.follow(context, answer)
-        return answer if entry is None else self._note(entry, answer)
+            response = acknowledgements.follow(context, response)
+        return response if entry is None else self._note(entry, response)
 
-    def _note(self, entry: "Entry", answer: Answer) -> Answer:
-        """Have the journal know the answer, now or when it comes."""
+    def _note(self, entry: "Entry", result: DispatchResult) -> DispatchResult:
+        """Have the journal know the response, now or when it comes."""
         journal = self.journal
-        if not isinstance(answer, Waiting):
-            journal.end(entry, answer, self._now_ns())
-            return answer
-        journal.park(entry)
+        if not isinstance(result, PendingFrame):
+            journal.end(entry, result, self._now_ns())
+            return result
+        journal.wait(entry)
 
-        def encode(response: Any) -> LateAnswer:
-            late = answer.encode(response)
+        def encode(response: Any) -> CompletedResponse:
+            late = result.encode(response)
             journal.end(entry, late, self._now_ns())
             return late
 
-        return Waiting(answer.parked, encode)
+        return PendingFrame(result.pending, encode)
 
     def _inject(
         self,
@@ -163,7 +163,7 @@ class Dispatcher:
         buffer: bytes | bytearray,
         start: int,
         end: int,
-    ) -> Answer:
+    ) -> DispatchResult:
         """Handle a request as the rules want it that fire on it, now or when they let it."""
 
         def decode() -> Any:
@@ -191,23 +191,23 @@ class Dispatcher:
         elif rule.error is not None:
             asked = decode()
 
-        def handle(cluster: Any) -> Answer:
+        def handle(cluster: Any) -> DispatchResult:
             return self._guarded(
                 route, context, lambda: self._handle(route, context, body, 0, len(body), cluster)
             )
 
-        def fail(error_code: ErrorCode, frame: bytes | None) -> LateAnswer:
-            def encode() -> LateAnswer:
-                answer = error_answer(context, asked, error_code, self._cluster)
-                if isinstance(answer, Framed):
-                    return answer.frame
+        def fail(error_code: ErrorCode, frame: bytes | None) -> CompletedResponse:
+            def encode() -> CompletedResponse:
+                response = error_response(context, asked, error_code, self._cluster)
+                if isinstance(response, Framed):
+                    return response.frame
                 if frame is not None and parts is not None:
-                    return merged(context, frame, answer)
-                return _encode(route, context, answer)
+                    return merged(context, frame, response)
+                return _encode(route, context, response)
 
             return self._guarded(route, context, encode)
 
-        lay_over = partial(self._lay_over, route, context, rule)
+        apply_patch = partial(self._apply_patch, route, context, rule)
         is_partial = parts is not None
         injection = Injection(
             self._cluster,
@@ -216,15 +216,17 @@ class Dispatcher:
             verdict,
             handle,
             fail,
-            lay_over,
+            apply_patch,
             is_partial=is_partial,
         )
         return injection.begin()
 
-    def _lay_over(
+    def _apply_patch(
         self, route: Route, context: RequestContext, rule: "FaultRule", frame: bytes
-    ) -> LateAnswer:
-        return self._guarded(route, context, lambda: laid_over(context, frame, rule.answer or {}))
+    ) -> CompletedResponse:
+        return self._guarded(
+            route, context, lambda: patched_response(context, frame, rule.response or {})
+        )
 
     def _handle(
         self,
@@ -234,7 +236,7 @@ class Dispatcher:
         position: int,
         end: int,
         cluster: "Cluster",
-    ) -> Answer:
+    ) -> DispatchResult:
         quotas = self._cluster.quotas.clients
         if quotas.is_enabled and quotas.request_percentage.is_enabled:
             started_ns = self._now_ns()
@@ -248,19 +250,21 @@ class Dispatcher:
             response = route.handler(context, request, cluster)
         if context.stopwatch is not None:
             charge_time(context, self._cluster, context.now_ms)
-        if type(response) is Parked:
-            return Waiting(response, lambda late: self._encode_late(route, context, late))
+        if type(response) is PendingResponse:
+            return PendingFrame(response, lambda late: self._encode_late(route, context, late))
         return _encode(route, context, response)
 
-    def _encode_late(self, route: Route, context: RequestContext, response: Any) -> LateAnswer:
+    def _encode_late(
+        self, route: Route, context: RequestContext, response: Any
+    ) -> CompletedResponse:
         return self._guarded(route, context, lambda: _encode(route, context, response))
 
     def _guarded(
-        self, route: Route, context: RequestContext, answer: "Callable[[], _Answer]"
-    ) -> "_Answer | Close":
-        """What `answer` gives, or the end of the connection as in `answer`."""
+        self, route: Route, context: RequestContext, response: "Callable[[], _Response]"
+    ) -> "_Response | Close":
+        """What `response` gives, or the end of the connection as in `response`."""
         try:
-            return answer()
+            return response()
         except codec.DecodeError as error:
             return Close(f"undecodable {route.api_key.name} v{context.api_version}: {error}")
         except Exception as error:  # noqa: BLE001 - as above
@@ -268,18 +272,18 @@ class Dispatcher:
             return Close(f"internal error in {route.api_key.name}: {error!r}")
 
 
-def _as_it_is(answer: Any) -> Any:
-    return answer
+def _as_it_is(response: Any) -> Any:
+    return response
 
 
-def _encode(route: Route, context: RequestContext, response: Any) -> LateAnswer:
+def _encode(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
     quota = context.throttled_by
     if response is None:
         return None if quota is None else _throttled(context, quota, None)
     if isinstance(response, Close):
-        if response.answer is None:
+        if response.response is None:
             return response
-        return replace(response, answer=_encode(route, context, response.answer))
+        return replace(response, response=_encode(route, context, response.response))
     body = response
     if not isinstance(response, (bytes, bytearray)):
         if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):

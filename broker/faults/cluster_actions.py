@@ -66,9 +66,9 @@ def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int)
     if rule.stop_broker is not None:
         stop = partial(failover.stop_broker, cluster, elect=rule.elect is not False)
         obstacles.append(_take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop))
-    if rule.cut_off_broker is not None:
-        cut_off = partial(failover.cut_off_broker, cluster, elect=rule.elect is True)
-        obstacles.append(_take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, cut_off))
+    if rule.isolate_broker is not None:
+        cut_off = partial(failover.isolate_broker, cluster, elect=rule.elect is True)
+        obstacles.append(_take(rule, rule.isolate_broker, cluster, broker_id, now_ms, cut_off))
     if rule.fence_broker is not None:
         obstacles.append(
             _take(

@@ -27,7 +27,7 @@ ERROR_MESSAGE = "Injected by a fault rule."
 class Each:
     """An array of the answer with one entry for each of an array of the request.
 
-    `copied` are fields that an entry takes over, as names in the answer and in the request;
+    `copied` are fields that an entry takes over, as names in the response and in the request;
     entries that are plain strings or numbers fill the first. `inner` is an array within, which then
     carries the errors where the entries have no room for one.
     """
@@ -90,7 +90,7 @@ _ARRAYS: dict[ApiKey, Each] = {
     ApiKey.DESCRIBE_PRODUCERS: Each("topics", "topics", _NAMED, _INDEXES),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: Each("topics", "topics", _NAMED),
 }
-"""APIs whose answer says an error for each thing asked for, in every version."""
+"""APIs whose response says an error for each thing asked for, in every version."""
 
 
 _UNKNOWN = {
@@ -116,23 +116,23 @@ _UNKNOWN = {
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """An answer that is a frame already."""
+    """A response that is a frame already."""
 
     frame: bytes
 
 
-def error_answer(
+def error_response(
     context: "RequestContext", request: Any, error_code: ErrorCode, cluster: "Cluster"
 ) -> Any:
     """What a handler would return instead; for Produce with acks=0 the end of the connection."""
     api_key = ApiKey(context.api_key)
     if api_key is ApiKey.PRODUCE:
-        return _produce_answer(context, request, error_code)
+        return _produce_response(context, request, error_code)
     if api_key is ApiKey.API_VERSIONS and error_code is ErrorCode.UNSUPPORTED_VERSION:
         route = cluster.routes[context.broker_id][api_key]
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
-        return _metadata_answer(context, request, error_code, cluster)
+        return _metadata_response(context, request, error_code, cluster)
     version = context.api_version
     response = messages.response_class(api_key)(version=version)
     if api_key is ApiKey.JOIN_GROUP:
@@ -146,7 +146,7 @@ def error_answer(
 
 
 def error_arrays(api_key: ApiKey, version: int) -> Iterator[Each]:
-    """The arrays of an API's answer that tell errors; none where one code is for all of it."""
+    """The arrays of an API's response that tell errors; none where one code is for all of it."""
     if api_key in _ARRAYS:
         yield _ARRAYS[api_key]
     elif api_key is ApiKey.OFFSET_FETCH and version >= 8:
@@ -166,11 +166,11 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[Each]:
             yield Each(source, "results", (("user", "name"),))
 
 
-def _fill(answer: Any, asked: Any, each: Each, version: int, error_code: ErrorCode) -> None:
-    """Add to an array of `answer` what `asked` asks for; an entry that is there already counts."""
-    entries = list(getattr(answer, each.target) or ())
+def _fill(response: Any, asked: Any, each: Each, version: int, error_code: ErrorCode) -> None:
+    """Add to an array of `response` what `asked` asks for; an entry that is there already counts."""
+    entries = list(getattr(response, each.target) or ())
     for element in getattr(asked, each.source) or ():
-        entry = _new_entry(answer, each.target, version)
+        entry = _new_entry(response, each.target, version)
         for target, source in each.copied:
             if not isinstance(element, str | int):
                 setattr(entry, target, getattr(element, source))
@@ -182,15 +182,15 @@ def _fill(answer: Any, asked: Any, each: Each, version: int, error_code: ErrorCo
             _with_error(entry, error_code)
         if entry not in entries:
             entries.append(entry)
-    setattr(answer, each.target, entries)
+    setattr(response, each.target, entries)
 
 
-def _new_entry(answer: Any, field_name: str, version: int) -> Any:
-    return messages.entry_class(answer, field_name)(version=version)
+def _new_entry(response: Any, field_name: str, version: int) -> Any:
+    return messages.entry_class(response, field_name)(version=version)
 
 
 def _set_error(response: Any, error_code: ErrorCode) -> None:
-    """The code of the whole answer, unless its parts carry it: one place is enough."""
+    """The code of the whole response, unless its parts carry it: one place is enough."""
     if response.API_KEY == ApiKey.FETCH and response.responses:
         return
     _with_error(response, error_code)
@@ -207,7 +207,7 @@ def _with_error(entry: Any, error_code: ErrorCode) -> Any:
     return entry
 
 
-def _produce_answer(
+def _produce_response(
     context: "RequestContext", request: produce.ProduceRequest, error_code: ErrorCode
 ) -> bytes | bytearray | Close | None:
     if request.acks == 0:
@@ -226,7 +226,7 @@ def _produce_answer(
     return produce.encode_response(context.api_version, results, context.throttle_time_ms, ())
 
 
-def _metadata_answer(
+def _metadata_response(
     context: "RequestContext", request: Any, error_code: ErrorCode, cluster: "Cluster"
 ) -> Any:
     """The brokers as they are, and each topic with the error and without partitions."""

@@ -56,7 +56,7 @@ def split(
 
 
 def merged(context: "RequestContext", frame: bytes, error_response: Any) -> bytes:
-    """The frame of an answer with the errors in it, in place of what it says of the same things."""
+    """The frame of a response with the errors in it, in place of what it says of the same things."""
     api_key, version = ApiKey(context.api_key), context.api_version
     response_class = messages.response_class(api_key)
     is_flexible = messages.is_flexible(api_key, version)
@@ -109,17 +109,17 @@ def _is_concerned(element: Any, each: Each, rule: "FaultRule", cluster: "Cluster
     return rule.topic is None or topic_name(element, cluster) == rule.topic
 
 
-def _merge(answer: Any, errors: Any, each: Each) -> None:
-    """Put the errors' entries into an array of the answer, whose entries of the same name go."""
+def _merge(response: Any, errors: Any, each: Each) -> None:
+    """Put the errors' entries into an array of the response, whose entries of the same name go."""
     name_of = _namer(each)
-    entries = {name_of(entry): entry for entry in getattr(answer, each.target) or ()}
+    entries = {name_of(entry): entry for entry in getattr(response, each.target) or ()}
     for error in getattr(errors, each.target):
         same = entries.get(name_of(error))
         if same is not None and each.inner is not None and each.inner.carries_error:
             _merge(same, error, each.inner)
         else:
             entries[name_of(error)] = error
-    setattr(answer, each.target, list(entries.values()))
+    setattr(response, each.target, list(entries.values()))
 
 
 def _namer(each: Each) -> Callable[[Any], Any]:

@@ -1,4 +1,4 @@
-"""An answer of ours with a rule's values in it: decoded, changed, and encoded again."""
+"""A response of ours with a rule's values in it: decoded, changed, and encoded again."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -7,20 +7,20 @@ from broker.faults.partial_errors import encoded
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.init_producer_id import encode_response, window_of
-from protocol.json_view import decode_answer_frame
-from protocol.response_patch import lay_over
+from protocol.json_view import decode_response_frame
+from protocol.response_patch import apply_patch
 
 if TYPE_CHECKING:
     from broker.request.context import RequestContext
 
 
-def laid_over(context: "RequestContext", frame: bytes, overlay: Mapping[str, Any]) -> bytes:
-    """The frame of an answer with the values of an overlay that was checked for its API."""
+def patched_response(context: "RequestContext", frame: bytes, overlay: Mapping[str, Any]) -> bytes:
+    """The frame of a response with the values of an overlay that was checked for its API."""
     api_key = ApiKey(context.api_key)
-    message = decode_answer_frame(frame, api_key, context.api_version)
+    message = decode_response_frame(frame, api_key, context.api_version)
     # An unknown version of ApiVersions is refused in version 0, whatever was asked.
     version = int(message.version)
-    lay_over(message, version, overlay)
+    apply_patch(message, version, overlay)
     body = encoded(message, version)
     if api_key is ApiKey.INIT_PRODUCER_ID:
         body = encode_response(message, version, window_of(message))

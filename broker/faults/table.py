@@ -25,7 +25,7 @@ class ListedRule:
     match_count: int = 0
     fire_count: int = 0
     view: StaleView | None = None
-    """What a stale answer is made from."""
+    """What a stale response is made from."""
 
     @property
     def is_used_up(self) -> bool:
@@ -191,7 +191,7 @@ class ConnectionVerdict:
 class FaultTable:
     """The rules of a cluster, asked in the order they were added.
 
-    Only one rule decides what becomes of a request (an error, no answer, a stale one): the first
+    Only one rule decides what becomes of a request (an error, no response, a stale one): the first
     that fires. Deciding rules after it don't see the request, so that rules make a script.
     """
 

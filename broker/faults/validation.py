@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 from broker.faults.rule import (
     ACTIONS,
     APIS_OF_METADATA,
-    BEFORE_ANSWER,
     BEFORE_HANDLING,
+    BEFORE_RESPONSE,
     CLUSTER_ACTIONS,
     CONNECTION_ACTIONS,
     SELF,
-    WITHIN_ANSWER,
+    WITHIN_RESPONSE,
 )
 from broker.faults.subject import NAMED_BY_REQUESTS, named_by
 from protocol.api_keys import ApiKey
@@ -35,25 +35,25 @@ _MATCHERS_OF_REQUESTS = (
     "user",
 )
 _FIRING = ("nth", "skip", "every", "times", "after_ms", "until_ms", "probability")
-_BROKER_ACTIONS = ("stop_broker", "cut_off_broker", "fence_broker", "start_broker")
+_BROKER_ACTIONS = ("stop_broker", "isolate_broker", "fence_broker", "start_broker")
 _NEEDS = {
     "coordinator": ("group", "transactional_id"),
     "drop_after_bytes": ("drop",),
-    "elect": ("stop_broker", "cut_off_broker"),
+    "elect": ("stop_broker", "isolate_broker"),
     "jitter_ms": ("delay_request_ms", "delay_ms", "delay_connection_ms"),
     "leader": ("topic",),
     "mute": ("throttle_time_ms",),
-    "restart_after_ms": ("stop_broker", "cut_off_broker", "fence_broker"),
+    "restart_after_ms": ("stop_broker", "isolate_broker", "fence_broker"),
     "at": ("error", *CLUSTER_ACTIONS),
 }
 """Fields that mean nothing without one of others."""
 
-_SHAPES_OF_ANSWERS = tuple(
+_SHAPES_OF_RESPONSES = tuple(
     name
     for name in ACTIONS
     if name not in {"delay_request_ms", "drop", "hang", *CLUSTER_ACTIONS, *CONNECTION_ACTIONS}
 )
-"""What nobody sees when there is no answer."""
+"""What nobody sees when there is no response."""
 
 
 def check_meaning(rule: "FaultRule") -> None:
@@ -67,7 +67,7 @@ def check_meaning(rule: "FaultRule") -> None:
     for name, others in _NEEDS.items():
         if _is_said(rule, name) and not any(_is_said(rule, other) for other in others):
             raise ValueError(f"{name}: needs {' or '.join(others)}")
-    if rule.error_code == ErrorCode.NONE and rule.answer is None:
+    if rule.error_code == ErrorCode.NONE and rule.response is None:
         raise ValueError("error: NONE is none; a rule with delay_ms 0 only counts")
     _check_firing(rule)
     if rule.is_of_connections:
@@ -102,7 +102,7 @@ def _check_connection(rule: "FaultRule") -> None:
 def _check_at_once(rule: "FaultRule") -> None:
     if not set(rule.actions) <= set(CLUSTER_ACTIONS):
         raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-    if SELF in {rule.stop_broker, rule.cut_off_broker, rule.fence_broker}:
+    if SELF in {rule.stop_broker, rule.isolate_broker, rule.fence_broker}:
         raise ValueError("at_once: there is no broker that was asked, name one")
     targets = {
         "topic": rule.leader is not None,
@@ -136,7 +136,9 @@ def _check_request(rule: "FaultRule") -> None:
     _check_names(rule, [names for form in forms for names in named_by(*form)])
     is_told = rule.mute or any(has_throttle_time(*form) for form in forms)
     if rule.throttle_time_ms is not None and not is_told:
-        raise ValueError(f"mute: no answer of {rule.api} tells of a throttle, nothing would happen")
+        raise ValueError(
+            f"mute: no response of {rule.api} tells of a throttle, nothing would happen"
+        )
 
 
 def _check_names(rule: "FaultRule", named: Sequence[frozenset[str]]) -> None:
@@ -164,10 +166,10 @@ def _check_end(rule: "FaultRule") -> None:
     """Whether a request gets as far as what the rule does to it."""
     if rule.hang is not None and rule.drop is not None:
         raise ValueError("hang: excludes drop")
-    if rule.drop_after_bytes is not None and rule.drop != WITHIN_ANSWER:
-        raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_ANSWER}")
+    if rule.drop_after_bytes is not None and rule.drop != WITHIN_RESPONSE:
+        raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_RESPONSE}")
     if rule.error is not None and rule.stale_metadata and rule.topic is None:
-        raise ValueError("stale_metadata: the answer is an error; a part of it is with topic")
+        raise ValueError("stale_metadata: the response is an error; a part of it is with topic")
     stops_itself = rule.stop_broker == SELF or (
         rule.stop_broker is not None and rule.stop_broker == rule.broker
     )
@@ -175,11 +177,11 @@ def _check_end(rule: "FaultRule") -> None:
         end, at = "stop_broker", rule.at
     elif rule.hang is not None:
         end, at = "hang", rule.hang
-    elif rule.drop is not None and rule.drop != WITHIN_ANSWER:
+    elif rule.drop is not None and rule.drop != WITHIN_RESPONSE:
         end, at = "drop", rule.drop
     else:
         return
-    unseen = [*_SHAPES_OF_ANSWERS]
+    unseen = [*_SHAPES_OF_RESPONSES]
     if stops_itself:
         unseen += ["drop", "hang"]
     if at == BEFORE_HANDLING:
@@ -187,8 +189,8 @@ def _check_end(rule: "FaultRule") -> None:
     for name in unseen:
         if name in rule.actions:
             raise ValueError(f"{name}: comes to nothing, {end} ends it before")
-    if at == BEFORE_HANDLING and rule.at == BEFORE_ANSWER:
-        raise ValueError(f"at: the request never comes to {BEFORE_ANSWER}, {end} ends it before")
+    if at == BEFORE_HANDLING and rule.at == BEFORE_RESPONSE:
+        raise ValueError(f"at: the request never comes to {BEFORE_RESPONSE}, {end} ends it before")
 
 
 def _check_brokers(rule: "FaultRule") -> None:

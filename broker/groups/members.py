@@ -15,7 +15,7 @@ from protocol.errors import ErrorCode
 
 @dataclass(slots=True, eq=False)
 class Member:
-    """One member; `join_reply` and `sync_reply` are set while it waits for that answer.
+    """One member; `join_reply` and `sync_reply` are set while it waits for that response.
 
     `is_new` holds until its first join is answered: before that it doesn't know its id and cannot
     heartbeat.

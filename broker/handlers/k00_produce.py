@@ -75,7 +75,7 @@ def handle_produce(
             results.append(result)
         topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
     if is_limited:
-        charge_produce(context, cluster, is_answered=acks != 0)
+        charge_produce(context, cluster, expects_response=acks != 0)
     if acks == 0:
         reason = _acks_0_reason(topic_results) if has_error else None
         return Close(reason) if reason is not None else None

@@ -62,14 +62,14 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster
             asked[key] = asked.get(key, 0) + 1
     topics = []
     for topic in request.topics:
-        answers = []
+        responses = []
         for part in topic.partitions:
             found = Found()
             if asked[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
                 error_code, found = _look_up(context, topic.name, part, cluster)
-            answers.append(
+            responses.append(
                 _PartitionResponse(
                     version=version,
                     partition_index=part.partition_index,
@@ -79,7 +79,7 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster
                     leader_epoch=found.leader_epoch,
                 )
             )
-        topics.append(_TopicResponse(version=version, name=topic.name, partitions=answers))
+        topics.append(_TopicResponse(version=version, name=topic.name, partitions=responses))
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 

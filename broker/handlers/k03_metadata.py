@@ -5,9 +5,9 @@ Behaviour:
     means all topics; later: null means all and an empty list none. Topic ids may be asked for from
     v12; an unknown one gets UNKNOWN_TOPIC_ID.
     A topic that is missing is created when the request and auto.create.topics.enable allow it and
-    its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
+    its name is legal; this response says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
     KRaft. It costs its partitions of the client's controller_mutation_rate (KIP-599); while that is
-    overdrawn the topic is not created, and this answer is the same. Names that are not legal get
+    overdrawn the topic is not created, and this response is the same. Names that are not legal get
     INVALID_TOPIC_EXCEPTION. With controller.mutation.time.ms the topic waits in the controller's
     queue; requests for its name charge nothing and create nothing in that time.
     A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
@@ -32,8 +32,8 @@ from protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
 
-_TopicAnswer = messages.MetadataResponse.MetadataResponseTopic
-_PartitionAnswer = _TopicAnswer.MetadataResponsePartition
+_TopicResponse = messages.MetadataResponse.MetadataResponseTopic
+_PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
 
@@ -125,11 +125,11 @@ def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None
 
 def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:
     # Before v12 a name is not nullable.
-    answer_name = "" if name is None and version < 12 else name
-    return _TopicAnswer(
+    response_name = "" if name is None and version < 12 else name
+    return _TopicResponse(
         version=version,
         error_code=error_code,
-        name=answer_name,
+        name=response_name,
         topic_id=topic_id,
         is_internal=name in INTERNAL_TOPICS,
         partitions=[],
@@ -137,7 +137,7 @@ def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UU
 
 
 def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
-    return _TopicAnswer(
+    return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
         name=topic.name,
@@ -149,7 +149,7 @@ def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
 
 def _describe_partition(cluster: "Cluster", partition: Partition, version: int) -> Any:
     has_leader = partition.leader_id != NO_LEADER
-    return _PartitionAnswer(
+    return _PartitionResponse(
         version=version,
         error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=partition.partition_index,

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 MISSING_GROUP_VERSION_MIN = 9
 TOPIC_ID_VERSION_MIN = 10
 
-_TopicAnswer = messages.OffsetCommitResponse.OffsetCommitResponseTopic
-_PartitionAnswer = _TopicAnswer.OffsetCommitResponsePartition
+_TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
+_PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
 @handles(ApiKey.OFFSET_COMMIT, versions=(2, 10))
@@ -55,12 +55,12 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: "Cluste
     return messages.OffsetCommitResponse(
         version=version,
         topics=[
-            _TopicAnswer(
+            _TopicResponse(
                 version=version,
                 name=wanted.name,
                 topic_id=wanted.topic_id,
                 partitions=[
-                    _PartitionAnswer(
+                    _PartitionResponse(
                         version=version,
                         partition_index=each.partition_index,
                         error_code=(

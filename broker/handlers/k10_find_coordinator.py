@@ -2,12 +2,12 @@
 
 Behaviour:
     Groups (key type 0) and transactional ids (1) are spread over the brokers that are up; every
-    broker gives the same answer. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
+    broker gives the same response. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
     share groups among them, get INVALID_REQUEST. From v4 a batch of keys, each answered alone.
 
 Gaps:
     Kafka answers COORDINATOR_NOT_AVAILABLE until its internal topic exists; here nothing has to be
-    created, so the first answer is the coordinator.
+    created, so the first response is the coordinator.
 """
 
 from typing import TYPE_CHECKING, Any, NamedTuple

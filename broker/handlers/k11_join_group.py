@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -46,7 +46,7 @@ def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster")
     if error_code is not ErrorCode.NONE:
         return _response(JoinResult(error_code, request.member_id), version)
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
-    parked = Parked()
+    pending = PendingResponse()
     cluster.groups.join(
         JoinRequest(
             group_id=request.group_id,
@@ -65,10 +65,10 @@ def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster")
             must_know_id=version >= KNOWN_ID_VERSION_MIN,
             can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
         ),
-        lambda result: parked.complete(_response(result, version)),
+        lambda result: pending.complete(_response(result, version)),
         context.now_ms,
     )
-    return parked
+    return pending
 
 
 def _response(result: JoinResult, version: int) -> Any:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import SyncRequest
 from broker.groups.results import SyncResult
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -32,7 +32,7 @@ def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster")
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(SyncResult(error_code), version)
-    parked = Parked()
+    pending = PendingResponse()
     cluster.groups.sync(
         SyncRequest(
             group_id=request.group_id,
@@ -43,10 +43,10 @@ def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster")
             protocol_name=request.protocol_name,
             assignments={each.member_id: bytes(each.assignment) for each in request.assignments},
         ),
-        lambda result: parked.complete(_response(result, version)),
+        lambda result: pending.complete(_response(result, version)),
         context.now_ms,
     )
-    return parked
+    return pending
 
 
 def _response(result: SyncResult, version: int) -> Any:

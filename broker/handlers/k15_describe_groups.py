@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MISSING_GROUP_VERSION_MIN = 6
 
-_GroupAnswer = messages.DescribeGroupsResponse.DescribedGroup
+_GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
 @handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
@@ -40,18 +40,18 @@ def _describe(context: RequestContext, group_id: str, cluster: "Cluster") -> Any
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
-        return _GroupAnswer(version=version, group_id=group_id, error_code=error_code)
+        return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
     group = cluster.groups.describe(group_id)
     if group is None:
         is_error = version >= MISSING_GROUP_VERSION_MIN
-        return _GroupAnswer(
+        return _GroupResponse(
             version=version,
             group_id=group_id,
             error_code=ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE,
             error_message=f"Group {group_id} not found." if is_error else None,
             group_state=GroupState.DEAD.value,
         )
-    return _GroupAnswer(
+    return _GroupResponse(
         version=version,
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -63,7 +63,7 @@ def _describe(context: RequestContext, group_id: str, cluster: "Cluster") -> Any
 
 
 def _describe_member(member: DescribedMember, version: int) -> Any:
-    return _GroupAnswer.DescribedGroupMember(
+    return _GroupResponse.DescribedGroupMember(
         version=version,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,

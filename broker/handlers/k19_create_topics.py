@@ -12,7 +12,7 @@ Behaviour:
     throttled instead. With validate_only nothing is charged and nothing refused for it.
     More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
     Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
-    the topic's id. The topic is there when the answer is.
+    the topic's id. The topic is there when the response is.
     With controller.mutation.time.ms the topics that pass these checks wait in the controller's
     queue, and the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them;
     they are created all the same. A name that waits there gets TOPIC_ALREADY_EXISTS.

@@ -2,7 +2,7 @@
 
 Behaviour:
     Moves the log start offset of each partition up to the offset given, -1 being the high
-    watermark, and answers where the log starts now. Only the leader does it
+    watermark, and responses where the log starts now. Only the leader does it
     (NOT_LEADER_OR_FOLLOWER), only for topics whose cleanup.policy deletes (POLICY_VIOLATION), and
     not beyond the high watermark (OFFSET_OUT_OF_RANGE). An offset already gone changes nothing.
     A batch that holds the offset is kept whole; clients skip what is before it.

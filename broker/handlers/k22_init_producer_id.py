@@ -32,7 +32,7 @@ NO_PRODUCER_EPOCH = -1
 
 @handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
 def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Cluster") -> bytes:
-    """Kafka's `KafkaApis.handleInitProducerIdRequest`; the answer is the encoded body."""
+    """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     error_code = _check(context, request)
     is_granted = error_code == ErrorCode.NONE
     response = messages.InitProducerIdResponse(

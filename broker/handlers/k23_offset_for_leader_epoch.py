@@ -3,7 +3,7 @@
 Behaviour:
     The largest leader epoch up to the one asked for that the log knows, and where it ended; the
     current one ends at the log's end, an epoch in the future gives -1 and -1. Leader and current
-    epoch are checked as for Fetch. Consumers and "debug" readers get the same answer, since what
+    epoch are checked as for Fetch. Consumers and "debug" readers get the same response, since what
     was appended is committed.
 
 Gaps:

@@ -34,19 +34,19 @@ def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: "Cl
     session = context.session
     if not session.is_sasl:
         message = "SaslAuthenticate request received after successful authentication"
-        return _answer(context, ErrorCode.ILLEGAL_SASL_STATE, message)
+        return _response(context, ErrorCode.ILLEGAL_SASL_STATE, message)
     if session.exchange is None:
         return Close("SaslAuthenticate without SaslHandshake")
     result = take_token(session, bytes(request.auth_bytes), cluster, context.now_ms)
     match result:
         case Progress(token, lifetime_ms):
-            return _answer(context, auth_bytes=token, session_lifetime_ms=lifetime_ms)
+            return _response(context, auth_bytes=token, session_lifetime_ms=lifetime_ms)
         case Failure(message):
-            answer = _answer(context, ErrorCode.SASL_AUTHENTICATION_FAILED, message)
-            return result.parked(cluster, context.now_ms, answer)
+            response = _response(context, ErrorCode.SASL_AUTHENTICATION_FAILED, message)
+            return result.pending(cluster, context.now_ms, response)
 
 
-def _answer(
+def _response(
     context: RequestContext,
     error_code: ErrorCode = ErrorCode.NONE,
     error_message: str | None = None,

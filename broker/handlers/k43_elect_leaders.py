@@ -7,7 +7,7 @@ Behaviour:
     ELIGIBLE_LEADERS_NOT_AVAILABLE where none is. ELECTION_NOT_NEEDED where the leader is right
     already. Any other type gets INVALID_REQUEST for everything.
     A null list asks for all partitions of all topics; then partitions that need no election are
-    left out of the answer.
+    left out of the response.
     While mutations wait in the controller's queue (controller.mutation.time.ms), the election waits
     behind them. After timeout_ms the response says REQUEST_TIMED_OUT; leaders are elected later.
 

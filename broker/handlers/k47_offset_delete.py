@@ -20,7 +20,7 @@ from protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
 
-_TopicAnswer = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
+_TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
 
 @handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
@@ -38,11 +38,11 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: "Cluste
         version=context.api_version,
         error_code=ErrorCode.NONE,
         topics=[
-            _TopicAnswer(
+            _TopicResponse(
                 version=context.api_version,
                 name=topic.name,
                 partitions=[
-                    _TopicAnswer.OffsetDeleteResponsePartition(
+                    _TopicResponse.OffsetDeleteResponsePartition(
                         version=context.api_version,
                         partition_index=each.partition_index,
                         error_code=outcome.get(

@@ -4,7 +4,7 @@ Behaviour:
     Sets and deletes SCRAM credentials for all brokers; they count from the next authentication. An
     empty name, fewer than 4096 or more than 16384 iterations get UNACCEPTABLE_CREDENTIAL, an
     unknown mechanism UNSUPPORTED_SASL_MECHANISM, a credential that is altered twice
-    DUPLICATE_RESOURCE, the deletion of one that is not there RESOURCE_NOT_FOUND. One answer per
+    DUPLICATE_RESOURCE, the deletion of one that is not there RESOURCE_NOT_FOUND. One response per
     user; of a user with an error nothing is altered.
 
 Gaps:

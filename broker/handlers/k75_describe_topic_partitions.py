@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from broker.cluster.cluster import Cluster
 
 _Response = messages.DescribeTopicPartitionsResponse
-_TopicAnswer = _Response.DescribeTopicPartitionsResponseTopic
-_PartitionAnswer = _TopicAnswer.DescribeTopicPartitionsResponsePartition
+_TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
+_PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 
 @handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=(0, 0))
@@ -80,7 +80,7 @@ def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
             entry.name,
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION,
         )
-    return _TopicAnswer(
+    return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
         name=entry.name,
@@ -92,7 +92,7 @@ def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
 
 
 def _describe_partition(cluster: "Cluster", version: int, partition: Partition) -> Any:
-    return _PartitionAnswer(
+    return _PartitionResponse(
         version=version,
         error_code=ErrorCode.NONE,
         partition_index=partition.partition_index,
@@ -107,7 +107,7 @@ def _describe_partition(cluster: "Cluster", version: int, partition: Partition) 
 
 
 def _refused(version: int, name: str, error_code: ErrorCode) -> Any:
-    return _TopicAnswer(
+    return _TopicResponse(
         version=version,
         error_code=error_code,
         name=name,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class BrokerView(msgspec.Struct):
     """One broker.
 
-    `is_alive` is what the others believe and clients are told; `reach` what clients find: `serves`,
+    `is_alive` is what the others believe and clients are told; `availability` what clients find: `serves`,
     `refuses` connections, or is `silent`.
     """
 
@@ -28,7 +28,7 @@ class BrokerView(msgspec.Struct):
     port: int
     rack: str | None
     is_alive: bool
-    reach: str
+    availability: str
     is_controller: bool
     leads: int
     connections: int
@@ -173,11 +173,11 @@ def _configure(admin: Admin, broker: "Broker", overrides: dict[str, str | None])
         broker.rack = config.for_broker(broker.node_id)["broker.rack"]
 
 
-@operation("POST", "/v1/brokers/{node_id}/cut-off", tag="brokers")
-def cut_off_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
+@operation("POST", "/v1/brokers/{node_id}/isolate", tag="brokers")
+def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
     """Cut a broker off its clients: connections stay, and nothing comes through them."""
     admin.check_broker(path.node_id)
-    failover.cut_off_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
+    failover.isolate_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
@@ -229,7 +229,7 @@ def _view(admin: Admin, broker: "Broker") -> BrokerView:
         port=broker.port,
         rack=broker.rack,
         is_alive=broker.is_alive,
-        reach=broker.reach.value,
+        availability=broker.availability.value,
         is_controller=admin.cluster.controller_id == node_id,
         leads=sum(each.leader_id == node_id for each in partitions),
         connections=sum(each.broker_id == node_id for each in admin.server.protocols),

@@ -57,8 +57,8 @@ def put_clock(admin: Admin, body: ClockBody) -> ClockView:
 def advance_clock(admin: Admin, body: AdvanceBody) -> ClockView:
     """Move the clock on, whichever way it goes.
 
-    Everything that becomes due meanwhile is done, in order, before this answers: ends of mutes,
-    expiries, timeouts of groups, delayed answers.
+    Everything that becomes due meanwhile is done, in order, before this responses: ends of mutes,
+    expiries, timeouts of groups, delayed responses.
     """
     if (body.ms is None) == (body.seconds is None):
         raise Problem(400, 'body: say either "ms" or "seconds", such as {"seconds": 3600}')

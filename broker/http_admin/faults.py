@@ -41,7 +41,7 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
     """Add a rule behind all others, or all of a list; what they can say is told in docs/faults.md.
 
     Of a list all are added or, where one of them is refused, none. The body is what
-    `mock-kafka serve --faults FILE` takes; the answer has the form of the body.
+    `mock-kafka serve --faults FILE` takes; the response has the form of the body.
     """
     faults = admin.faults
     try:

@@ -28,7 +28,7 @@ EXPORT_LINES_PER_TURN = 50
 async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | None:
     """The first line that fits: one that is there, or the next to come or change.
 
-    A request fits as soon as it is received; ask for `outcome=answered` to have its answer. Null
+    A request fits as soon as it is received; ask for `outcome=answered` to have its response. Null
     when there was none in time.
     """
     wish = journal_filter(query)

@@ -59,7 +59,7 @@ def _describe(
         "operationId": op.operation_id,
         "summary": op.summary,
         "tags": [op.tag],
-        "responses": {str(op.status): _answer(op, schema_of), "default": _problem(schema_of)},
+        "responses": {str(op.status): _response(op, schema_of), "default": _problem(schema_of)},
         # An empty alternative: without a token set, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
@@ -89,7 +89,7 @@ def _told_of_query(op: Operation) -> list[str]:
     return [" ".join(cleandoc(each.__doc__ or "").split()) for each in reversed(declared)]
 
 
-def _answer(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
+def _response(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
     if op.media_type is None:
         return {"description": "Done."}
     is_json = op.media_type == "application/json"

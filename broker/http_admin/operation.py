@@ -28,7 +28,7 @@ class Input(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Problem(Exception):  # noqa: N818 - RFC 9457's own word
-    """An answer that says what is wrong and what to do, as RFC 9457 has it."""
+    """A response that says what is wrong and what to do, as RFC 9457 has it."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -53,7 +53,7 @@ class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `media_type` is that of the answer, None where it has no body."""
+    """One method of one path. `media_type` is that of the response, None where it has no body."""
 
     method: str
     path: str

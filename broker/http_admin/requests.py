@@ -31,9 +31,9 @@ class JournalQuery(Input, kw_only=True):
     broker: NodeId | None = None
     connection: Count | None = None
     error: str | None = None
-    outcome: Literal["waiting", "answered", "unanswered", "closed", "refused", "delayed"] | None = (
-        None
-    )
+    outcome: (
+        Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"] | None
+    ) = None
     kind: Literal["request", "connection", "disconnect"] | None = None
     fault: str | None = None
     since: Count = 0

@@ -199,7 +199,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
 def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> PartitionView:
     """Move a partition's leadership to a broker, or take it away.
 
-    A broker that is no replica becomes one. Who leads no more answers NOT_LEADER_OR_FOLLOWER.
+    A broker that is no replica becomes one. Who leads no more responses NOT_LEADER_OR_FOLLOWER.
     """
     partition = admin.partition(path.name, path.partition)
     if body.broker is None:

@@ -17,7 +17,7 @@ from protocol.codec import DecodeError
 
 if TYPE_CHECKING:
     from broker.request.context import RequestContext
-    from broker.responses import LateAnswer
+    from broker.responses import CompletedResponse
 
 
 class Outcome(StrEnum):
@@ -25,11 +25,11 @@ class Outcome(StrEnum):
 
     WAITING = "waiting"
     """Not answered yet, or never."""
-    ANSWERED = "answered"
-    UNANSWERED = "unanswered"
-    """Done, and no answer belongs to it: Produce with acks=0."""
+    RESPONDED = "responded"
+    NO_RESPONSE = "no_response"
+    """Done, and no response belongs to it: Produce with acks=0."""
     CLOSED = "closed"
-    """Its connection ended in place of, or right behind, the answer."""
+    """Its connection ended in place of, or right behind, the response."""
     REFUSED = "refused"
     """Of a new connection: closed at once."""
     DELAYED = "delayed"
@@ -40,7 +40,6 @@ class Entry:
     """One request; `frame` is None when it alone is larger than the journal may be."""
 
     __slots__ = (
-        "answer",
         "close_reason",
         "context",
         "duration_us",
@@ -48,6 +47,7 @@ class Entry:
         "frame",
         "number",
         "outcome",
+        "response",
         "started_ns",
         "subjects",
     )
@@ -59,7 +59,7 @@ class Entry:
         self.context = context
         self.frame = frame
         self.started_ns = started_ns
-        self.answer: bytes | None = None
+        self.response: bytes | None = None
         self.outcome = Outcome.WAITING
         self.close_reason: str | None = None
         self.duration_us: int | None = None
@@ -70,7 +70,7 @@ class Entry:
     @property
     def byte_count(self) -> int:
         """What it holds of frames."""
-        return len(self.frame or b"") + len(self.answer or b"")
+        return len(self.frame or b"") + len(self.response or b"")
 
 
 class Disconnect:
@@ -197,33 +197,33 @@ class Journal:
         self._byte_count += 0 if frame is None else end - start
         return entry
 
-    def park(self, entry: Entry) -> None:
-        """Its answer comes later, or never."""
+    def wait(self, entry: Entry) -> None:
+        """Its response comes later, or never."""
         self._waiting[entry.context.connection_id] = entry
         self._changed(entry)
 
-    def end(self, entry: Entry, answer: "LateAnswer", now_ns: int) -> None:
-        """Its answer has come, in whichever form."""
+    def end(self, entry: Entry, response: "CompletedResponse", now_ns: int) -> None:
+        """Its response has come, in whichever form."""
         self._waiting.pop(entry.context.connection_id, None)
         entry.duration_us = (now_ns - entry.started_ns) // 1000
-        frame: Any = answer
-        entry.outcome = Outcome.ANSWERED
-        if isinstance(answer, Close):
+        frame: Any = response
+        entry.outcome = Outcome.RESPONDED
+        if isinstance(response, Close):
             entry.outcome = Outcome.CLOSED
-            entry.close_reason = answer.reason
-            frame = answer.answer
+            entry.close_reason = response.reason
+            frame = response.response
         if isinstance(frame, Throttled):
             frame = frame.frame
         if frame is None and entry.close_reason is None:
-            entry.outcome = Outcome.UNANSWERED
+            entry.outcome = Outcome.NO_RESPONSE
         is_kept = bool(self._lines) and entry.number >= self._lines[0].number
         if frame is not None and is_kept and entry.byte_count + len(frame) <= self._bytes_max:
-            entry.answer = frame
+            entry.response = frame
             self._byte_count += len(frame)
         self._changed(entry)
 
     def disconnected(self, connection: Peer, reason: str, now_ms: int) -> None:
-        """A connection has ended; a request that still waits will have no answer."""
+        """A connection has ended; a request that still waits will have no response."""
         if not self.is_enabled:
             return
         entry = self._waiting.pop(connection.connection_id, None)
@@ -290,11 +290,11 @@ def subjects_of(entry: Entry) -> Subjects:
 
 
 def errors_of(entry: Entry) -> frozenset[str]:
-    """Names of the errors in the answer; none while there is no answer."""
+    """Names of the errors in the response; none while there is no response."""
     if entry.errors is None:
-        answer = answer_of(entry)
-        is_message = not isinstance(answer, str | None)
-        errors = frozenset(readable.errors_of(answer) if is_message else ())
+        response = response_of(entry)
+        is_message = not isinstance(response, str | None)
+        errors = frozenset(readable.errors_of(response) if is_message else ())
         if entry.outcome is Outcome.WAITING:
             return errors
         entry.errors = errors
@@ -311,14 +311,14 @@ def request_of(entry: Entry) -> Any:
         return f"undecodable: {error}"
 
 
-def answer_of(entry: Entry) -> Any:
+def response_of(entry: Entry) -> Any:
     """The decoded answer, as `request_of`."""
-    if entry.answer is None:
+    if entry.response is None:
         return None
     context = entry.context
     try:
-        return readable.decode_answer_frame(
-            entry.answer, ApiKey(context.api_key), context.api_version
+        return readable.decode_response_frame(
+            entry.response, ApiKey(context.api_key), context.api_version
         )
     except (DecodeError, ValueError, KeyError) as error:
         return f"undecodable: {error}"

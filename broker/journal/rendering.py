@@ -12,9 +12,9 @@ from broker.journal.journal import (
     Disconnect,
     Entry,
     Line,
-    answer_of,
     errors_of,
     request_of,
+    response_of,
     subjects_of,
 )
 from protocol import json_view as readable
@@ -29,7 +29,7 @@ class JournalFilter:
 
     `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
     `fault` is found anywhere in the words for the fault that was injected.
-    A request that waits for its answer has no error yet, and so doesn't fit one.
+    A request that waits for its response has no error yet, and so doesn't fit one.
     """
 
     api: str | None = None
@@ -146,14 +146,14 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         ),
         "fault": context.fault,
         "request_bytes": context.size_bytes,
-        "answer_bytes": len(line.answer or b""),
+        "response_bytes": len(line.response or b""),
         "topics": sorted(_named(subjects.topics, topic_name)),
         "groups": sorted(subjects.groups),
         "errors": sorted(errors_of(line)),
     }
     if has_bodies:
         plain["request"] = _body(request_of(line))
-        plain["answer"] = _body(answer_of(line))
+        plain["response"] = _body(response_of(line))
     return plain
 
 

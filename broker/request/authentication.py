@@ -6,7 +6,7 @@ Source: Kafka's `SaslServerAuthenticator`.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.responses import Close
 from broker.security.sasl import Authenticated, Challenge, Refused
 
@@ -30,18 +30,20 @@ class Failure:
     message: str
     mechanism: str | None
 
-    def parked(self, cluster: "Cluster", now_ms: int, answer: Any) -> Parked:
-        """The answer after a delay that makes guessing slow, and the end of the connection."""
-        close = Close(f"SASL authentication failed ({self.mechanism})", answer)
+    def pending(self, cluster: "Cluster", now_ms: int, response: Any) -> PendingResponse:
+        """The response after a delay that makes guessing slow, and the end of the connection."""
+        close = Close(f"SASL authentication failed ({self.mechanism})", response)
         delay_ms = cluster.config["connection.failed.authentication.delay.ms"]
-        timer = cluster.timers.schedule(now_ms + delay_ms, lambda _now_ms: parked.complete(close))
+        timer = cluster.timers.schedule(now_ms + delay_ms, lambda _now_ms: pending.complete(close))
 
-        def hurry(_now_ms: int) -> None:
+        def force_complete(_now_ms: int) -> None:
             cluster.timers.cancel(timer)
-            parked.complete(close)
+            pending.complete(close)
 
-        parked = Parked(on_abandon=lambda: cluster.timers.cancel(timer), on_hurry=hurry)
-        return parked
+        pending = PendingResponse(
+            on_cancel=lambda: cluster.timers.cancel(timer), on_force_complete=force_complete
+        )
+        return pending
 
 
 def take_token(
@@ -51,11 +53,11 @@ def take_token(
     assert session.exchange is not None
     outcome = session.exchange.step(token, now_ms)
     match outcome:
-        case Challenge(answer):
-            return Progress(answer)
+        case Challenge(response):
+            return Progress(response)
         case Refused(message):
             return Failure(message, session.mechanism)
-        case Authenticated(principal, answer, expires_at_ms):
+        case Authenticated(principal, response, expires_at_ms):
             if session.is_authenticated and principal != session.principal:
                 return Failure(
                     "Cannot change principals during re-authentication", session.mechanism
@@ -65,14 +67,14 @@ def take_token(
             )
             ends_at_ms = None if lifetime_ms is None else now_ms + lifetime_ms
             session.authenticate(principal, ends_at_ms)
-            return Progress(answer, lifetime_ms or 0)
+            return Progress(response, lifetime_ms or 0)
 
 
-def answer_raw_token(session: "Session", token: bytes, cluster: "Cluster", now_ms: int) -> Any:
-    """After a SaslHandshake v0: the answer's bytes without a header, or the end of it all."""
+def response_raw_token(session: "Session", token: bytes, cluster: "Cluster", now_ms: int) -> Any:
+    """After a SaslHandshake v0: the response's bytes without a header, or the end of it all."""
     result = take_token(session, token, cluster, now_ms)
     if isinstance(result, Failure):
-        return result.parked(cluster, now_ms, None)
+        return result.pending(cluster, now_ms, None)
     return len(result.token).to_bytes(4, "big") + result.token
 
 

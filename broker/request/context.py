@@ -50,7 +50,7 @@ class RequestContext:
     stopwatch: Callable[[], int] | None = None
     """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
     throttle_time_ms: int = 0
-    """The longest wait that any quota asks of this client; the answer tells it."""
+    """The longest wait that any quota asks of this client; the response tells it."""
     muted_until_ms: int = 0
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
@@ -62,7 +62,7 @@ class RequestContext:
     falsified_by: tuple[int, ...] = ()
     """The ids of the fault rules that change what its response says."""
     fault: str | None = None
-    """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
+    """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 
     def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
         """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""

@@ -41,11 +41,13 @@ def charge_time(
         shadowed.counter.exceed(round(spent_ns / 1e6))
 
 
-def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered: bool) -> None:
+def charge_produce(
+    context: "RequestContext", cluster: "Cluster", *, expects_response: bool
+) -> None:
     """Charge a whole Produce request, whatever became of its batches."""
     now_ms = context.now_ms
     if context.stopwatch is not None:
-        charge_time(context, cluster, now_ms, is_exempt=not is_answered)
+        charge_time(context, cluster, now_ms, is_exempt=not expects_response)
     if not cluster.quotas.clients.producer_byte_rate.is_enabled:
         return
     manager = cluster.quotas.brokers[context.broker_id].produce

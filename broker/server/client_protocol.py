@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any, Protocol
 import structlog
 
 from broker.clock import Clock
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 
 if TYPE_CHECKING:
-    from broker.responses import Effects
-    from broker.server.listener_security import Entrance
+    from broker.responses import ConnectionOutput
+    from broker.server.listener_security import ListenerSecurity
     from broker.timers import Timer
 
-LAST_ANSWER_S = 0.2
-"""Time between a last answer and the end: a client that finds both at once may see the end alone.
+LAST_RESPONSE_S = 0.2
+"""Time between a last response and the end: a client that finds both at once may see the end alone.
 
 kafka-python does, and would never learn that its password was wrong.
 """
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
-"""What a client may send ahead while it waits for an answer, before we stop reading from it."""
+"""What a client may send ahead while it waits for a response, before we stop reading from it."""
 
 log = structlog.get_logger("mock_kafka")
 
@@ -62,9 +62,9 @@ class ClientProtocol(asyncio.Protocol):
 
     __slots__ = (
         "_acknowledgements",
-        "_entrance",
         "_is_paused",
         "_is_write_paused",
+        "_listener_security",
         "_mute",
         "_server",
         "_transport",
@@ -72,21 +72,23 @@ class ClientProtocol(asyncio.Protocol):
         "broker_id",
         "close_reason",
         "connection",
-        "is_cut_off",
+        "is_isolated",
         "last_active_ms",
         "peer",
     )
 
-    def __init__(self, server: ConnectionOwner, broker_id: int, entrance: "Entrance") -> None:
+    def __init__(
+        self, server: ConnectionOwner, broker_id: int, listener_security: "ListenerSecurity"
+    ) -> None:
         self._server = server
         self._acknowledgements = server.dispatcher.acknowledgements
-        self._entrance = entrance
+        self._listener_security = listener_security
         self.broker_id = broker_id
         self._transport: Any = None
         self._is_paused = False
         self._is_write_paused = False
-        self.is_cut_off = False
-        self._withheld: list[Effects] = []
+        self.is_isolated = False
+        self._withheld: list[ConnectionOutput] = []
         self._mute: Timer | None = None
         self.connection: Connection | None = None
         self.close_reason = "client disconnected"
@@ -138,7 +140,7 @@ class ClientProtocol(asyncio.Protocol):
     def _enter(self, host: str) -> None:
         """Let the client in, whose requests are read from now on."""
         server = self._server
-        session = self._entrance.new_session(self._transport)
+        session = self._listener_security.new_session(self._transport)
         if session is None:
             self._close("no rule of ssl.principal.mapping.rules matches its certificate")
             return
@@ -151,22 +153,22 @@ class ClientProtocol(asyncio.Protocol):
             on_ready=lambda: server.make_ready(self),
             session=session,
         )
-        self.follow_reach()
+        self.apply_availability()
         self._pause_or_resume_reading()
 
-    def follow_reach(self) -> None:
+    def apply_availability(self) -> None:
         """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
         broker = self._server.cluster.brokers.get(self.broker_id)
-        reach = Reach.REFUSES if broker is None else broker.reach
-        if reach is Reach.REFUSES:
+        availability = Availability.DOWN if broker is None else broker.availability
+        if availability is Availability.DOWN:
             self.cut("broker stopped")
-        elif self.is_cut_off != (reach is Reach.SILENT):
-            self.is_cut_off = reach is Reach.SILENT
+        elif self.is_isolated != (availability is Availability.ISOLATED):
+            self.is_isolated = availability is Availability.ISOLATED
             withheld, self._withheld = self._withheld, []
             for effects in withheld:
                 self._perform(effects)
             self._pause_or_resume_reading()
-            if not self.is_cut_off:
+            if not self.is_isolated:
                 self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
@@ -176,19 +178,19 @@ class ClientProtocol(asyncio.Protocol):
             return
         now_ms = self._server.clock.now_ms()
         self.last_active_ms = now_ms
-        if self._is_write_paused or self.is_cut_off:
+        if self._is_write_paused or self.is_isolated:
             connection.hold(data)
         else:
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
-        """Go on with what waits: a parked answer has come, or it is this client's turn again."""
-        if self.connection is not None and not self._is_write_paused and not self.is_cut_off:
+        """Go on with what waits: a parked response has come, or it is this client's turn again."""
+        if self.connection is not None and not self._is_write_paused and not self.is_isolated:
             self._perform(self.connection.resume(now_ms))
 
-    def _perform(self, effects: "Effects") -> None:
-        if self.is_cut_off:
-            # Of the request that cut its own broker off: the answer goes nowhere for now.
+    def _perform(self, effects: "ConnectionOutput") -> None:
+        if self.is_isolated:
+            # Of the request that cut its own broker off: the response goes nowhere for now.
             self._withheld.append(effects)
             return
         write, close_reason, has_more, muted_until_ms = effects
@@ -197,7 +199,7 @@ class ClientProtocol(asyncio.Protocol):
             if self._acknowledgements.is_enabled and self.connection is not None:
                 self._acknowledgements.written(self.connection.connection_id)
         if close_reason is not None:
-            self._close(close_reason, after_s=LAST_ANSWER_S if write else 0)
+            self._close(close_reason, after_s=LAST_RESPONSE_S if write else 0)
             return
         if muted_until_ms:
             timers = self._server.cluster.timers
@@ -214,7 +216,7 @@ class ClientProtocol(asyncio.Protocol):
             return
         wanted = (
             self._is_write_paused
-            or self.is_cut_off
+            or self.is_isolated
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
         if wanted != self._is_paused:
@@ -225,7 +227,7 @@ class ClientProtocol(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def pause_writing(self) -> None:
-        """The client doesn't read its answers: make no more of them."""
+        """The client doesn't read its responses: make no more of them."""
         self._is_write_paused = True
         self._pause_or_resume_reading()
 
@@ -263,7 +265,7 @@ class ClientProtocol(asyncio.Protocol):
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that has been silent for too long, or let go of one closed long ago.
 
-        A client that doesn't read would keep its last answers in our memory for good.
+        A client that doesn't read would keep its last responses in our memory for good.
         """
         if self._transport.is_closing():
             self._transport.abort()

@@ -9,7 +9,7 @@ from broker.security.principal_mapping import NameMapper, certificate_name
 
 
 @dataclass(frozen=True, slots=True)
-class Entrance:
+class ListenerSecurity:
     """What differs between listeners: the name, whether there is SASL, and TLS.
 
     `to_principal` makes a principal of a client certificate's distinguished name.
@@ -31,4 +31,4 @@ class Entrance:
         return Session(self.name, is_sasl=self.is_sasl, principal=principal)
 
 
-PLAINTEXT = Entrance()
+PLAINTEXT = ListenerSecurity()

@@ -13,11 +13,11 @@ import structlog
 from broker.addresses import Address
 from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.dispatch.dispatcher import Dispatcher
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
-from broker.server.listener_security import PLAINTEXT, Entrance
+from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 
 if TYPE_CHECKING:
     from broker.clock import Clock
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
-"""How long a stop waits for the clients to take their last answers: 200 looks, 5 ms apart."""
+"""How long a stop waits for the clients to take their last responses: 200 looks, 5 ms apart."""
 
 log = structlog.get_logger("mock_kafka")
 
@@ -44,7 +44,7 @@ class Server:
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
         self.connection_ids: Iterator[int] = count(1)
-        self.doors: list[tuple[ListenerPlan, Entrance]] = []
+        self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """By which addresses every broker is reached, and how clients come in there."""
         self._joining = asyncio.Lock()
         # In the order they came: an outage cuts them in the same order in every run.
@@ -57,7 +57,11 @@ class Server:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def listen(
-        self, broker: "Broker", host: str, port: int, entrance: Entrance = PLAINTEXT
+        self,
+        broker: "Broker",
+        host: str,
+        port: int,
+        listener_security: ListenerSecurity = PLAINTEXT,
     ) -> int:
         """Accept connections for a broker; returns the port, which matters when 0 was asked for.
 
@@ -66,23 +70,25 @@ class Server:
         """
         self._loop = asyncio.get_running_loop()
         listener = Listener(
-            broker.node_id, lambda: ClientProtocol(self, broker.node_id, entrance), entrance.tls
+            broker.node_id,
+            lambda: ClientProtocol(self, broker.node_id, listener_security),
+            listener_security.tls,
         )
         bound_port = await listener.open(host, port)
         self._listeners.append(listener)
         return bound_port
 
     async def open(self, broker: "Broker") -> None:
-        """Bind a broker's part of `doors`, and tell it its addresses and its rack.
+        """Bind a broker's listeners, and set its addresses and its rack.
 
         Raises:
             ListenError: an address cannot be bound.
         """
         index = broker.node_id - 1
-        for door, entrance in self.doors:
-            bound, told = door.bound_by(index), door.advertised_by(index)
-            port = await self.listen(broker, bound.host, bound.port, entrance)
-            broker.endpoints[door.name] = Address(told.host, told.port or port)
+        for plan, listener_security in self.listener_plans:
+            bound, advertised = plan.bound_by(index), plan.advertised_by(index)
+            port = await self.listen(broker, bound.host, bound.port, listener_security)
+            broker.endpoints[plan.name] = Address(advertised.host, advertised.port or port)
         first = next(iter(broker.endpoints.values()))
         broker.host, broker.port = first.host, first.port
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
@@ -117,7 +123,7 @@ class Server:
         """Start the regular work and the alarm clock."""
         now_ms = self.clock.now_ms()
         self.cluster.timers.on_earlier = self._set_alarm
-        self.cluster.on_reach_change = self._follow_reach
+        self.cluster.on_availability_change = self._apply_availability
         start_background_tasks(self.cluster, now_ms)
         self._schedule_idle_check(now_ms)
 
@@ -149,7 +155,7 @@ class Server:
         now_ms = self.clock.now_ms()
         for protocol in list(self._protocols):
             if protocol.connection is not None:
-                protocol.connection.hurry(now_ms)
+                protocol.connection.force_complete(now_ms)
         self._drain_ready()
         for protocol in list(self._protocols):
             protocol.finish()
@@ -193,18 +199,18 @@ class Server:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
 
-    def _follow_reach(self, broker: "Broker") -> None:
+    def _apply_availability(self, broker: "Broker") -> None:
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         for listener in self._listeners:
             if listener.broker_id == broker.node_id:
-                if broker.reach is Reach.REFUSES:
+                if broker.availability is Availability.DOWN:
                     listener.refuse()
                 else:
                     listener.accept_again()
         for protocol in self.protocols:
             if protocol.broker_id == broker.node_id:
-                protocol.follow_reach()
+                protocol.apply_availability()
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
         """Have something done, at once for 0, by the loop's own clock."""
@@ -230,7 +236,7 @@ class Server:
         for protocol in list(self._protocols):
             connection = protocol.connection
             idle_ms = now_ms - protocol.last_active_ms
-            is_waiting = protocol.is_cut_off or (connection is not None and connection.is_waiting)
+            is_waiting = protocol.is_isolated or (connection is not None and connection.is_waiting)
             if idle_ms >= idle_ms_max and not is_waiting:
                 protocol.close_idle(idle_ms)
         self._schedule_idle_check(now_ms)

@@ -75,7 +75,7 @@ class PartitionOutcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ProduceAnswer:
+class ProduceResponse:
     """Outcomes by topic and partition; what is missing counts as unanswered."""
 
     outcomes: dict[tuple[str, int], PartitionOutcome]
@@ -99,7 +99,7 @@ class TopicView:
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataAnswer:
+class MetadataResponse:
     """All brokers, and the topics asked for."""
 
     brokers: dict[int, Address]
@@ -108,7 +108,7 @@ class MetadataAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerIdAnswer:
+class ProducerIdResponse:
     """A producer id, or an error; `window` is KIP-758's, None when the broker told none."""
 
     error_code: int
@@ -126,4 +126,4 @@ class CallFailed:
     throttle_time_ms: int = 0
 
 
-Answer = ProduceAnswer | MetadataAnswer | ProducerIdAnswer | CallFailed
+Response = ProduceResponse | MetadataResponse | ProducerIdResponse | CallFailed

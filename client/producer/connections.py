@@ -33,7 +33,7 @@ class Node:
     def __init__(self) -> None:
         self.state = State.DOWN
         self.calls: deque[tuple[Call, int]] = deque()
-        """What waits for an answer, oldest first, each with the time it was sent."""
+        """What waits for a response, oldest first, each with the time it was sent."""
         self.produce_count = 0
         self.connect_failures = 0
         self.connect_by_ms = 0
@@ -86,7 +86,7 @@ class Nodes:
         node.calls.append((call, now_ms))
         node.produce_count += isinstance(call, ProduceCall)
 
-    def answered(self, node_id: int, throttle_time_ms: int, now_ms: int) -> Call:
+    def responded(self, node_id: int, throttle_time_ms: int, now_ms: int) -> Call:
         """The oldest request was answered; returns it."""
         node = self[node_id]
         call, _ = node.calls.popleft()

@@ -4,7 +4,7 @@ Kafka's `TransactionManager` without transactions (KIP-98, KIP-360), and KIP-758
 closed by the next epoch, in which a partition counts from 0 again (no broker is asked for it).
 
 One rule is stricter than Kafka's. After a gap, batches that were sent are numbered anew only if all
-their requests were answered. One with a lost answer may still reach the broker late, from a
+their requests were answered. One with a lost response may still reach the broker late, from a
 connection given up long ago, and would then be stored twice; it fails instead.
 """
 
@@ -73,7 +73,7 @@ class PartitionSequences:
         """The batch won't be sent again; its numbers may or may not be at the broker."""
         self.undecided.remove(batch)
         self.is_unresolved = True
-        if batch.unanswered == 0:
+        if batch.no_response == 0:
             self.is_gap_certain = True
 
     def replace(self, batch: Batch, parts: list[Batch]) -> None:
@@ -191,8 +191,8 @@ class Idempotence:
                 continue
             if (sequences.producer_id, sequences.epoch) == before == (self.producer_id, self.epoch):
                 self._bump()
-            doomed += [each for each in sequences.undecided if each.unanswered]
-            sequences.undecided = [each for each in sequences.undecided if not each.unanswered]
+            doomed += [each for each in sequences.undecided if each.no_response]
+            sequences.undecided = [each for each in sequences.undecided if not each.no_response]
             if self.is_ready:
                 sequences.restart(self.producer_id, self.epoch)
             else:

@@ -4,16 +4,16 @@ from typing import Any
 from uuid import UUID
 
 from client.producer.actions import (
-    Answer,
     Call,
+    Response,
     InitProducerIdCall,
-    MetadataAnswer,
     MetadataCall,
+    MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
     TopicView,
 )
 from client.resources import Address
@@ -50,20 +50,20 @@ def message_of(call: Call) -> tuple[Any, int | None]:
             )
 
 
-def is_answered(call: Call) -> bool:
+def expects_response(call: Call) -> bool:
     """Whether the broker will answer at all: with acks=0 it doesn't."""
     return not isinstance(call, ProduceCall) or call.acks != 0
 
 
-def answer_of(call: Call, response: Any) -> Answer:
+def response_of(call: Call, response: Any) -> Response:
     """A decoded response as the core's answer to a call."""
     match call:
         case ProduceCall():
-            return _produce_answer(call, response)
+            return _produce_response(call, response)
         case MetadataCall():
-            return _metadata_answer(response)
+            return _metadata_response(response)
         case InitProducerIdCall():
-            return ProducerIdAnswer(
+            return ProducerIdResponse(
                 error_code=response.error_code,
                 producer_id=response.producer_id,
                 producer_epoch=response.producer_epoch,
@@ -92,21 +92,21 @@ def _produce_request(call: ProduceCall) -> Any:
     )
 
 
-def _produce_answer(call: ProduceCall, response: Any) -> ProduceAnswer:
+def _produce_response(call: ProduceCall, response: Any) -> ProduceResponse:
     names = {each.topic_id: each.topic for each in call.data}
     outcomes = {}
     for topic in response.responses:
-        # From version 13 on the answer has ids in the place of names.
+        # From version 13 on the response has ids in the place of names.
         name = topic.name or names.get(_id_bytes(topic.topic_id), "")
         for each in topic.partition_responses:
             outcomes[name, each.index] = PartitionOutcome(
                 each.error_code, each.base_offset, each.log_append_time_ms, each.error_message
             )
-    return ProduceAnswer(outcomes, response.throttle_time_ms)
+    return ProduceResponse(outcomes, response.throttle_time_ms)
 
 
-def _metadata_answer(response: Any) -> MetadataAnswer:
-    return MetadataAnswer(
+def _metadata_response(response: Any) -> MetadataResponse:
+    return MetadataResponse(
         brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
         topics={
             topic.name: TopicView(

@@ -1,17 +1,17 @@
-"""What an answer means, or that there will be none: deliver, try again, split, or give up."""
+"""What a response means, or that there will be none: deliver, try again, split, or give up."""
 
 from client.errors import ClientError, error_name
 from client.producer.actions import (
-    Answer,
     Call,
     CallFailed,
+    Response,
     InitProducerIdCall,
-    MetadataAnswer,
     MetadataCall,
+    MetadataResponse,
     PartitionOutcome,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
 )
 from client.producer.batch import Batch
 from client.producer.delivery import DeliveryRefusedError
@@ -56,30 +56,30 @@ _MAYBE_STORED = {
 """Errors that don't say that the records were not appended."""
 
 
-def on_answer(state: ProducerState, node_id: int, answer: Answer, now_ms: int) -> None:
+def on_response(state: ProducerState, node_id: int, response: Response, now_ms: int) -> None:
     """The oldest request of a connection was answered."""
-    call = state.nodes.answered(node_id, answer.throttle_time_ms, now_ms)
-    match call, answer:
-        case ProduceCall(), ProduceAnswer():
+    call = state.nodes.responded(node_id, response.throttle_time_ms, now_ms)
+    match call, response:
+        case ProduceCall(), ProduceResponse():
             for batch in call.batches:
-                outcome = answer.outcomes.get(batch.partition)
+                outcome = response.outcomes.get(batch.partition)
                 if outcome is None:
-                    _on_unanswered(state, batch, now_ms, "no word of the partition")
+                    _on_no_response(state, batch, now_ms, "no word of the partition")
                 else:
                     _on_outcome(state, batch, outcome, now_ms)
-        case MetadataCall(), MetadataAnswer():
+        case MetadataCall(), MetadataResponse():
             wait_ms = state.backoff_ms(state.metadata.failures + 1)
-            hopeless = state.metadata.on_answer(answer, now_ms, wait_ms)
+            hopeless = state.metadata.on_response(response, now_ms, wait_ms)
             state.accumulator.place_waiting(state.metadata)
             for topic, error_code in hopeless.items():
                 _fail_topic(state, topic, error_code)
-        case InitProducerIdCall(), ProducerIdAnswer():
-            _on_producer_id(state, answer, now_ms)
+        case InitProducerIdCall(), ProducerIdResponse():
+            _on_producer_id(state, response, now_ms)
         case _, CallFailed(error=error):
             _on_lost_call(state, call, now_ms, str(error))
             fail_all(state, error)
         case _:
-            raise AssertionError(f"{answer} is no answer to {call}")
+            raise AssertionError(f"{response} is no answer to {call}")
 
 
 def on_disconnect(state: ProducerState, node_id: int, now_ms: int, reason: str) -> None:
@@ -111,11 +111,11 @@ def fail_all(state: ProducerState, error: ClientError) -> None:
     for batches in list(state.on_wire.values()):
         for batch in batches:
             if not batch.is_done:
-                _abandon(state, batch)
+                _cancel(state, batch)
                 state.fail(batch, error)
     for batch in queued:
         state.accumulator.remove(batch)
-        _abandon(state, batch)
+        _cancel(state, batch)
         state.fail(batch, error)
     for topic in list(state.accumulator.waiting):
         for _, delivery, _, bytes_reserved in state.accumulator.take_waiting(topic):
@@ -123,8 +123,8 @@ def fail_all(state: ProducerState, error: ClientError) -> None:
             delivery.resolve(error)
 
 
-def _abandon(state: ProducerState, batch: Batch) -> None:
-    """Its records hear of it no more; what is on the wire is decided by its answer."""
+def _cancel(state: ProducerState, batch: Batch) -> None:
+    """Its records hear of it no more; what is on the wire is decided by its response."""
     sequences = state.idempotence.of(batch)
     if sequences is None:
         return
@@ -144,23 +144,23 @@ def _on_lost_call(state: ProducerState, call: Call, now_ms: int, reason: str) ->
     match call:
         case ProduceCall():
             for batch in call.batches:
-                _on_unanswered(state, batch, now_ms, reason)
+                _on_no_response(state, batch, now_ms, reason)
         case MetadataCall():
             state.metadata.on_failure(now_ms, state.backoff_ms(1))
         case InitProducerIdCall():
             _retry_producer_id(state, now_ms)
 
 
-def _on_producer_id(state: ProducerState, answer: ProducerIdAnswer, now_ms: int) -> None:
-    if answer.error_code == ErrorCode.NONE:
+def _on_producer_id(state: ProducerState, response: ProducerIdResponse, now_ms: int) -> None:
+    if response.error_code == ErrorCode.NONE:
         state.is_producer_id_asked = False
         state.producer_id_failures = 0
-        state.idempotence.granted(answer.producer_id, answer.producer_epoch, answer.window)
+        state.idempotence.granted(response.producer_id, response.producer_epoch, response.window)
         return
     _retry_producer_id(state, now_ms)
-    if answer.error_code not in _RETRIABLE:
-        text = f"InitProducerId: {error_name(answer.error_code)}"
-        fail_all(state, DeliveryRefusedError("", None, answer.error_code, text))
+    if response.error_code not in _RETRIABLE:
+        text = f"InitProducerId: {error_name(response.error_code)}"
+        fail_all(state, DeliveryRefusedError("", None, response.error_code, text))
 
 
 def _retry_producer_id(state: ProducerState, now_ms: int) -> None:
@@ -169,9 +169,9 @@ def _retry_producer_id(state: ProducerState, now_ms: int) -> None:
     state.producer_id_retry_ms = now_ms + state.backoff_ms(state.producer_id_failures)
 
 
-def _on_unanswered(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
+def _on_no_response(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
     """Nobody knows whether the records were stored."""
-    batch.unanswered += 1
+    batch.no_response += 1
     batch.last_error = reason
     state.off_wire(batch)
     _retry(state, batch, ErrorCode.NETWORK_EXCEPTION, reason, now_ms)
@@ -188,7 +188,7 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
         state.off_wire(batch)
         return
     batch.last_error = error_name(error_code)
-    batch.unanswered += error_code in _MAYBE_STORED
+    batch.no_response += error_code in _MAYBE_STORED
     state.off_wire(batch)
     if error_code in _MOVED:
         state.metadata.refresh()
@@ -243,6 +243,6 @@ def _give_up(state: ProducerState, batch: Batch, error_code: int, message: str |
                 error_code,
                 message,
                 attempts=batch.attempts,
-                is_possibly_stored=batch.unanswered > 0,
+                is_possibly_stored=batch.no_response > 0,
             ),
         )

@@ -227,6 +227,6 @@ def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:
             due_ms = node.retry_at_ms
         elif node.state is State.UP:
             due_ms = max(due_ms, node.mute_until_ms)
-        # What is due and was not sent waits for an answer; that will bring the next poll.
+        # What is due and was not sent waits for a response; that will bring the next poll.
         if due_ms > now_ms:
             yield due_ms

@@ -227,7 +227,7 @@ def _buckets(
             continue
         names = {tenant.name for tenant in users}
         charges = [
-            (row["answered_us"], float(row["mutations"]))
+            (row["response_us"], float(row["mutations"]))
             for row in series["mutations"]
             if row["tenant"] in names
         ]

@@ -82,9 +82,9 @@ def mutations_admitted(
         topic_mutations: the most that one topic costs: it passes whole when the bucket isn't empty.
     """
     total, excess, allowed = 0, 0.0, burst
-    for answered_us, mutations in admitted:
+    for response_us, mutations in admitted:
         total += mutations
-        allowed = rate * (answered_us - begin_us + CLOCK_US) / 1e6 + burst
+        allowed = rate * (response_us - begin_us + CLOCK_US) / 1e6 + burst
         excess = max(excess, total - topic_mutations - allowed)
     return Verdict(
         "topic mutations: at most R·t + B, and the topic that empties the bucket",
@@ -153,12 +153,12 @@ def duplicates(kind: str, outcomes: Mapping[str, int]) -> Verdict:
 
 
 _RECOGNISED = {"NONE", "DUPLICATE_SEQUENCE_NUMBER"}
-_LATER = {"no answer", "THROTTLING_QUOTA_EXCEEDED", "NOT_LEADER_OR_FOLLOWER"}
+_LATER = {"no response", "THROTTLING_QUOTA_EXCEEDED", "NOT_LEADER_OR_FOLLOWER"}
 """These say nothing about the sequence: the client comes again."""
 
 
 def throttles(
-    tenant: str, asked_ms: int, early: int, answered_early: int, *, obeys: bool
+    tenant: str, asked_ms: int, early: int, responded_early: int, *, obeys: bool
 ) -> Verdict:
     """KIP-219: who obeys sends nothing meanwhile; who does not is not answered meanwhile."""
     if obeys:
@@ -171,8 +171,8 @@ def throttles(
     return Verdict(
         "throttled: the broker stays mute as long as it said",
         f"tenant {tenant}",
-        _word(is_kept=answered_early == 0) if early else "not judged",
-        f"{early} requests sent too early, {answered_early} of them answered too early",
+        _word(is_kept=responded_early == 0) if early else "not judged",
+        f"{early} requests sent too early, {responded_early} of them answered too early",
     )
 
 

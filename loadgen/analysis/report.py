@@ -19,12 +19,12 @@ _TITLES = {
     "users": "Tokens and throttles of each user",
 }
 _NOTES = {
-    "latencies": "Percentiles of each second, from the intended time to the answer that settled it;"
+    "latencies": "Percentiles of each second, from the intended time to the response that settled it;"
     " what was never settled counts to the end of the run.",
     "heat-map": "The darker, the more events of that moment took so long.",
     "ids": "First success of each id, against what the quota promises at most.",
     "users": "Tokens as the promises have them: a full bucket at the beginning, and what comes back"
-    " per second. Throttles as the answers asked for them.",
+    " per second. Throttles as the responses asked for them.",
 }
 
 
@@ -47,7 +47,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
                 (f"{totals['requests']:,}", "requests"),
                 (f"{totals['errors']:,}", "errors"),
                 (f"{totals['throttled']:,}", "throttled"),
-                (f"{totals['unanswered'] + totals['not_sent']:,}", "unanswered or never sent"),
+                (f"{totals['no_response'] + totals['not_sent']:,}", "unanswered or never sent"),
                 (_share(summary["machine"]["generator_percent"]), "of the machine: generator"),
                 (_share(summary["machine"]["broker_percent"]), "of the machine: broker"),
                 (_number(summary["fairness"], 3), "fairness (1 is equal shares)"),
@@ -117,7 +117,7 @@ def _throttles(rows: Sequence[Mapping[str, Any]]) -> str:
                 escape(each["tenant"]),
                 *(f"{each[key]:,}" for key in ("throttled", "asked_ms", "longest_ms", "early")),
                 _number(each["earliest_us"] / 1000, 0),
-                f"{each['answered_early']:,}",
+                f"{each['responded_early']:,}",
             )
             for each in rows
         ),

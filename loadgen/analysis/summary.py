@@ -1,6 +1,6 @@
 """What a run's rows say, by Spark SQL: figures, series for charts, and a verdict for each promise.
 
-Latency of an event counts from its intended time to the answer that settled it; an event that was
+Latency of an event counts from its intended time to the response that settled it; an event that was
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
@@ -27,8 +27,8 @@ VIEWS = {
     "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
-               max(answered_us) FILTER (
-                   WHERE status = 'answered' AND error_code IN (0, 46) AND api = main_api
+               max(response_us) FILTER (
+                   WHERE status = 'responded' AND error_code IN (0, 46) AND api = main_api
                ) AS settled_us
         FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
 }
@@ -41,15 +41,15 @@ TENANTS = """
     GROUP BY tenant ORDER BY tenant"""
 REQUESTS = """
     SELECT tenant, api, status, kind, error_code, count(*) AS requests,
-           percentile_approx(answered_us - sent_us, array(0.5, 0.99)) AS service_us,
+           percentile_approx(response_us - sent_us, array(0.5, 0.99)) AS service_us,
            sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
            sum(bytes) AS bytes, sum(mutations) AS mutations
     FROM results GROUP BY tenant, api, status, kind, error_code
     ORDER BY tenant, api, status, kind, error_code"""
 SECONDS = """
     SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
-           count_if(status = 'answered') AS answered,
-           count_if(status = 'answered' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(status = 'responded') AS answered,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
 LATENCIES = """
@@ -72,22 +72,22 @@ LATENESS = """
         (SELECT tenant FROM plan_tenants WHERE is_open)"""
 IDS = """
     SELECT user, node, first_us FROM (
-        SELECT user, node, producer_id, min(answered_us) AS first_us FROM results
-        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'answered'
+        SELECT user, node, producer_id, min(response_us) AS first_us FROM results
+        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
               AND error_code = 0 GROUP BY user, node, producer_id)
     ORDER BY user, node, first_us"""
 ID_BEGINNINGS = """
     SELECT user, node, min(sent_us) AS begin_us FROM results
     WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
 MUTATIONS = """
-    SELECT user, tenant, sent_us, answered_us, mutations FROM results
-    WHERE mutations > 0 ORDER BY answered_us"""
+    SELECT user, tenant, sent_us, response_us, mutations FROM results
+    WHERE mutations > 0 ORDER BY response_us"""
 THROTTLES = """
     SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
            sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
            count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
-           count_if(early_us > {tolerance_us} AND answered_us - sent_us < early_us - {tolerance_us})
-               AS answered_early
+           count_if(early_us > {tolerance_us} AND response_us - sent_us < early_us - {tolerance_us})
+               AS responded_early
     FROM results GROUP BY tenant ORDER BY tenant"""
 DUPLICATES = """
     SELECT kind, error_code, count(*) AS requests FROM results
@@ -96,8 +96,8 @@ EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
            max(coalesce(expired_us, settled_us) - handed_us) AS latest_us
     FROM (SELECT tenant, event_id, min(handed_us) AS handed_us,
-                 min(answered_us) FILTER (WHERE status = 'expired') AS expired_us,
-                 min(answered_us) FILTER (WHERE status = 'answered' AND error_code IN (0, 46))
+                 min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
+                 min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
                      AS settled_us
           FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
     GROUP BY tenant"""
@@ -107,7 +107,7 @@ STORED = """
            count_if(coalesce(times, 0) = 0) AS missing
     FROM (SELECT DISTINCT tenant, topic, partition, producer_id, epoch, sequence, event_id,
                  CASE WHEN producer_id IS NULL THEN base_offset END AS base_offset
-          FROM results WHERE api = 'Produce' AND status = 'answered' AND error_code IN (0, 46)
+          FROM results WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46)
          ) AS acknowledged
     LEFT JOIN (SELECT topic, partition, producer_id, epoch, sequence, event_id,
                       CASE WHEN producer_id < 0 THEN base_offset END AS base_offset,
@@ -133,12 +133,12 @@ REPEATED = """
                    struct(stored.producer_id, stored.epoch, stored.sequence) END)
     GROUP BY tenant"""
 TOTALS = """
-    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'answered') AS answered,
-           count_if(status = 'unanswered') AS unanswered, count_if(status = 'lost') AS lost,
+    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS answered,
+           count_if(status = 'no_response') AS unanswered, count_if(status = 'lost') AS lost,
            count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
-           count_if(status = 'answered' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled,
-           max(coalesce(answered_us, sent_us)) AS end_us
+           max(coalesce(response_us, sent_us)) AS end_us
     FROM results"""
 # Those of a closed loop's own making have numbers above.
 EVENTS_SEEN = """
@@ -155,7 +155,7 @@ MAIN_APIS = {
     "consumer-group": "Fetch",
 }
 """What settles an event of a behaviour; Produce for all others."""
-SEVERAL_BATCHES = {"restart-loop", "retries-lost-answers"}
+SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
 _AT_ONCE = 4
@@ -310,8 +310,8 @@ def _ms(percentiles: list[float] | None, index: int) -> float | None:
 
 
 def _per_second(seconds: Rows, measured_s: float) -> float:
-    answered: int = sum(each["answered"] for each in seconds if 0 <= each["second"] < measured_s)
-    return float(round(answered / measured_s, 1)) if measured_s else 0.0
+    responded: int = sum(each["responded"] for each in seconds if 0 <= each["second"] < measured_s)
+    return float(round(responded / measured_s, 1)) if measured_s else 0.0
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:
@@ -355,7 +355,7 @@ def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
                 f"tenants {', '.join(names)}",
                 quota.value,
                 quota.value * samples * window_s,
-                [(row["answered_us"], row["mutations"]) for row in its],
+                [(row["response_us"], row["mutations"]) for row in its],
                 min((row["sent_us"] for row in its), default=0),
                 max(tenant.partitions for tenant in tenants),
             )
@@ -370,7 +370,7 @@ def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
             row["tenant"],
             row["asked_ms"],
             row["early"],
-            row["answered_early"],
+            row["responded_early"],
             obeys=obeys[row["tenant"]],
         )
         for row in rows
@@ -381,7 +381,7 @@ def _duplicate_verdicts(rows: Rows) -> list[Verdict]:
     by_kind: dict[str, dict[str, int]] = {}
     for row in rows:
         code = row["error_code"]
-        name = "no answer" if code is None else error_name(code)
+        name = "no response" if code is None else error_name(code)
         outcomes = by_kind.setdefault(row["kind"], {})
         outcomes[name] = outcomes.get(name, 0) + row["requests"]
     return [promises.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]

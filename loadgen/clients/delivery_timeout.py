@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
 from client.producer.actions import (
-    Answer,
     Call,
+    Response,
     InitProducerIdCall,
     MetadataCall,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
 )
 from client.producer.delivery import DeliveryRefusedError
 from loadgen import clock
@@ -72,7 +72,7 @@ class DeliveryTimeout(LoadClient):
         self._sending: asyncio.Task[None] | None = None
         self._open: dict[int, _Open] = {}
         self._on_wire: dict[int, deque[int]] = {}
-        """The rows of the requests without an answer, by node, oldest first."""
+        """The rows of the requests without a response, by node, oldest first."""
         self._is_closing = False
 
     def hand(self, event: Event) -> None:
@@ -159,7 +159,7 @@ class DeliveryTimeout(LoadClient):
         run.counts.events_done += 1
         if isinstance(error, SecurityError):
             run.give_up(f"tenant {self.tenant.name}: {error}")
-        # A refusal is in the answer's own row.
+        # A refusal is in the response's own row.
         if error is not None and not isinstance(error, DeliveryRefusedError):
             run.counts.errors += 1
             self._tell(event, now_us)
@@ -218,22 +218,22 @@ class DeliveryTimeout(LoadClient):
         )
         self._on_wire.setdefault(node_id, deque()).append(row)
 
-    def answered(self, node_id: int, call: Call, answer: Answer) -> None:
+    def responded(self, node_id: int, call: Call, response: Response) -> None:
         """See `producer.Watcher`."""
         row, counts = self._on_wire[node_id].popleft(), self.run.counts
         error_code, base_offset = 0, -1
-        if isinstance(answer, ProducerIdAnswer):
-            error_code = answer.error_code
-        elif isinstance(answer, ProduceAnswer):
-            outcome = answer.outcomes.get((self.tenant.topic, self.partition))
+        if isinstance(response, ProducerIdResponse):
+            error_code = response.error_code
+        elif isinstance(response, ProduceResponse):
+            outcome = response.outcomes.get((self.tenant.topic, self.partition))
             if outcome is None:
                 self.run.rows.lose(row)
                 return
             error_code, base_offset = outcome.error_code, outcome.base_offset
-        self.run.rows.end(row, clock.now_us(), error_code, answer.throttle_time_ms, base_offset)
+        self.run.rows.end(row, clock.now_us(), error_code, response.throttle_time_ms, base_offset)
         counts.requests += 1
         counts.errors += error_code not in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-        counts.throttled += answer.throttle_time_ms > 0
+        counts.throttled += response.throttle_time_ms > 0
 
     def lost(self, node_id: int) -> None:
         """See `producer.Watcher`."""

@@ -1,4 +1,4 @@
-"""Fetch without a consumer library: which batches are in an answer."""
+"""Fetch without a consumer library: which batches are in a response."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -49,7 +49,7 @@ def fetch_request(
 
 
 def fetched_partitions(response: Any) -> Iterator[Any]:
-    """What an answer says about each partition."""
+    """What a response says about each partition."""
     for topic in response.responses:
         yield from topic.partitions
 

@@ -79,7 +79,7 @@ class GroupMember(Stepper):
         """Ask the coordinator; it is looked for first if it isn't known.
 
         Raises:
-            ClientError: there is no answer, or no coordinator.
+            ClientError: there is no response, or no coordinator.
         """
         if self._coordinator < 0:
             self._coordinator = await self._find_coordinator(event)

@@ -1,6 +1,6 @@
 """One connection of the load: questions one at a time, or Produce frames in a row.
 
-The handshake, and every question whose answer is decoded as a message, goes through `client.protocol_codec`;
+The handshake, and every question whose response is decoded as a message, goes through `client.protocol_codec`;
 Produce frames are handed to the transport as they are, and their answers to the link's reader.
 """
 
@@ -28,11 +28,11 @@ _SIZE = Struct(">i")
 class Reader(Protocol):
     """Who gets the answers to Produce frames."""
 
-    def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+    def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         """The answer to the oldest frame is `buffer[start:end]`, without its size."""
 
     def lost(self, now_us: int) -> None:
-        """The connection is gone, and with it all answers still to come."""
+        """The connection is gone, and with it all responses still to come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class Link(asyncio.Protocol):
                 end = position + 4 + size
                 if end > available:
                     break
-                reader.answered(data, position + 4, end, now_us)
+                reader.responded(data, position + 4, end, now_us)
                 position = end
         except DecodeError:
             self.abort()
@@ -126,17 +126,17 @@ class Link(asyncio.Protocol):
         return await self.exchange(self.wire.request(request), timeout_s)
 
     def send(self, frame: bytes) -> None:
-        """Send a Produce frame; its answer goes to `reader`.
+        """Send a Produce frame; its response goes to `reader`.
 
-        What the answers of one read cause is written at once, for one system call instead of many.
+        What the responses of one read cause is written at once, for one system call instead of many.
         """
         if self._held is not None:
             self._held.append(frame)
         elif self._transport is not None:
             self._transport.write(frame)
 
-    async def lose_answers(self, timeout_s: float) -> None:
-        """Have everything sent so far taken in, hear no answer, and be disconnected.
+    async def lose_responses(self, timeout_s: float) -> None:
+        """Have everything sent so far taken in, hear no response, and be disconnected.
 
         The sending half is closed: the broker reads what was sent, then the end.
         """
@@ -166,7 +166,7 @@ class Link(asyncio.Protocol):
                 return await self._asked
         except TimeoutError as error:
             self.abort()
-            raise ConnectionLostError(f"no answer within {timeout_s:g} s") from error
+            raise ConnectionLostError(f"no response within {timeout_s:g} s") from error
         finally:
             self._asked = None
 
@@ -191,13 +191,13 @@ class Link(asyncio.Protocol):
             SecurityError: the broker does not let us in.
         """
         steps = handshake(self.wire, access.security.sasl)
-        answer: Any = None
+        response: Any = None
         while True:
             try:
-                frame = steps.send(answer)
+                frame = steps.send(response)
             except StopIteration:
                 return
-            answer = await self.exchange(frame, timeout_s)
+            response = await self.exchange(frame, timeout_s)
 
 
 async def open_link(address: Address, access: Access) -> Link:
@@ -220,7 +220,7 @@ async def open_link(address: Address, access: Access) -> Link:
                 server_hostname=address.host if access.tls else None,
             )
     except (OSError, TimeoutError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no answer"
+        reason = getattr(error, "strerror", None) or str(error) or "no response"
         raise UnreachableError(
             f"cannot connect to {address.host}:{address.port}: {reason}"
         ) from error
@@ -232,8 +232,8 @@ async def open_link(address: Address, access: Access) -> Link:
     return link
 
 
-class AnswerQueue:
-    """A `Reader` for those who wait for each answer."""
+class ResponseQueue:
+    """A `Reader` for those who wait for each response."""
 
     def __init__(self, read: Callable[[bytes, int, int], tuple[int, int, int, int]]) -> None:
         """`read` is `ProduceFrames.read`."""
@@ -249,7 +249,7 @@ class AnswerQueue:
         self._waiting.append(future)
         return future
 
-    def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+    def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         """See `Reader`."""
         _, error_code, base_offset, throttle_time_ms = self._read(buffer, start, end)
         future = self._waiting.popleft()

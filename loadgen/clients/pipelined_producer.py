@@ -172,7 +172,7 @@ class SteadyClient(LoadClient):
 
     # Answers -------------------------------------------------------------------------------
 
-    def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+    def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         """See `link.Reader`."""
         if not self._in_flight or self._frames is None:
             raise DecodeError("nothing was asked")
@@ -204,7 +204,7 @@ class SteadyClient(LoadClient):
 
     def _throttled(self, throttle_ms: int, sent_us: int, now_us: int) -> None:
         self.run.counts.throttled += 1
-        # Who obeys waits from the answer on. The broker's own wait began before the answer came,
+        # Who obeys waits from the response on. The broker's own wait began before the response came,
         # but not before the request was sent: that is what it can be held to.
         is_obeying = self.tenant.obeys_throttle
         until_us = (now_us if is_obeying else sent_us) + throttle_ms * 1000

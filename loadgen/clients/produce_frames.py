@@ -3,7 +3,7 @@
 What changes from one to the next is the correlation id, producer id, epoch and sequence, the
 event's number (the first eight bytes of the first record's value, by which it is found again when
 the topic is read back), and the CRC over them. Answers are read at the positions where the fields
-of a success stand; an answer of another length is decoded properly.
+of a success stand; a response of another length is decoded properly.
 """
 
 from struct import Struct
@@ -34,7 +34,7 @@ _EVENT = Struct(">q")
 _SEQUENCE_MASK = 0x7FFFFFFF
 
 
-class ProduceAnswer(NamedTuple):
+class ProduceResponse(NamedTuple):
     """What a broker says about the one partition of a request."""
 
     error_code: int
@@ -48,7 +48,7 @@ def next_sequence(sequence: int, records: int) -> int:
 
 
 class ProduceFrames:
-    """Makes the requests of one connection to one partition, and reads their answers."""
+    """Makes the requests of one connection to one partition, and reads their responses."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class ProduceFrames:
         self._checked = memoryview(self._frame)[start + _CRC_START : start + len(batch)]
         self.version = version
         self._response = messages.response_class(ApiKey.PRODUCE)
-        self._answer, self._answer_bytes = _answer_layout(version, topic, partition)
+        self._response_layout, self._response_bytes = _response_layout(version, topic, partition)
 
     @property
     def size(self) -> int:
@@ -116,13 +116,13 @@ class ProduceFrames:
         return bytes(frame)
 
     def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
-        """Correlation id, error code, base offset and throttle time of an answer.
+        """Correlation id, error code, base offset and throttle time of a response.
 
         Raises:
             DecodeError: it is no answer to a request of ours.
         """
-        if end - start == self._answer_bytes:
-            return self._answer.unpack_from(buffer, start)
+        if end - start == self._response_bytes:
+            return self._response_layout.unpack_from(buffer, start)
         return self._read_slowly(buffer, start, end)
 
     def _read_slowly(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
@@ -135,7 +135,7 @@ class ProduceFrames:
             [topic] = response.responses
             [partition] = topic.partition_responses
         except Exception as error:  # generated decoders raise whatever their slicing raises
-            raise DecodeError(f"no Produce answer: {error!r}") from error
+            raise DecodeError(f"no Produce response: {error!r}") from error
         return (
             correlation_id,
             partition.error_code,
@@ -144,7 +144,7 @@ class ProduceFrames:
         )
 
 
-def _answer_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
+def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
     """Where a success has correlation id, error code, base offset and throttle, and its size.
 
     Found by encoding one with numbers that stand out.
@@ -155,8 +155,8 @@ def _answer_layout(version: int, topic: str, partition: int) -> tuple[Struct, in
     header = _CORRELATION.size + (version >= FLEXIBLE_VERSION_MIN)
     error_position = header + body.index(Struct(">hq").pack(error_code, base_offset))
     throttle_position = header + body.rindex(_SIZE.pack(throttle_time_ms))
-    answer = Struct(f">i{error_position - 4}xhq{throttle_position - error_position - 10}xi")
-    return answer, header + len(body)
+    response = Struct(f">i{error_position - 4}xhq{throttle_position - error_position - 10}xi")
+    return response, header + len(body)
 
 
 def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[bytes, int]:

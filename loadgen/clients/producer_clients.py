@@ -52,15 +52,15 @@ class ProducerStepper(Stepper):
         """Send the producer's next batch, or one with another sequence; returns the error code.
 
         Raises:
-            ClientError: there is no answer.
+            ClientError: there is no response.
         """
         to = await self.connected()
         its_own = producer.sequence if sequence is None else sequence
         sent = await self.send_batch(event, to, producer, its_own, attempt=attempt)
-        answer = await self.answer(sent)
-        if answer.error_code in STORED:
+        response = await self.response(sent)
+        if response.error_code in STORED:
             producer.sequence = next_sequence(its_own, self.tenant.records)
-        return answer.error_code
+        return response.error_code
 
 
 class RestartLoop(ProducerStepper):
@@ -118,7 +118,7 @@ class NewProducerPerError(ProducerStepper):
             self._producer, is_wrong = None, False
 
 
-class RetriesLostAnswers(ProducerStepper):
+class RetriesLostResponses(ProducerStepper):
     """A producer that never hears of its batches, and sends them again until it does.
 
     It breaks its own connection once the broker has got them, so that they are stored, or may be.
@@ -166,7 +166,7 @@ class RetriesLostAnswers(ProducerStepper):
     ) -> None:
         to = await self.connected()
         sent = [await self.send_batch(event, to, producer, sequence) for sequence in sequences]
-        await to.link.lose_answers(self._timeout_s)
+        await to.link.lose_responses(self._timeout_s)
         for each in sent:
             self.run.rows.lose(each.row)
         await self.disconnect()
@@ -182,7 +182,7 @@ class RetriesLostAnswers(ProducerStepper):
         """Whether all of them are known to be stored now.
 
         Raises:
-            ClientError: no answer again.
+            ClientError: no response again.
         """
         to = await self.connected()
         sent = []
@@ -192,8 +192,8 @@ class RetriesLostAnswers(ProducerStepper):
             sent.append(
                 await self.send_batch(event, to, producer, sequence, attempt=attempt, kind=its_kind)
             )
-        answers = [await self.answer(each) for each in sent]
-        codes = {answer.error_code for answer in answers}
+        responses = [await self.response(each) for each in sent]
+        codes = {response.error_code for response in responses}
         if not codes <= STORED | RETRIABLE:
             raise ConnectionLostError(f"refused for good: {sorted(codes)}")
         return codes <= STORED

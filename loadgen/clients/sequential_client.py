@@ -13,8 +13,8 @@ from typing import Any
 from client.errors import ClientError, ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
-from loadgen.clients.load_connection import AnswerQueue, Link
-from loadgen.clients.produce_frames import ProduceAnswer, ProduceFrames
+from loadgen.clients.load_connection import Link, ResponseQueue
+from loadgen.clients.produce_frames import ProduceFrames, ProduceResponse
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
 from protocol import messages
@@ -35,11 +35,11 @@ class Producer:
 
 @dataclass(slots=True)
 class Sent:
-    """A Produce request on its way; awaiting `answer` tells how it ended."""
+    """A Produce request on its way; awaiting `response` tells how it ended."""
 
     row: int
     sent_us: int
-    answer: "asyncio.Future[tuple[int, int, int, int]]"
+    response: "asyncio.Future[tuple[int, int, int, int]]"
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class ProduceLink:
     link: Link
     node: int
     frames: ProduceFrames
-    queue: AnswerQueue
+    queue: ResponseQueue
     correlation_id: int = 0
 
 
@@ -138,21 +138,21 @@ class Stepper(LoadClient):
         partition: int = -1,
         timeout_s: float | None = None,
     ) -> Any:
-        """Send a message and wait for its answer; the row tells of both.
+        """Send a message and wait for its response; the row tells of both.
 
         Args:
             event: what it is sent for.
             link: where it goes.
             node: whose connection that is.
             request: the message.
-            outcome: the answer's error code and mutations; by default its own error code, and 0.
+            outcome: the response's error code and mutations; by default its own error code, and 0.
             attempt: 1 for the first.
             topic: for the row.
             partition: for the row.
             timeout_s: the tenant's own, unless given.
 
         Raises:
-            ClientError: there is no answer.
+            ClientError: there is no response.
         """
         early_us = await self._keep_quiet()
         frame = link.wire.request(request)
@@ -193,7 +193,7 @@ class Stepper(LoadClient):
         """A producer id of one's own.
 
         Raises:
-            ClientError: there is no answer, or the run ends before there is one without an error.
+            ClientError: there is no response, or the run ends before there is one without an error.
         """
         request = messages.InitProducerIdRequest(
             transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
@@ -219,7 +219,7 @@ class Stepper(LoadClient):
         node = self.leader(self.tenant.topic, self.partition)
         link = await self.connect(node)
         frames = self.frames(link)
-        queue = AnswerQueue(frames.read)
+        queue = ResponseQueue(frames.read)
         link.reader = queue
         return ProduceLink(link, node, frames, queue)
 
@@ -233,7 +233,7 @@ class Stepper(LoadClient):
         attempt: int = 1,
         kind: Kind = Kind.NEW,
     ) -> Sent:
-        """Send one batch, without waiting for its answer."""
+        """Send one batch, without waiting for its response."""
         early_us = await self._keep_quiet()
         rows, tenant = self.run.rows, self.tenant
         to.correlation_id += 1
@@ -267,7 +267,7 @@ class Stepper(LoadClient):
         to.link.send(frame)
         return sent
 
-    async def answer(self, sent: Sent, timeout_s: float | None = None) -> ProduceAnswer:
+    async def response(self, sent: Sent, timeout_s: float | None = None) -> ProduceResponse:
         """What the broker says to a batch.
 
         Raises:
@@ -275,13 +275,13 @@ class Stepper(LoadClient):
         """
         try:
             async with asyncio.timeout(timeout_s or self._timeout_s):
-                now_us, error_code, base_offset, throttle_ms = await asyncio.shield(sent.answer)
+                now_us, error_code, base_offset, throttle_ms = await asyncio.shield(sent.response)
         except (TimeoutError, ConnectionLostError) as error:
             self.run.rows.lose(sent.row)
-            raise ConnectionLostError("no answer") from error
+            raise ConnectionLostError("no response") from error
         self.run.rows.end(sent.row, now_us, error_code, throttle_ms, base_offset)
         self._note(error_code, throttle_ms, sent.sent_us, now_us)
-        return ProduceAnswer(error_code, base_offset, throttle_ms)
+        return ProduceResponse(error_code, base_offset, throttle_ms)
 
     def _note(self, error_code: int, throttle_ms: int, sent_us: int, now_us: int) -> None:
         """`sent_us`: what a broker's own wait, unlike an obeying client's, can't begin before."""

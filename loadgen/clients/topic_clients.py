@@ -29,7 +29,7 @@ class TopicStepper(Stepper):
         raise NotImplementedError
 
     def results(self, response: Any) -> Any:
-        """What an answer says about each topic: objects with `name` and `error_code`."""
+        """What a response says about each topic: objects with `name` and `error_code`."""
         raise NotImplementedError
 
     @property

@@ -31,7 +31,7 @@ BEHAVIOURS: Mapping[str, set[str]] = {
     "restart-loop": {*_PRODUCER, "batches"},
     "new-producer-per-error": {*_PRODUCER, "error_every", "retries"},
     "new-producer-per-batch": _PRODUCER,
-    "retries-lost-answers": {*_PRODUCER, "batches", "kinds", "retries"},
+    "retries-lost-responses": {*_PRODUCER, "batches", "kinds", "retries"},
     "delivery-timeout": {*_PRODUCER, "delivery_timeout_ms"},
     "topic-creator": _TOPICS,
     "topic-expander": _TOPICS,

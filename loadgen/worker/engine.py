@@ -16,7 +16,7 @@ from loadgen.clients.producer_clients import (
     NewProducerPerBatch,
     NewProducerPerError,
     RestartLoop,
-    RetriesLostAnswers,
+    RetriesLostResponses,
 )
 from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpander
 from loadgen.plan.plan import Tenant
@@ -32,7 +32,7 @@ CLIENTS: dict[str, type[LoadClient]] = {
     "restart-loop": RestartLoop,
     "new-producer-per-error": NewProducerPerError,
     "new-producer-per-batch": NewProducerPerBatch,
-    "retries-lost-answers": RetriesLostAnswers,
+    "retries-lost-responses": RetriesLostResponses,
     "delivery-timeout": DeliveryTimeout,
     "topic-creator": TopicCreator,
     "topic-expander": TopicExpander,
@@ -74,7 +74,7 @@ class Engine:
         await asyncio.gather(*(client.prepare() for client in self._clients.values()))
 
     async def drive(self, zero_us: int) -> None:
-        """From time zero to the last answer, or to the end of patience."""
+        """From time zero to the last response, or to the end of patience."""
         run = self._run
         run.zero_us = zero_us
         run.end_us = zero_us + round(run.plan.duration_s * 1e6)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 from client import Producer, ProducerSettings
 from client.errors import ClientError
 from client.producer.delivery import DeliveryTimeoutError
-from scenarios.client_logs import SILENT
+from scenarios.client_logs import ISOLATED
 from scenarios.delivery_timeout.java_producer import JavaVersion
 
 Heard = Callable[[str | None], None]
@@ -177,7 +177,7 @@ class Confluent:
                 "retry.backoff.ms": _BACKOFF_MS,
                 "retry.backoff.max.ms": _BACKOFF_MAX_MS,
             },
-            logger=SILENT,
+            logger=ISOLATED,
         )
 
     def send(self, topic: str, value: bytes, heard: Heard) -> None:

@@ -113,7 +113,7 @@ def measure(
 def seen_requests(
     requests: Sequence[Request], disconnects: Sequence[Mapping[str, Any]]
 ) -> list[SeenRequest]:
-    """The requests of a journal; one without an answer ends with its connection."""
+    """The requests of a journal; one without a response ends with its connection."""
     cut_ms = {each["connection"]: each["received_ms"] for each in disconnects}
     return [
         SeenRequest(

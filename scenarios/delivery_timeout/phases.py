@@ -24,7 +24,7 @@ PHASES = (
     Phase("no leader", "the partition has lost its leader"),
     Phase("queued", "an earlier request is never answered, and one may be in flight", judged=2),
     Phase("in flight", "the request is never answered", records=1),
-    Phase("cut", "every connection is cut after the append, before the answer"),
+    Phase("cut", "every connection is cut after the append, before the response"),
     Phase("backoff", "every request is answered with NOT_ENOUGH_REPLICAS"),
     Phase("throttled", "the broker throttles for five times the deadline", is_primed=True),
 )
@@ -43,9 +43,9 @@ def rules(phase: Phase, topic: str, client_id: str, deadline_ms: int) -> dict[st
 _RULES: dict[str, dict[str, Any]] = {
     "metadata": {"api": "Metadata", "error": "UNKNOWN_TOPIC_OR_PARTITION"},
     "no leader": {"leader": "none", "at_once": True},
-    "queued": {"api": "Produce", "hang": "before_answer"},
-    "in flight": {"api": "Produce", "hang": "before_answer"},
-    "cut": {"api": "Produce", "drop": "before_answer"},
+    "queued": {"api": "Produce", "hang": "before_response"},
+    "in flight": {"api": "Produce", "hang": "before_response"},
+    "cut": {"api": "Produce", "drop": "before_response"},
     "backoff": {"api": "Produce", "error": "NOT_ENOUGH_REPLICAS"},
     "throttled": {"api": "Produce", "times": 1},
 }

@@ -196,7 +196,7 @@ def _await_rest(lab: MockKafka) -> list[int]:
     """The brokers that are left when nobody dies any more."""
     before: list[int] | None = None
     while True:
-        # What is due is done before this answers.
+        # What is due is done before this responses.
         lab.advance(ms=1)
         alive = [
             each["node_id"] for each in lab.control.ask("GET", "/v1/brokers") if each["is_alive"]

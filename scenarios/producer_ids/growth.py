@@ -217,7 +217,7 @@ def _write_carefully(world: World, count: int) -> None:
     longest_ms = max(each.throttle_time_ms for each in seen)
     world.careful_throttle_max_ms = max(world.careful_throttle_max_ms, longest_ms)
     world.careful_failed += sum(
-        bool(each.errors) or each.muted or each.outcome != "answered" for each in seen
+        bool(each.errors) or each.muted or each.outcome != "responded" for each in seen
     )
 
 

@@ -8,12 +8,12 @@ from client.addresses import address_of
 from client.errors import error_name
 from client.producer.actions import (
     InitProducerIdCall,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
     StampedBatch,
 )
-from client.producer.messages import answer_of, message_of
+from client.producer.messages import message_of, response_of
 from client.resources import Address
 from client.security import SaslSettings, Security
 from client.transport import SocketTransport
@@ -55,7 +55,7 @@ class QuickProducer:
         )
         self._sequences: dict[TopicPartition, int] = {}
         given = self._ask(InitProducerIdCall(), self._bootstrap)
-        assert isinstance(given, ProducerIdAnswer)
+        assert isinstance(given, ProducerIdResponse)
         self.producer_id = given.producer_id
 
     def __enter__(self) -> "QuickProducer":
@@ -88,16 +88,16 @@ class QuickProducer:
         records = stamp_producer(builder.build(), self.producer_id, 0, sequence)
         batch = StampedBatch(place.topic, place.topic_id, place.partition, records)
         call = ProduceCall(-1, _REQUEST_TIMEOUT_MS, (batch,), ())
-        answer = self._ask(call, address_of(leader) if leader is not None else self._bootstrap)
-        assert isinstance(answer, ProduceAnswer)
-        error_code = answer.outcomes[place.topic, place.partition].error_code
+        response = self._ask(call, address_of(leader) if leader is not None else self._bootstrap)
+        assert isinstance(response, ProduceResponse)
+        error_code = response.outcomes[place.topic, place.partition].error_code
         if error_code == 0:
             self._sequences[place] = sequence + 1
         error = error_name(error_code) if error_code else None
-        return Written(error, answer.throttle_time_ms)
+        return Written(error, response.throttle_time_ms)
 
     def _ask(self, call: InitProducerIdCall | ProduceCall, address: Address) -> Any:
-        return answer_of(call, self._transport.ask(address, message_of(call)[0]))
+        return response_of(call, self._transport.ask(address, message_of(call)[0]))
 
 
 def place_of(lab: MockKafka, topic: str, partition: int = 0) -> TopicPartition:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from client import clock
-from scenarios.client_logs import SILENT
+from scenarios.client_logs import ISOLATED
 
 CARELESS, CAREFUL = "careless", "careful"
 """Users, their passwords, and the topics they write to."""
@@ -68,7 +68,7 @@ def _by_confluent(servers: str) -> bool:
             "sasl.username": CARELESS,
             "security.protocol": "SASL_PLAINTEXT",
         },
-        logger=SILENT,
+        logger=ISOLATED,
     )
     producer.produce(CARELESS, b"once", on_delivery=lambda error, _message: errors.append(error))
     producer.flush(5)

@@ -23,10 +23,10 @@ LIMIT = 5
 STEADY_S = 2.0
 SETTLE_S = 0.5
 DOWN_S = 0.7
-ANSWER_DELAY_MS = 5
-"""Each Produce answer takes so long, so that requests are in flight together."""
-LOST_ANSWERS = 0.01
-"""The share of answers that are lost with their connection, so that batches are sent again."""
+RESPONSE_DELAY_MS = 5
+"""Each Produce response takes so long, so that requests are in flight together."""
+LOST_RESPONSES = 0.01
+"""The share of responses that are lost with their connection, so that batches are sent again."""
 
 
 class Stage(NamedTuple):
@@ -84,7 +84,7 @@ class Written:
         return self.requests - self.sent
 
     def in_flight_max(self, stage: Stage) -> int:
-        """The most requests without an answer that were seen at once in a stage."""
+        """The most requests without a response that were seen at once in a stage."""
         seen = (count for at, count in self.in_flight if stage.began_ms <= at <= stage.ended_ms)
         return max(seen, default=0)
 
@@ -104,8 +104,8 @@ def run_upgrade(kinds: Sequence[type[Writer]], steady_s: float = STEADY_S) -> Up
     for broker in BROKERS:
         config |= {f"broker.{broker}.{key}": value for key, value in CLASSIC.items() if value}
     with MockKafka(brokers=len(BROKERS), config=config) as kafka:
-        kafka.delay(ms=ANSWER_DELAY_MS, api="Produce")
-        kafka.drop_response(api="Produce", probability=LOST_ANSWERS)
+        kafka.delay(ms=RESPONSE_DELAY_MS, api="Produce")
+        kafka.drop_response(api="Produce", probability=LOST_RESPONSES)
         writers = [make_writer(kafka, kind) for kind in kinds]
         for writer in writers:
             writer.start()

@@ -14,8 +14,8 @@ from typing import Any
 
 from client import Producer, ProducerSettings, clock
 from client.errors import ClientError
-from client.producer.actions import Answer, Call, ProduceCall
-from scenarios.client_logs import SILENT
+from client.producer.actions import Call, Response, ProduceCall
+from scenarios.client_logs import ISOLATED
 from scenarios.java import java_command
 
 BURST = 8
@@ -124,7 +124,7 @@ class Ours(Writer):
 
 
 class _InFlight:
-    """A `Watcher` that counts the Produce requests without an answer, for each connection."""
+    """A `Watcher` that counts the Produce requests without a response, for each connection."""
 
     def __init__(self, samples: list[tuple[int, int]]) -> None:
         self._samples = samples
@@ -139,7 +139,7 @@ class _InFlight:
         """See `Watcher`."""
         self._count(node_id, call, 1)
 
-    def answered(self, node_id: int, call: Call, answer: Answer) -> None:
+    def responded(self, node_id: int, call: Call, response: Response) -> None:
         """See `Watcher`."""
         self._count(node_id, call, -1)
 
@@ -167,7 +167,7 @@ class Librdkafka(Writer):
                 "statistics.interval.ms": _SAMPLE_MS,
                 "stats_cb": self._sample,
             },
-            logger=SILENT,
+            logger=ISOLATED,
         )
         while not self._stopping.is_set():
             for _ in range(BURST):

@@ -56,7 +56,7 @@ def make_context(
 def call(
     cluster: Cluster, request: Any, version: int, *, broker_id: int = 1, now_ms: int = NOW_MS
 ) -> Any:
-    """Ask a broker and decode its answer: request and response both go over the wire and back."""
+    """Ask a broker and decode its response: request and response both go over the wire and back."""
     api_key = ApiKey(request.API_KEY)
     context = make_context(api_key, version, broker_id=broker_id, now_ms=now_ms)
     body = bytes(request.encode(version=version))

@@ -6,7 +6,7 @@ import pytest
 
 from broker.cluster import failover
 from broker.cluster.broker_membership import add_broker, decommission_broker, new_broker
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -222,7 +222,7 @@ def test_a_failed_brokers_leaders_move_when_the_controller_gets_to_it() -> None:
     waiting = create(cluster, {"a": 10})
 
     failover.stop_broker(cluster, 2, NOW_MS)
-    assert cluster.brokers[2].reach is Reach.REFUSES
+    assert cluster.brokers[2].availability is Availability.DOWN
     assert waiting.codes(99) is None
     assert (partition.leader_id, partition.isr, cluster.alive_broker_ids()) == (
         2,
@@ -241,7 +241,7 @@ def test_a_broker_that_is_back_before_its_election_is_fenced_and_unfenced_in_ord
     failover.stop_broker(cluster, 2, NOW_MS)
     failover.stop_broker(cluster, 2, NOW_MS)
     failover.start_broker(cluster, 2, NOW_MS)
-    assert cluster.brokers[2].reach is Reach.SERVES
+    assert cluster.brokers[2].availability is Availability.UP
 
     waiting.response(100)
     assert (partition.leader_id, partition.isr) == (3, (2, 3))

@@ -1,4 +1,4 @@
-"""Frames of requests and messages of answers, however the bytes are cut."""
+"""Frames of requests and messages of responses, however the bytes are cut."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
 
 
 def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
-    """An ApiVersions answer's body."""
+    """An ApiVersions response's body."""
     response = messages.ApiVersionsResponse
     return bytes(
         response(
@@ -97,7 +97,7 @@ def test_any_other_error_to_hello_is_an_error() -> None:
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
-def test_an_answer_is_the_same_however_its_bytes_are_cut(version: int, sizes: list[int]) -> None:
+def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: list[int]) -> None:
     wire = open_wire(METADATA=(version, version))
     correlation_id = taken_apart(wire.request(messages.MetadataRequest(topics=[])))[2]
     broker = messages.MetadataResponse.MetadataResponseBroker(node_id=7, host="h", port=1)
@@ -127,7 +127,7 @@ def test_an_answer_is_the_same_however_its_bytes_are_cut(version: int, sizes: li
     ],
     ids=["negative size", "too short", "another correlation id", "cut body"],
 )
-def test_what_is_no_answer_loses_the_connection(data: bytes) -> None:
+def test_what_is_no_response_loses_the_connection(data: bytes) -> None:
     wire = open_wire(METADATA=(12, 12))
     wire.request(messages.MetadataRequest(topics=[]))
     wire.feed(data)
@@ -135,14 +135,14 @@ def test_what_is_no_answer_loses_the_connection(data: bytes) -> None:
         wire.next_response()
 
 
-def test_an_answer_to_nothing_loses_the_connection() -> None:
+def test_a_response_to_nothing_loses_the_connection() -> None:
     wire = open_wire(METADATA=(12, 12))
     wire.feed(frame_response(1, bytes(8), has_tagged_header=False))
     with pytest.raises(ConnectionLostError, match="nothing was asked"):
         wire.next_response()
 
 
-def test_several_requests_may_be_out_and_answers_come_in_their_order() -> None:
+def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None:
     wire = open_wire(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
     metadata = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
     created = taken_apart(wire.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
@@ -164,9 +164,9 @@ def test_several_requests_may_be_out_and_answers_come_in_their_order() -> None:
     assert wire.next_response() is None
 
 
-def test_a_request_that_nobody_answers_leaves_no_trace() -> None:
+def test_a_request_that_nobody_responses_leaves_no_trace() -> None:
     wire = open_wire(METADATA=(0, 1), PRODUCE=(0, 8))
-    taken_apart(wire.request(messages.ProduceRequest(acks=0, timeout_ms=1), is_answered=False))
+    taken_apart(wire.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False))
     asked = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
     body = bytes(messages.MetadataResponse().encode(version=1))
     wire.feed(frame_response(asked[2], body, has_tagged_header=False))

@@ -76,7 +76,7 @@ async def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, 
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-async def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int) -> None:
+async def test_every_record_is_stored_once_though_responses_are_lost(stored_batches: int) -> None:
     values = [b"%05d" % number for number in range(3_000)]
     settings = ProducerSettings(batch_size=400, retry_backoff_ms=5, reconnect_backoff_ms=5)
     first = free_port_run(6)

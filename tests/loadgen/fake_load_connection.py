@@ -27,7 +27,7 @@ class FakeWire:
 
 
 class FakeLink:
-    """Keeps what is sent; `answer` and `lose` are the broker's part."""
+    """Keeps what is sent; `response` and `lose` are the broker's part."""
 
     def __init__(self, producer_id: int = 70) -> None:
         self.wire = FakeWire()
@@ -55,14 +55,14 @@ class FakeLink:
         [(_, _, [partition])] = request.topics
         self.sent.append((correlation_id, read_header(frame, partition.start)))
 
-    def answer(
+    def response(
         self, correlation_id: int, now_us: int, error_code: int = 0, throttle_time_ms: int = 0
     ) -> None:
         result = PartitionResult(0, error_code)
         body = encode_response(VERSION, [TopicResult("t", None, [result])], throttle_time_ms)
         frame = _CORRELATION.pack(correlation_id) + b"\0" + bytes(body)
         assert self.reader is not None
-        self.reader.answered(frame, 0, len(frame), now_us)
+        self.reader.responded(frame, 0, len(frame), now_us)
 
     def abort(self) -> None:
         self.is_aborted = True

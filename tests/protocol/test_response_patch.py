@@ -7,13 +7,13 @@ import pytest
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-from protocol.response_patch import check_overlay, lay_over
+from protocol.response_patch import apply_patch, check_patch
 
 
 def changed(message: Any, version: int, overlay: dict[str, Any]) -> Any:
     """The message with the overlay, as a client reads it."""
-    check_overlay(ApiKey(message.API_KEY), overlay)
-    lay_over(message, version, overlay)
+    check_patch(ApiKey(message.API_KEY), overlay)
+    apply_patch(message, version, overlay)
     return type(message).decode(bytes(message.encode(version=version)), version=version)
 
 
@@ -29,9 +29,9 @@ def coordinators(*keys: str) -> Any:
 
 def test_an_object_is_laid_over_every_entry_and_leaves_the_rest() -> None:
     overlay = {"throttle_time_ms": 5, "coordinators": {"node_id": 7, "error_code": "NONE"}}
-    answer = changed(coordinators("a", "b"), 4, overlay)
-    assert answer.throttle_time_ms == 5
-    assert [(e.key, e.node_id, e.port) for e in answer.coordinators] == [
+    response = changed(coordinators("a", "b"), 4, overlay)
+    assert response.throttle_time_ms == 5
+    assert [(e.key, e.node_id, e.port) for e in response.coordinators] == [
         ("a", 7, 9092),
         ("b", 7, 9092),
     ]
@@ -39,8 +39,8 @@ def test_an_object_is_laid_over_every_entry_and_leaves_the_rest() -> None:
 
 def test_a_list_takes_the_arrays_place_with_defaults_for_what_it_leaves_out() -> None:
     entries = [{"key": "x", "error_code": "NOT_COORDINATOR"}, {"key": "y", "host": "h"}]
-    answer = changed(coordinators("a"), 4, {"coordinators": entries})
-    told = [(e.key, e.node_id, e.host, e.error_code) for e in answer.coordinators]
+    response = changed(coordinators("a"), 4, {"coordinators": entries})
+    told = [(e.key, e.node_id, e.host, e.error_code) for e in response.coordinators]
     assert told == [("x", 0, "", ErrorCode.NOT_COORDINATOR), ("y", 0, "h", 0)]
 
 
@@ -48,19 +48,19 @@ def test_what_the_version_lacks_stays_out() -> None:
     response = messages.FindCoordinatorResponse(
         version=0, error_code=0, node_id=1, host="h", port=1
     )
-    answer = changed(
+    result = changed(
         response, 0, {"coordinators": {"node_id": 7}, "node_id": 3, "error_message": "m"}
     )
-    assert (answer.node_id, answer.host) == (3, "h")
+    assert (result.node_id, result.host) == (3, "h")
 
 
 def test_a_struct_within_a_list_within_a_list_is_reached() -> None:
     topic = {"name": "t", "partitions": [{"leader_id": 3, "isr_nodes": [3, 4]}, {}]}
     overlay = {"topics": [topic], "cluster_id": None, "brokers": []}
     response = messages.MetadataResponse(version=9, brokers=[], topics=[], cluster_id="c")
-    answer = changed(response, 9, overlay)
-    partitions = [(each.leader_id, each.isr_nodes) for each in answer.topics[0].partitions]
-    assert (answer.cluster_id, partitions) == (None, [(3, [3, 4]), (0, [])])
+    result = changed(response, 9, overlay)
+    partitions = [(each.leader_id, each.isr_nodes) for each in result.topics[0].partitions]
+    assert (result.cluster_id, partitions) == (None, [(3, [3, 4]), (0, [])])
 
 
 def test_bytes_are_texts_or_base64_and_uuids_texts() -> None:
@@ -69,8 +69,8 @@ def test_bytes_are_texts_or_base64_and_uuids_texts() -> None:
     assert changed(response, 3, {"assignment": {"base64": "AP8="}}).assignment == b"\x00\xff"
     text = "00000000-0000-0000-0000-00000000002a"
     metadata = messages.MetadataResponse(version=12, brokers=[], topics=[])
-    answer = changed(metadata, 12, {"topics": [{"name": "t", "topic_id": text}]})
-    assert str(answer.topics[0].topic_id) == text
+    result = changed(metadata, 12, {"topics": [{"name": "t", "topic_id": text}]})
+    assert str(result.topics[0].topic_id) == text
 
 
 def test_a_struct_of_its_own_is_changed_or_made() -> None:
@@ -135,4 +135,4 @@ def test_a_struct_of_its_own_is_changed_or_made() -> None:
 )
 def test_what_will_not_do_is_named(api_key: ApiKey, overlay: Any, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        check_overlay(api_key, overlay)
+        check_patch(api_key, overlay)

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.session import Session
 from broker.server.client_protocol import ClientProtocol
-from broker.server.listener_security import Entrance
+from broker.server.listener_security import ListenerSecurity
 from broker.server.server import Server
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
@@ -33,7 +33,7 @@ HANDLING_NS = 100_000
 """What a request is said to have taken: a real stopwatch would make every run another one."""
 
 
-class KnownUser(Entrance):
+class KnownUser(ListenerSecurity):
     """A listener that takes the network's word for who a client is."""
 
     def new_session(self, transport: Any) -> Session:
@@ -41,7 +41,7 @@ class KnownUser(Entrance):
         return Session("PLAINTEXT", is_sasl=False, principal=transport.get_extra_info("principal"))
 
 
-ENTRANCE = KnownUser()
+LISTENER_SECURITY = KnownUser()
 
 
 class SimulatedProtocol(ClientProtocol):
@@ -76,9 +76,9 @@ class SimulatedServer(Server):
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
         """Take a client in, or refuse it as a process would that has ended."""
         node_id = int(address.host.removeprefix("broker-"))
-        if self.cluster.brokers[node_id].reach is Reach.REFUSES:
+        if self.cluster.brokers[node_id].availability is Availability.DOWN:
             return None
-        protocol = SimulatedProtocol(self, node_id, ENTRANCE)
+        protocol = SimulatedProtocol(self, node_id, LISTENER_SECURITY)
         transport = ServerTransport(link, protocol)
         link.arrive(transport)
         protocol.connection_made(cast("asyncio.BaseTransport", transport))

@@ -4,7 +4,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from broker.cluster import failover
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.topics import NO_LEADER
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
@@ -57,7 +57,7 @@ class Chaos:
         self._is_over = False
         self.deeds: list[Callable[[], None]] = [
             self.stop_broker,
-            self.cut_off_broker,
+            self.isolate_broker,
             self.move_leader,
             self.move_leader,
             self.take_leader_away,
@@ -93,12 +93,12 @@ class Chaos:
         failover.stop_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
-    def cut_off_broker(self) -> None:
+    def isolate_broker(self) -> None:
         """A broker cannot be reached, and what is sent to it waits."""
         node_id = self._some_broker()
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
-        failover.cut_off_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
+        failover.isolate_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
     def _come_back(self, node_id: int) -> None:
@@ -107,7 +107,7 @@ class Chaos:
 
     def _start(self, node_id: int) -> None:
         broker = self._cluster.brokers[node_id]
-        if broker.reach is not Reach.SERVES or not broker.is_alive:
+        if broker.availability is not Availability.UP or not broker.is_alive:
             self._network.trace(f"broker {node_id} is back")
             failover.start_broker(self._cluster, node_id, self._network.schedule.time_ms)
 
@@ -174,8 +174,8 @@ class Chaos:
         what = random.choice(
             (
                 {"error": random.choice(ERRORS[api])},
-                {"drop": random.choice(("before_handling", "before_answer", "within_answer"))},
-                {"hang": random.choice(("before_handling", "before_answer"))},
+                {"drop": random.choice(("before_handling", "before_response", "within_response"))},
+                {"hang": random.choice(("before_handling", "before_response"))},
                 {"delay_ms": random.randint(1, 800), "jitter_ms": 50},
                 {"delay_request_ms": random.randint(1, 800), "jitter_ms": 50},
                 {"throttle_time_ms": random.randint(1, 500)},

@@ -60,7 +60,7 @@ def test_only_lists_have_elements(kind: OperationKind) -> None:
 
 
 @pytest.mark.parametrize(("name", "is_right"), [("7", True), ("07", True), ("8", False)])
-def test_a_broker_answers_to_its_own_number(name: str, is_right: bool) -> None:
+def test_a_broker_responses_to_its_own_number(name: str, is_right: bool) -> None:
     assert (check_broker_name(name, 7) is None) == is_right
 
 

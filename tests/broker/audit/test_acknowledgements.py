@@ -112,13 +112,13 @@ def test_nothing_is_acknowledged_before_the_response_is_written() -> None:
     "rule",
     [
         {"drop": "before_handling"},
-        {"drop": "before_answer"},
-        {"drop": "within_answer"},
-        {"drop": "within_answer", "drop_after_bytes": 1_000},
+        {"drop": "before_response"},
+        {"drop": "within_response"},
+        {"drop": "within_response", "drop_after_bytes": 1_000},
         {"hang": "before_handling"},
-        {"hang": "before_answer"},
+        {"hang": "before_response"},
         {"error": "NOT_ENOUGH_REPLICAS"},
-        {"error": "REQUEST_TIMED_OUT", "at": "before_answer"},
+        {"error": "REQUEST_TIMED_OUT", "at": "before_response"},
     ],
 )
 def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing(
@@ -148,10 +148,10 @@ def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str,
 @pytest.mark.parametrize(
     "rule",
     [
-        {"error": "NONE", "answer": {}},
-        {"error": "NONE", "answer": {}, "at": "before_answer"},
-        {"error": "NOT_ENOUGH_REPLICAS", "answer": {"throttle_time_ms": 5}},
-        {"answer": {"responses": {"partition_responses": {"base_offset": 7}}}},
+        {"error": "NONE", "response": {}},
+        {"error": "NONE", "response": {}, "at": "before_response"},
+        {"error": "NOT_ENOUGH_REPLICAS", "response": {"throttle_time_ms": 5}},
+        {"response": {"responses": {"partition_responses": {"base_offset": 7}}}},
         {"truncate_bytes": 1},
         {"corrupt_bytes": 1},
         {"oversize_bytes": 1},
@@ -173,7 +173,7 @@ def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[st
 
 
 @pytest.mark.parametrize("version", [9, 13])
-@pytest.mark.parametrize("at", ["before_handling", "before_answer"])
+@pytest.mark.parametrize("at", ["before_handling", "before_response"])
 def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at: str) -> None:
     rule = FaultRule(api="Produce", topic="t", partition=1, error="NOT_ENOUGH_REPLICAS", at=at)
     client = audited_client(rule)
@@ -185,13 +185,13 @@ def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at:
     )
     (told,) = sent_by(client, request_frame(request, version, 1))
     assert told.partition == 0
-    assert (topic.partitions[1].log.log_end_offset > 0) == (at == "before_answer")
+    assert (topic.partitions[1].log.log_end_offset > 0) == (at == "before_response")
 
 
 def test_a_rule_of_a_hook_is_excluded_under_id_0() -> None:
     client = audited_client()
     client.dispatcher.faults.set_hook(
-        lambda _context, _message: FaultRule(api="Produce", answer={})
+        lambda _context, _message: FaultRule(api="Produce", response={})
     )
     sent_by(client, frame())
     assert client.dispatcher.acknowledgements.excluded == {0: 1}
@@ -261,7 +261,7 @@ async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> N
 
         # Its own request cuts the broker off: the response waits, and goes out when it is back.
         server.dispatcher.faults.add(
-            FaultRule(api="Produce", cut_off_broker="self", times=2), NOW_MS
+            FaultRule(api="Produce", isolate_broker="self", times=2), NOW_MS
         )
         writer.write(frame(batch=make_batch(b"c")))
         await _until(lambda: _log_end(cluster) == 3)

@@ -9,7 +9,7 @@ from broker.cluster.broker_membership import (
     decommission_broker,
     new_broker,
 )
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER
 from protocol import messages
@@ -66,18 +66,20 @@ def test_the_only_ones_left_coordinate_everything() -> None:
 
 def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
     cluster = make_cluster(3)
-    changes: list[tuple[int, Reach]] = []
-    cluster.on_reach_change = lambda broker: changes.append((broker.node_id, broker.reach))
+    changes: list[tuple[int, Availability]] = []
+    cluster.on_availability_change = lambda broker: changes.append(
+        (broker.node_id, broker.availability)
+    )
     shared, alone = cluster.create_topic("t", [(2, 1), (2,)], {}).partitions
 
     decommission_broker(cluster, 2, NOW_MS)
 
-    assert (changes, listed(cluster)) == ([(2, Reach.REFUSES)], [1, 3])
+    assert (changes, listed(cluster)) == ([(2, Availability.DOWN)], [1, 3])
     assert (shared.leader_id, shared.isr) == (1, (1,))
     assert alone.leader_id == NO_LEADER
     wanted = messages.MetadataRequest.MetadataRequestTopic(version=9, name="t")
-    answer = call(cluster, messages.MetadataRequest(version=9, topics=[wanted]), 9)
-    assert [each.offline_replicas for each in answer.topics[0].partitions] == [[2], [2]]
+    response = call(cluster, messages.MetadataRequest(version=9, topics=[wanted]), 9)
+    assert [each.offline_replicas for each in response.topics[0].partitions] == [[2], [2]]
     with pytest.raises(ValueError, match="there is no broker 2, only 1, 3"):
         failover.start_broker(cluster, 2, NOW_MS)
     with pytest.raises(ValueError, match="there is no broker 2"):
@@ -118,7 +120,7 @@ def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
     assert join(cluster, 2) == 2
 
     assert (partition.leader_id, partition.isr) == (2, (2,))
-    assert (before.reach, listed(cluster)) == (Reach.SERVES, [1, 2])
+    assert (before.availability, listed(cluster)) == (Availability.UP, [1, 2])
     assert join(cluster) == 3
 
 
@@ -151,7 +153,7 @@ def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
     cluster.reset()
 
     assert listed(cluster) == [1, 2, 3]
-    assert {each.reach for each in cluster.brokers.values()} == {Reach.SERVES}
+    assert {each.availability for each in cluster.brokers.values()} == {Availability.UP}
     assert (cluster.controller_id, tuple(cluster.quotas.brokers)) == (1, (1, 2, 3))
     assert join(cluster) == 4
 

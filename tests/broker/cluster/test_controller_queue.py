@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.cluster.controller_queue import SAMPLES_MAX, ControllerEvent, ControllerQueue
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.timers import Timers
 
 
@@ -168,11 +168,11 @@ def test_an_event_that_raises_stops_no_other() -> None:
     assert bench.applied == [("good", 2)]
 
 
-def attach(parked: Any) -> list[Any]:
+def attach(pending: Any) -> list[Any]:
     """Responses of a request that waits, as its connection gets them."""
-    assert isinstance(parked, Parked)
+    assert isinstance(pending, PendingResponse)
     responses: list[Any] = []
-    parked.attach(responses.append)
+    pending.attach(responses.append)
     return responses
 
 
@@ -209,9 +209,9 @@ def test_a_request_without_a_timeout_is_timed_out_at_once_and_its_work_goes_on()
 
 def test_a_client_that_is_gone_leaves_its_work_and_no_timeout() -> None:
     bench = Bench(2)
-    parked = bench.request(0, 50, 50)
-    responses = attach(parked)
-    parked.abandon()
+    pending = bench.request(0, 50, 50)
+    responses = attach(pending)
+    pending.cancel()
     bench.submit("election", 0, 0)
     bench.advance(5000)
 
@@ -219,11 +219,11 @@ def test_a_client_that_is_gone_leaves_its_work_and_no_timeout() -> None:
     assert bench.applied == [("election", 100)]
 
 
-def test_a_broker_that_stops_answers_with_a_timeout() -> None:
+def test_a_broker_that_stops_responses_with_a_timeout() -> None:
     bench = Bench(2)
-    parked = bench.request(0, 5000, 50)
-    responses = attach(parked)
-    parked.hurry(10)
+    pending = bench.request(0, 5000, 50)
+    responses = attach(pending)
+    pending.force_complete(10)
     bench.advance(10_000)
     assert responses == [("timed out", 10)]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.cluster import failover
-from broker.cluster.brokers import Broker, Reach
+from broker.cluster.brokers import Availability, Broker
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
 from protocol import messages
@@ -14,10 +14,12 @@ from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 GROUPS = [f"group-{number}" for number in range(50)]
 
 
-def cluster_and_reach_changes() -> tuple[Cluster, list[tuple[int, Reach]]]:
+def cluster_and_reach_changes() -> tuple[Cluster, list[tuple[int, Availability]]]:
     cluster = make_cluster(3)
-    changes: list[tuple[int, Reach]] = []
-    cluster.on_reach_change = lambda broker: changes.append((broker.node_id, broker.reach))
+    changes: list[tuple[int, Availability]] = []
+    cluster.on_availability_change = lambda broker: changes.append(
+        (broker.node_id, broker.availability)
+    )
     return cluster, changes
 
 
@@ -37,14 +39,14 @@ def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_
     after = {key: cluster.coordinator_id(key) for key in GROUPS}
     # Only its own groups move, and they come back with it.
     assert {before[key] for key in GROUPS if before[key] != after[key]} == {1}
-    assert changes == [(1, Reach.REFUSES)]
+    assert changes == [(1, Availability.DOWN)]
 
     failover.start_broker(cluster, 1, NOW_MS)
 
     assert (isr_and_leader(shared), isr_and_leader(alone)) == (((1, 2, 3), 2), ((1,), 1))
     assert cluster.controller_id == 2
     assert before == {key: cluster.coordinator_id(key) for key in GROUPS}
-    assert changes[1:] == [(1, Reach.SERVES)]
+    assert changes[1:] == [(1, Availability.UP)]
     assert all(broker.is_alive for broker in cluster.brokers.values())
 
 
@@ -58,18 +60,18 @@ def test_without_an_election_everybody_still_names_the_broker_until_the_others_n
 
     failover.stop_broker(cluster, 1, NOW_MS)
     assert isr_and_leader(partition) == ((2,), 2)
-    assert changes == [(1, Reach.REFUSES)]
+    assert changes == [(1, Availability.DOWN)]
 
 
 def test_a_broker_that_is_cut_off_still_leads_unless_the_others_elect() -> None:
     cluster, changes = cluster_and_reach_changes()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
 
-    failover.cut_off_broker(cluster, 1, NOW_MS)
+    failover.isolate_broker(cluster, 1, NOW_MS)
     assert isr_and_leader(partition) == ((1, 2), 1)
-    failover.cut_off_broker(cluster, 1, NOW_MS, elect=True)
+    failover.isolate_broker(cluster, 1, NOW_MS, elect=True)
     assert isr_and_leader(partition) == ((2,), 2)
-    assert changes == [(1, Reach.SILENT)]
+    assert changes == [(1, Availability.ISOLATED)]
 
 
 def test_a_broker_that_is_not_in_sync_leads_only_where_that_is_allowed() -> None:
@@ -141,7 +143,7 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
         if verb == "stop":
             failover.stop_broker(cluster, node_id, NOW_MS)
         elif verb == "cut":
-            failover.cut_off_broker(cluster, node_id, NOW_MS, elect=True)
+            failover.isolate_broker(cluster, node_id, NOW_MS, elect=True)
         elif verb == "start":
             failover.start_broker(cluster, node_id, NOW_MS)
         elif broker.is_alive:
@@ -168,7 +170,7 @@ def test_a_fenced_broker_is_not_told_of_and_leads_nothing_but_serves_on() -> Non
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
     assert [each.node_id for each in metadata.brokers] == [2, 3]
     assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
-    assert (changes, cluster.brokers[1].reach) == ([], Reach.SERVES)
+    assert (changes, cluster.brokers[1].availability) == ([], Availability.UP)
 
     failover.start_broker(cluster, 1, NOW_MS)
     assert (isr_and_leader(partition), changes) == (((1, 2), 2), [])

@@ -27,7 +27,7 @@ def test_epoch_first_then_leadership(broker_id: int, epoch: int, error_code: Err
     assert leader_epoch_error(partition, broker_id, epoch) == error_code
 
 
-def test_nobody_may_answer_for_a_partition_without_a_leader() -> None:
+def test_nobody_may_response_for_a_partition_without_a_leader() -> None:
     cluster = make_cluster(2)
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     cluster.set_leader(partition, NO_LEADER, NOW_MS)

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.cluster import failover
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import producer_id_count
 from broker.produce.append import append_batch
@@ -29,7 +29,7 @@ def write(cluster: Cluster, index: int, producer_id: int, sequence: int = 0) -> 
 def watched(cluster: Cluster) -> list[int]:
     """The brokers that go down from now on, in order."""
     gone: list[int] = []
-    cluster.on_reach_change = lambda broker: gone.append(broker.node_id)
+    cluster.on_availability_change = lambda broker: gone.append(broker.node_id)
     return gone
 
 
@@ -62,7 +62,7 @@ def test_the_next_leader_goes_on_where_the_last_one_ended() -> None:
     cluster.timers.run_due(NOW_MS)
 
     assert gone == [1]
-    assert cluster.brokers[1].reach is Reach.REFUSES
+    assert cluster.brokers[1].availability is Availability.DOWN
     assert cluster.brokers[1].is_out_of_memory
     assert [producer_id_count(cluster, node_id) for node_id in (1, 2, 3)] == [0, 2, 2]
     assert write(cluster, 0, 0, 5) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER

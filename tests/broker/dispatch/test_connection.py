@@ -12,7 +12,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import WRITE_BYTES_PER_TURN, Connection
 from broker.dispatch.dispatcher import Dispatcher
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.routes import ROUTES
 from protocol import messages
@@ -110,7 +110,7 @@ def fetch_frame(correlation_id: int, topic: str, max_wait_ms: int) -> bytes:
 
 
 @given(st.lists(st.integers(1, 90), max_size=30))
-def test_any_chunking_gives_the_same_answers(cuts: list[int]) -> None:
+def test_any_chunking_gives_the_same_responses(cuts: list[int]) -> None:
     stream = b"".join(metadata_frame(number) for number in range(8))
     whole, cut_up = Client(make_cluster()), Client(make_cluster())
     whole.send(stream)
@@ -166,7 +166,7 @@ def test_a_second_request_waits_until_the_first_is_answered() -> None:
     assert not client.connection.is_waiting
 
 
-def test_one_client_gets_a_bounded_turn_and_the_rest_of_its_answers_in_the_next() -> None:
+def test_one_client_gets_a_bounded_turn_and_the_rest_of_its_responses_in_the_next() -> None:
     cluster = make_cluster()
     for number in range(100):
         cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
@@ -197,13 +197,13 @@ def test_a_lost_client_leaves_no_one_waiting() -> None:
     assert len(cluster.timers) == before
 
 
-def test_a_stopping_broker_answers_the_fetch_that_waits() -> None:
+def test_a_stopping_broker_responses_the_fetch_that_waits() -> None:
     cluster = make_cluster()
     cluster.create_topic("t", [(1,)], {})
     client = Client(cluster)
     client.send(fetch_frame(1, "t", max_wait_ms=500))
 
-    client.connection.hurry(NOW_MS)
+    client.connection.force_complete(NOW_MS)
     client.settle(NOW_MS)
 
     assert client.correlation_ids() == [1]
@@ -281,9 +281,9 @@ class CountingQuota:
 
 
 def throttle_metadata(
-    monkeypatch: pytest.MonkeyPatch, *, is_answered: bool = True
+    monkeypatch: pytest.MonkeyPatch, *, expects_response: bool = True
 ) -> CountingQuota:
-    """Have every answer of Metadata ask for a wait, on account of the quota returned."""
+    """Have every response of Metadata ask for a wait, on account of the quota returned."""
     quota, lesser = CountingQuota(), CountingQuota()
     handle = ROUTES[ApiKey.METADATA].handler
 
@@ -291,7 +291,7 @@ def throttle_metadata(
         context.throttle(THROTTLE_TIME_MS - 1, lesser, context.now_ms)
         context.throttle(THROTTLE_TIME_MS, quota, context.now_ms)
         context.throttle(THROTTLE_TIME_MS, lesser, context.now_ms)
-        return handle(context, request, cluster) if is_answered else None
+        return handle(context, request, cluster) if expects_response else None
 
     route = replace(ROUTES[ApiKey.METADATA], handler=throttled)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
@@ -324,8 +324,8 @@ def test_a_throttled_client_is_answered_at_once_and_then_muted(
     assert quota.queue_size == 0
 
 
-def test_a_client_that_wants_no_answer_is_muted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    throttle_metadata(monkeypatch, is_answered=False)
+def test_a_client_that_wants_no_response_is_muted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttle_metadata(monkeypatch, expects_response=False)
     client = Client(make_cluster())
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
 
@@ -345,24 +345,24 @@ def test_a_client_that_is_gone_is_no_longer_muted(monkeypatch: pytest.MonkeyPatc
     assert quota.queue_size == 0
 
 
-def test_an_answer_that_came_late_is_written_before_the_silence(
+def test_a_response_that_came_late_is_written_before_the_silence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    waiting: list[tuple[RequestContext, Parked]] = []
+    waiting: list[tuple[RequestContext, PendingResponse]] = []
 
-    def park(context: RequestContext, _request: Any, _cluster: Cluster) -> Parked:
-        waiting.append((context, Parked()))
+    def wait(context: RequestContext, _request: Any, _cluster: Cluster) -> PendingResponse:
+        waiting.append((context, PendingResponse()))
         return waiting[0][1]
 
-    route = replace(ROUTES[ApiKey.METADATA], handler=park)
+    route = replace(ROUTES[ApiKey.METADATA], handler=wait)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
     client = Client(make_cluster())
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
 
-    ((context, parked),) = waiting
+    ((context, pending),) = waiting
     # The wait was asked for when the request came; the client hears of it now.
     context.throttle(THROTTLE_TIME_MS, CountingQuota(), NOW_MS)
-    parked.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
+    pending.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
     client.settle(NOW_MS + 100)
     assert client.correlation_ids() == [1]
     client.settle(NOW_MS + 99 + THROTTLE_TIME_MS)

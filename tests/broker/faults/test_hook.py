@@ -45,7 +45,7 @@ def test_it_sees_who_asks_for_what() -> None:
 
 
 def test_what_it_says_happens_to_that_request_alone() -> None:
-    given: list[dict[str, Any]] = [{"answer": offset(41)}]
+    given: list[dict[str, Any]] = [{"response": offset(41)}]
     clients = hooked(lambda _request: given.pop() if given else None)
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
@@ -68,7 +68,7 @@ def test_requests_that_a_rule_decides_are_not_shown() -> None:
 def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(told: Any) -> None:
     clients = hooked(lambda _request: told)
     clients.send(metadata_frame(1))
-    assert (len(clients.bugs), clients.answers()) == (1, [])
+    assert (len(clients.bugs), clients.responses()) == (1, [])
     assert clients.closed[0] is not None
 
 

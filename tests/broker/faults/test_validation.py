@@ -36,20 +36,23 @@ TRIES = 200
         ({"leader": 2}, "leader: needs topic"),
         ({"coordinator": "next"}, "coordinator: needs group or transactional_id"),
         ({"delay_ms": 1, "restart_after_ms": 5}, "restart_after_ms: needs stop_broker or cut_off"),
-        ({"delay_ms": 1, "elect": False}, "elect: needs stop_broker or cut_off_broker"),
-        ({"start_broker": 1, "elect": True}, "elect: needs stop_broker or cut_off_broker"),
+        ({"delay_ms": 1, "elect": False}, "elect: needs stop_broker or isolate_broker"),
+        ({"start_broker": 1, "elect": True}, "elect: needs stop_broker or isolate_broker"),
         ({"delay_ms": 1, "mute": False}, "mute: needs throttle_time_ms"),
         (
-            {"hang": "before_answer", "jitter_ms": 5},
+            {"hang": "before_response", "jitter_ms": 5},
             "jitter_ms: needs delay_request_ms or delay_ms",
         ),
-        ({"delay_ms": 1, "at": "before_answer"}, "at: needs error or leader"),
+        ({"delay_ms": 1, "at": "before_response"}, "at: needs error or leader"),
         ({"delay_ms": 1, "drop_after_bytes": 5}, "drop_after_bytes: needs drop"),
         (
             {"drop": "before_handling", "drop_after_bytes": 5},
             "drop_after_bytes: needs drop to be w",
         ),
-        ({"drop": "before_answer", "drop_after_bytes": 5}, "drop_after_bytes: needs drop to be wi"),
+        (
+            {"drop": "before_response", "drop_after_bytes": 5},
+            "drop_after_bytes: needs drop to be wi",
+        ),
         # Requests that there are not.
         (
             {"delay_ms": 1, "version_min": 5, "version_max": 4},
@@ -76,7 +79,7 @@ TRIES = 200
         ({"stale_metadata": True, "partition": 0}, "partition: such a request names none"),
         (
             {"api": "SaslHandshake", "throttle_time_ms": 5, "mute": False},
-            "mute: no answer of SaslHandshake tells of a throttle",
+            "mute: no response of SaslHandshake tells of a throttle",
         ),
         # Without any request.
         ({"delay_ms": 1, "at_once": True}, "at_once: is for leader, coordinator"),
@@ -87,7 +90,7 @@ TRIES = 200
         ({"stop_broker": 1, "at_once": True, "topic": "t"}, "topic: at_once waits for no request"),
         ({"stop_broker": 1, "at_once": True, "broker": 1}, "broker: at_once waits for no request"),
         (
-            {"stop_broker": 1, "at_once": True, "at": "before_answer"},
+            {"stop_broker": 1, "at_once": True, "at": "before_response"},
             "at: at_once waits for no request",
         ),
         ({"refuse_connection": True, "api": "Fetch"}, "api: a connection has no such thing yet"),
@@ -99,13 +102,16 @@ TRIES = 200
             "delay_connection_ms: .* is refused",
         ),
         # What comes after the end.
-        ({"hang": "before_answer", "drop": "before_answer"}, "hang: excludes drop"),
-        ({"hang": "before_handling", "drop": "within_answer"}, "hang: excludes drop"),
-        ({"hang": "before_answer", "error": 5}, "error: comes to nothing, hang ends it before"),
-        ({"drop": "before_answer", "error": 5}, "error: comes to nothing, drop ends it before"),
-        ({"drop": "before_answer", "delay_ms": 5}, "delay_ms: comes to nothing, drop ends it befo"),
-        ({"hang": "before_answer", "corrupt_bytes": 5}, "corrupt_bytes: comes to nothing, hang"),
-        ({"hang": "before_answer", "throttle_time_ms": 5}, "throttle_time_ms: comes to nothing"),
+        ({"hang": "before_response", "drop": "before_response"}, "hang: excludes drop"),
+        ({"hang": "before_handling", "drop": "within_response"}, "hang: excludes drop"),
+        ({"hang": "before_response", "error": 5}, "error: comes to nothing, hang ends it before"),
+        ({"drop": "before_response", "error": 5}, "error: comes to nothing, drop ends it before"),
+        (
+            {"drop": "before_response", "delay_ms": 5},
+            "delay_ms: comes to nothing, drop ends it befo",
+        ),
+        ({"hang": "before_response", "corrupt_bytes": 5}, "corrupt_bytes: comes to nothing, hang"),
+        ({"hang": "before_response", "throttle_time_ms": 5}, "throttle_time_ms: comes to nothing"),
         ({"drop": "before_handling", "delay_request_ms": 5}, "delay_request_ms: comes to nothing"),
         ({"hang": "before_handling", "stale_metadata": True}, "stale_metadata: comes to nothing"),
         (
@@ -113,18 +119,21 @@ TRIES = 200
             "error: comes to nothing, stop_broker ends it before",
         ),
         (
-            {"stop_broker": 2, "broker": 2, "hang": "before_answer"},
+            {"stop_broker": 2, "broker": 2, "hang": "before_response"},
             "hang: comes to nothing, stop_b",
         ),
         ({"stop_broker": "self", "delay_request_ms": 5}, "delay_request_ms: comes to nothing"),
         (
-            {"hang": "before_handling", "stop_broker": 1, "at": "before_answer"},
-            "at: the request never comes to before_answer, hang ends it before",
+            {"hang": "before_handling", "stop_broker": 1, "at": "before_response"},
+            "at: the request never comes to before_response, hang ends it before",
         ),
-        ({"api": "Fetch", "answer": {}, "hang": "before_answer"}, "answer: comes to nothing, hang"),
-        ({"error": 3, "stale_metadata": True}, "stale_metadata: the answer is an error"),
+        (
+            {"api": "Fetch", "response": {}, "hang": "before_response"},
+            "answer: comes to nothing, hang",
+        ),
+        ({"error": 3, "stale_metadata": True}, "stale_metadata: the response is an error"),
         # Brokers.
-        ({"stop_broker": 1, "cut_off_broker": 1}, "cut_off_broker: the same broker is named by st"),
+        ({"stop_broker": 1, "isolate_broker": 1}, "isolate_broker: the same broker is named by st"),
         ({"stop_broker": 1, "start_broker": 1}, "start_broker: the same broker is named by stop_b"),
     ],
 )
@@ -139,11 +148,11 @@ def test_what_can_not_be_is_refused_by_the_name_of_its_field(
     "rule",
     [
         {"delay_ms": 0},
-        {"api": "Produce", "error": "NONE", "answer": {"throttle_time_ms": 3}},
-        {"drop": "within_answer", "error": 5, "delay_ms": 3},
-        {"drop": "before_answer", "delay_request_ms": 3},
-        {"hang": "before_answer", "cut_off_broker": 1, "at": "before_answer"},
-        {"stop_broker": "self", "at": "before_answer", "delay_request_ms": 3, "elect": False},
+        {"api": "Produce", "error": "NONE", "response": {"throttle_time_ms": 3}},
+        {"drop": "within_response", "error": 5, "delay_ms": 3},
+        {"drop": "before_response", "delay_request_ms": 3},
+        {"hang": "before_response", "isolate_broker": 1, "at": "before_response"},
+        {"stop_broker": "self", "at": "before_response", "delay_request_ms": 3, "elect": False},
         {"stop_broker": 2, "broker": 1, "error": 5},
         {"stop_broker": 1, "start_broker": 2},
         {"topic": "t", "stale_metadata": True, "error": 3},

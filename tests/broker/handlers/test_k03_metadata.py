@@ -145,9 +145,9 @@ def test_topics_are_found_by_id_since_version_12(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_broker_gives_the_same_answer(version: int) -> None:
+def test_every_broker_gives_the_same_response(version: int) -> None:
     cluster = cluster_with_a_and_b()
 
-    answers = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
+    responses = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
 
-    assert len(answers) == 1
+    assert len(responses) == 1

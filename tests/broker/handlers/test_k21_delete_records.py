@@ -70,7 +70,7 @@ def test_minus_one_deletes_all_there_is() -> None:
     assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
 
 
-def test_an_offset_already_gone_answers_where_the_log_starts() -> None:
+def test_an_offset_already_gone_responses_where_the_log_starts() -> None:
     cluster = cluster_with_ten_records()
     delete(cluster, ("a", 0, 6))
 

@@ -45,7 +45,7 @@ def cluster_and_topic() -> tuple[Cluster, Topic]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_moves_partitions_and_answers_for_each(version: int) -> None:
+def test_every_version_moves_partitions_and_responses_for_each(version: int) -> None:
     cluster, topic = cluster_and_topic()
 
     response = alter(cluster, (1, [4, 1]), (0, [9]), (2, [1]), (0, None), (0, [3]), version=version)
@@ -57,11 +57,11 @@ def test_every_version_moves_partitions_and_answers_for_each(version: int) -> No
         ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
         ErrorCode.NONE,
     ]
-    (answered,) = response.responses
-    assert answered.name == "a"
-    assert [part.partition_index for part in answered.partitions] == [1, 0, 2, 0, 0]
-    assert "broker 9" in answered.partitions[1].error_message
-    assert answered.partitions[0].error_message is None
+    (responded,) = response.responses
+    assert responded.name == "a"
+    assert [part.partition_index for part in responded.partitions] == [1, 0, 2, 0, 0]
+    assert "broker 9" in responded.partitions[1].error_message
+    assert responded.partitions[0].error_message is None
     assert [part.replicas for part in topic.partitions] == [(3,), (4, 1)]
     assert [part.leader_id for part in topic.partitions] == [3, 4]
 

@@ -57,7 +57,7 @@ async def serving_site(
     admin = make_admin(broker_count, **overrides)
     server = admin.server
     plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
-    server.doors = [(plan, PLAINTEXT) for plan in plans]
+    server.listener_plans = [(plan, PLAINTEXT) for plan in plans]
     ports = []
     for each in admin.cluster.brokers.values():
         await server.open(each)

@@ -18,9 +18,9 @@ from broker.http_admin.brokers import (
     StopBody,
     add_broker,
     cut_connection,
-    cut_off_broker,
     decommission_broker,
     fence_broker,
+    isolate_broker,
     list_brokers,
     list_connections,
     start_broker,
@@ -59,21 +59,25 @@ def test_brokers_are_listed_with_what_they_lead() -> None:
     assert [view.node_id for view in views] == [1, 2, 3]
     assert sum(view.leads for view in views) == 4
     assert [view.is_controller for view in views] == [True, False, False]
-    assert {(view.is_alive, view.reach) for view in views} == {(True, "serves")}
+    assert {(view.is_alive, view.availability) for view in views} == {(True, "serves")}
 
 
 def test_a_broker_is_stopped_cut_off_and_started() -> None:
     admin = make_admin()
     path = BrokerPath(1)
     stopped = stop_broker(admin, path, StopBody())
-    assert (stopped.is_alive, stopped.reach, stopped.is_controller) == (False, "refuses", False)
-    assert start_broker(admin, path, StartBody()).reach == "serves"
+    assert (stopped.is_alive, stopped.availability, stopped.is_controller) == (
+        False,
+        "refuses",
+        False,
+    )
+    assert start_broker(admin, path, StartBody()).availability == "serves"
     unnoticed = stop_broker(admin, path, StopBody(elect=False))
-    assert (unnoticed.is_alive, unnoticed.reach) == (True, "refuses")
-    assert cut_off_broker(admin, path, CutBody()).reach == "silent"
+    assert (unnoticed.is_alive, unnoticed.availability) == (True, "refuses")
+    assert isolate_broker(admin, path, CutBody()).availability == "silent"
     assert start_broker(admin, path, StartBody()).is_alive
     fenced = fence_broker(admin, path)
-    assert (fenced.is_alive, fenced.reach) == (False, "serves")
+    assert (fenced.is_alive, fenced.availability) == (False, "serves")
     assert start_broker(admin, path, StartBody()).is_alive
 
 
@@ -81,7 +85,12 @@ async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() 
     async with serving_site(broker_count=2) as site:
         admin = site.admin
         view = await add_broker(admin, NewBrokerBody(rack="r1"))
-        assert (view.node_id, view.rack, view.is_alive, view.reach) == (3, "r1", True, "serves")
+        assert (view.node_id, view.rack, view.is_alive, view.availability) == (
+            3,
+            "r1",
+            True,
+            "serves",
+        )
         assert view.port not in site.kafka_ports
         _reader, writer = await connect(view.port)
         await leave(writer)
@@ -125,12 +134,12 @@ async def test_a_broker_whose_port_is_taken_does_not_join() -> None:
             port = taken.getsockname()[1]
             address = Address("127.0.0.1", port - 1)
             plan = Listener("TAKEN", SecurityProtocol.PLAINTEXT, address, address, 1)
-            doors = site.admin.server.doors
-            doors.append((plan, PLAINTEXT))
+            listener_plans = site.admin.server.listener_plans
+            listener_plans.append((plan, PLAINTEXT))
             status, problem = await site.ask("POST", "/v1/brokers", json={})
             assert status == 409
             assert problem["detail"].startswith(f"cannot listen on 127.0.0.1:{port}: ")
-            doors.pop()
+            listener_plans.pop()
         assert len(site.admin.server._listeners) == 1
         assert (await add_broker(site.admin, NewBrokerBody())).node_id == 2
 
@@ -141,7 +150,7 @@ def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
     attempts: list[Callable[[], object]] = [
         lambda: stop_broker(admin, path, StopBody()),
         lambda: start_broker(admin, path, StartBody()),
-        lambda: cut_off_broker(admin, path, CutBody()),
+        lambda: isolate_broker(admin, path, CutBody()),
         lambda: fence_broker(admin, path),
         lambda: decommission_broker(admin, path),
     ]

@@ -27,7 +27,7 @@ def test_a_factor_belongs_to_a_scaled_clock_and_only_there(body: ClockBody) -> N
         put_clock(make_admin(), body)
 
 
-async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_answers() -> None:
+async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_responses() -> None:
     async with serving_site() as site:
         rang_ms: list[int] = []
         site.admin.cluster.timers.schedule(NOW_MS + 1500, rang_ms.append)

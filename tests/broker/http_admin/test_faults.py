@@ -23,39 +23,39 @@ from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
     admin = make_admin()
-    added = add_faults(admin, FaultRule(api="Metadata", drop="before_answer", nth=2))
+    added = add_faults(admin, FaultRule(api="Metadata", drop="before_response", nth=2))
     assert isinstance(added, FaultView)
     assert (added.id, added.matched, added.fired) == (1, 0, 0)
-    assert added.rule == {"api": "Metadata", "drop": "before_answer", "nth": 2}
+    assert added.rule == {"api": "Metadata", "drop": "before_response", "nth": 2}
 
     client = Client(admin.cluster)
     client.send(metadata_frame(1) + metadata_frame(2))
     (view,) = list_faults(admin)
     assert (view.matched, view.fired, view.is_used_up) == (2, 1, True)
     first, second = list_requests(admin, ListQuery())
-    assert (first["outcome"], first["fault"]) == ("answered", None)
-    assert (second["outcome"], second["fault"]) == ("closed", "#1 drop before_answer")
+    assert (first["outcome"], first["fault"]) == ("responded", None)
+    assert (second["outcome"], second["fault"]) == ("closed", "#1 drop before_response")
     assert len(list_requests(admin, ListQuery(fault="#1"))) == 1
 
 
-def test_an_answer_that_never_comes_is_in_the_journal_as_waiting() -> None:
+def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
-    add_faults(admin, FaultRule(api="Metadata", hang="before_answer"))
+    add_faults(admin, FaultRule(api="Metadata", hang="before_response"))
     Client(admin.cluster).send(metadata_frame(1))
 
     (line,) = list_requests(admin, ListQuery())
-    assert (line["outcome"], line["answer"]) == ("waiting", None)
-    assert line["fault"] == "#1 hang before_answer"
+    assert (line["outcome"], line["response"]) == ("waiting", None)
+    assert line["fault"] == "#1 hang before_response"
 
 
-def test_a_delayed_answer_is_in_the_journal_before_and_after() -> None:
+def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
     add_faults(admin, FaultRule(api="Metadata", delay_ms=500))
     client = Client(admin.cluster)
     client.send(metadata_frame(1))
     assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
     client.settle(NOW_MS + 500)
-    assert list_requests(admin, ListQuery())[0]["outcome"] == "answered"
+    assert list_requests(admin, ListQuery())[0]["outcome"] == "responded"
 
 
 def test_rules_are_removed_one_by_one_or_all() -> None:
@@ -102,7 +102,7 @@ async def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> N
 
 async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
     async with serving_site() as site:
-        rules = [{"api": "Produce", "hang": "before_answer"}, {"delay_ms": 5}]
+        rules = [{"api": "Produce", "hang": "before_response"}, {"delay_ms": 5}]
         status, added = await site.ask("POST", "/v1/faults", json=rules)
         assert status == 201
         assert [(each["id"], each["rule"]) for each in added] == [(1, rules[0]), (2, rules[1])]

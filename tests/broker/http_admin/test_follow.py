@@ -1,4 +1,4 @@
-"""Waiting for requests and following them."""
+"""PendingFrame for requests and following them."""
 
 import asyncio
 import json
@@ -53,10 +53,10 @@ async def test_the_next_that_fits_ends_the_wait_and_nothing_is_left_of_it() -> N
     assert listener_count(admin) == 0
 
 
-async def test_an_answer_can_be_waited_for() -> None:
+async def test_a_response_can_be_waited_for() -> None:
     admin = make_admin()
     admin.cluster.create_topic("t", [(1,)], {})
-    query = WaitQuery(api="Fetch", outcome="answered")
+    query = WaitQuery(api="Fetch", outcome="responded")
     waiting = asyncio.create_task(wait_for_request(admin, query))
     client = Client(admin.cluster)
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -65,7 +65,7 @@ async def test_an_answer_can_be_waited_for() -> None:
     client.settle(NOW_MS + 500)
     found = await waiting
     assert found is not None
-    assert found["answer"]["responses"]
+    assert found["response"]["responses"]
 
 
 async def test_a_wait_in_vain_ends_with_nothing() -> None:

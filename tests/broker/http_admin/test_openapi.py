@@ -67,7 +67,7 @@ def test_only_open_operations_do_without_a_token(document: dict[str, Any]) -> No
     assert {"token": []} in document["paths"]["/v1/clock"]["get"]["security"]
 
 
-def test_answers_have_their_own_kind_and_errors_the_problem_document(
+def test_responses_have_their_own_kind_and_errors_the_problem_document(
     document: dict[str, Any],
 ) -> None:
     events = document["paths"]["/v1/requests/events"]["get"]["responses"]

@@ -71,7 +71,7 @@ async def test_a_reset_leaves_nothing_of_what_was() -> None:
         while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         failover.stop_broker(cluster, 1, NOW_MS)
-        failover.cut_off_broker(cluster, 2, NOW_MS, elect=True)
+        failover.isolate_broker(cluster, 2, NOW_MS, elect=True)
         put_clock(admin, ClockBody("scaled", 2.0))
         advance_clock(admin, AdvanceBody(seconds=3600))
 

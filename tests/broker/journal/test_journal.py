@@ -17,12 +17,12 @@ from broker.journal.journal import (
     Entry,
     Journal,
     Outcome,
-    answer_of,
     errors_of,
     request_of,
+    response_of,
     subjects_of,
 )
-from broker.pending_response import Parked
+from broker.pending_response import PendingResponse
 from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import messages
@@ -85,21 +85,21 @@ def test_nothing_is_kept_until_somebody_wants_it() -> None:
     assert entry.context.correlation_id == 2
 
 
-def test_a_request_is_kept_with_its_answer_and_who_asked() -> None:
+def test_a_request_is_kept_with_its_response_and_who_asked() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("orders", [(1,)], {})
     client.send(produce_frame("orders") + produce_frame("nowhere", 2))
 
     good, bad = entries(client)
     assert (good.number, bad.number) == (1, 2)
-    assert {good.outcome, bad.outcome} == {Outcome.ANSWERED}
+    assert {good.outcome, bad.outcome} == {Outcome.RESPONDED}
     assert good.context.client_id == "test"
-    assert client.written == (good.answer or b"") + (bad.answer or b"")
+    assert client.written == (good.response or b"") + (bad.response or b"")
     assert subjects_of(good).topics == {"orders"}
     assert errors_of(good) == frozenset()
     assert errors_of(bad) == frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})
     assert request_of(good).topic_data[0].name == "orders"
-    assert answer_of(good).responses[0].partition_responses[0].base_offset == 0
+    assert response_of(good).responses[0].partition_responses[0].base_offset == 0
     assert good.duration_us is not None
 
 
@@ -115,21 +115,21 @@ def test_every_api_that_is_served_can_be_read_again() -> None:
     assert client.bugs == []
     for entry in entries(client):
         assert not isinstance(request_of(entry), str), request_of(entry)
-        assert not isinstance(answer_of(entry), str), answer_of(entry)
+        assert not isinstance(response_of(entry), str), response_of(entry)
     assert len(entries(client)) > 150
 
 
-def test_a_produce_without_acks_has_no_answer() -> None:
+def test_a_produce_without_acks_has_no_response() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("orders", [(1,)], {})
     client.send(produce_frame("orders", acks=0))
 
     (entry,) = entries(client)
-    assert entry.outcome is Outcome.UNANSWERED
-    assert entry.answer is None
+    assert entry.outcome is Outcome.NO_RESPONSE
+    assert entry.response is None
 
 
-def test_an_answer_that_comes_late_is_an_entry_from_the_beginning() -> None:
+def test_a_response_that_comes_late_is_an_entry_from_the_beginning() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -140,12 +140,12 @@ def test_an_answer_that_comes_late_is_an_entry_from_the_beginning() -> None:
 
     client.settle(NOW_MS + 500)
     (same,) = entries(client)
-    assert same.outcome is Outcome.ANSWERED
+    assert same.outcome is Outcome.RESPONDED
     assert errors_of(entry) == frozenset()
-    assert entry.answer == client.written
+    assert entry.response == client.written
 
 
-def test_an_answer_that_never_came_says_how_its_connection_ended() -> None:
+def test_a_response_that_never_came_says_how_its_connection_ended() -> None:
     client = Client(journalled_cluster())
     journal = client.dispatcher.journal
     client.cluster.create_topic("t", [(1,)], {})
@@ -167,12 +167,12 @@ def test_a_muted_client_is_known_by_its_throttle_time(monkeypatch: pytest.Monkey
 
     (entry,) = entries(client)
     assert entry.context.throttle_time_ms == THROTTLE_TIME_MS
-    assert entry.answer == client.written
+    assert entry.response == client.written
 
 
 def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = messages.MetadataResponse(version=9, brokers=[], topics=[])
-    for closing in (Close("enough"), Close("enough", answer)):
+    response = messages.MetadataResponse(version=9, brokers=[], topics=[])
+    for closing in (Close("enough"), Close("enough", response)):
         route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest, closing=closing: closing)
         monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
         client = Client(journalled_cluster())
@@ -180,7 +180,7 @@ def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyP
 
         (entry,) = entries(client)
         assert (entry.outcome, entry.close_reason) == (Outcome.CLOSED, "enough")
-        assert (entry.answer or b"") == client.written
+        assert (entry.response or b"") == client.written
 
 
 def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,9 @@ def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> 
     st.integers(1, 5),
     st.integers(0, 60),
     st.lists(
-        st.tuples(st.sampled_from(["ask", "park", "answer", "lose", "clear"]), st.integers(0, 40)),
+        st.tuples(
+            st.sampled_from(["ask", "park", "response", "lose", "clear"]), st.integers(0, 40)
+        ),
         max_size=40,
     ),
 )
@@ -208,7 +210,7 @@ def test_its_bounds_hold_whatever_happens(
     entries_max: int, bytes_max: int, steps: list[tuple[str, int]]
 ) -> None:
     journal = Journal(entries_max, bytes_max, is_enabled=True)
-    parked: list[Entry] = []
+    pending: list[Entry] = []
     asked_count = 0
     for number, (step, size) in enumerate(steps):
         if step in {"ask", "park"}:
@@ -216,14 +218,14 @@ def test_its_bounds_hold_whatever_happens(
             context = make_context(ApiKey.METADATA, 9, connection_id=number)
             entry = journal.begin(context, bytes(size), 0, size, 0)
             if step == "park":
-                journal.park(entry)
-                parked.append(entry)
+                journal.wait(entry)
+                pending.append(entry)
             else:
                 journal.end(entry, bytes(size), 1000)
-        elif step == "answer" and parked:
-            journal.end(parked.pop(), bytes(size), 2000)
-        elif step == "lose" and parked:
-            entry = parked.pop()
+        elif step == "response" and pending:
+            journal.end(pending.pop(), bytes(size), 2000)
+        elif step == "lose" and pending:
+            entry = pending.pop()
             journal.disconnected(connection(entry.context.connection_id), "gone", NOW_MS)
             asked_count += 1
         elif step == "clear":
@@ -241,9 +243,9 @@ def test_a_frame_larger_than_the_whole_journal_is_told_of_without_its_bytes() ->
 
     (entry,) = entries(client)
     assert entry.frame is None
-    assert entry.answer is None
-    assert entry.outcome is Outcome.ANSWERED
-    assert request_of(entry) is answer_of(entry) is None
+    assert entry.response is None
+    assert entry.outcome is Outcome.RESPONDED
+    assert request_of(entry) is response_of(entry) is None
     assert subjects_of(entry).topics == frozenset()
 
 
@@ -260,10 +262,10 @@ def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
     end()
     client.send(metadata_frame(3), NOW_MS + 500)
 
-    assert heard == [(1, "answered"), (2, "waiting"), (2, "answered"), (3, "disconnect")]
+    assert heard == [(1, "responded"), (2, "waiting"), (2, "responded"), (3, "disconnect")]
 
 
-def test_an_answer_to_a_request_already_forgotten_is_not_kept() -> None:
+def test_a_response_to_a_request_already_forgotten_is_not_kept() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -281,22 +283,22 @@ def test_what_cannot_be_decoded_says_so() -> None:
     journal.end(entry, b"more of it", 0)
 
     assert request_of(entry).startswith("undecodable")
-    assert answer_of(entry).startswith("undecodable")
+    assert response_of(entry).startswith("undecodable")
     assert errors_of(entry) == frozenset()
 
 
-def test_a_parked_answer_that_was_there_at_once_is_an_answer(
+def test_a_parked_response_that_was_there_at_once_is_a_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    parked = Parked()
-    parked.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
-    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest: parked)
+    pending = PendingResponse()
+    pending.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest: pending)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
     client = Client(journalled_cluster())
     client.send(metadata_frame(1))
 
     (entry,) = entries(client)
-    assert entry.outcome is Outcome.ANSWERED
+    assert entry.outcome is Outcome.RESPONDED
 
 
 def test_a_refused_connection_is_a_line_as_long_as_the_journal_is_kept() -> None:

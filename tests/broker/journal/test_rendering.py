@@ -114,10 +114,10 @@ def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(client: C
     (part,) = plain["request"]["topic_data"][0]["partition_data"]
     (batch,) = part["records"]["batches"]
     assert (batch["record_count"], batch["producer_id"], batch["compression"]) == (1, -1, "none")
-    (answer,) = plain["answer"]["responses"][0]["partition_responses"]
-    assert (answer["error_code"], answer["base_offset"]) == ("NONE", 0)
+    (response,) = plain["response"]["responses"][0]["partition_responses"]
+    assert (response["error_code"], response["base_offset"]) == ("NONE", 0)
     assert shown(client, 2)["errors"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
-    assert shown(client, 4)["answer"] is None
+    assert shown(client, 4)["response"] is None
     assert shown(client, 5)["reason"] == "client disconnected"
 
 
@@ -139,7 +139,7 @@ def test_bodies_can_be_left_out(client: Client) -> None:
     line = next(iter(client.dispatcher.journal))
     plain = describe_line(line, topic_names(client.cluster), has_bodies=False)
 
-    assert not plain.keys() & {"request", "answer"}
+    assert not plain.keys() & {"request", "response"}
 
 
 def test_no_secret_is_shown() -> None:

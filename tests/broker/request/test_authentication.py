@@ -40,7 +40,7 @@ class SaslClient(Client):
         )
 
     def take(self) -> bytes:
-        """The next answer without its size."""
+        """The next response without its size."""
         size = int.from_bytes(self.written[:4], "big")
         frame, self.written = self.written[4 : 4 + size], self.written[4 + size :]
         return frame
@@ -62,7 +62,7 @@ class SaslClient(Client):
         body = frame[5:] if version >= 2 else frame[4:]
         return messages.SaslAuthenticateResponse.decode(body, version=version)
 
-    def is_answered(self, now_ms: int = NOW_MS) -> bool:
+    def expects_response(self, now_ms: int = NOW_MS) -> bool:
         self.send(metadata_frame(9), now_ms)
         return self.take() != b""
 
@@ -74,7 +74,7 @@ def test_after_plain_the_client_has_a_name_and_is_answered(version: int) -> None
     response = client.authenticate(b"\0alice\0secret", version)
     assert (response.error_code, bytes(response.auth_bytes)) == (ErrorCode.NONE, b"")
     assert client.session.principal == "alice"
-    assert client.is_answered()
+    assert client.expects_response()
 
 
 @pytest.mark.parametrize("is_first", [True, False])
@@ -82,7 +82,7 @@ def test_before_authentication_nothing_else_is_answered(is_first: bool) -> None:
     client = SaslClient()
     if not is_first:
         client.handshake("PLAIN")
-    assert not client.is_answered()
+    assert not client.expects_response()
     assert client.close_reason is not None
     assert "ILLEGAL_SASL_STATE" in client.close_reason
 
@@ -111,7 +111,7 @@ def test_a_broker_that_stops_tells_at_once() -> None:
     client = SaslClient()
     client.handshake("PLAIN")
     client.authenticate(b"\0alice\0wrong")
-    client.connection.hurry(NOW_MS)
+    client.connection.force_complete(NOW_MS)
     client.settle(NOW_MS)
     assert client.take_authenticated().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
 
@@ -131,7 +131,7 @@ def test_bare_tokens_follow_an_old_handshake() -> None:
     assert client.written == pack(">i", 0)
     client.written = b""
     assert client.session.principal == "alice"
-    assert client.is_answered()
+    assert client.expects_response()
 
 
 def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay() -> None:
@@ -148,8 +148,8 @@ def test_a_token_ends_the_session_when_it_expires() -> None:
     client.handshake("OAUTHBEARER")
     token = initial({"sub": "carol", "exp": NOW_MS // 1000 + 60})
     assert client.authenticate(token).session_lifetime_ms == 60_000
-    assert client.is_answered(NOW_MS + 59_999)
-    assert not client.is_answered(NOW_MS + 60_000)
+    assert client.expects_response(NOW_MS + 59_999)
+    assert not client.expects_response(NOW_MS + 60_000)
     assert client.close_reason is not None
 
 
@@ -169,7 +169,7 @@ def test_an_expired_session_can_be_renewed_by_the_same_principal() -> None:
     later_ms = NOW_MS + 5000
     assert client.handshake("PLAIN", now_ms=later_ms).error_code == ErrorCode.NONE
     assert client.authenticate(b"\0alice\0secret", now_ms=later_ms).error_code == ErrorCode.NONE
-    assert client.is_answered(later_ms + 999)
+    assert client.expects_response(later_ms + 999)
 
 
 def test_a_reauthentication_may_not_change_the_principal() -> None:

@@ -70,10 +70,10 @@ class Producers:
 
     def send(self, *batches: Batch, now_ms: int = NOW_MS, epoch: int = 0) -> Any:
         self.client.send(self.frame(*batches, epoch=epoch), now_ms)
-        (response,) = self.answers()
+        (response,) = self.responses()
         return response
 
-    def answers(self) -> list[Any]:
+    def responses(self) -> list[Any]:
         """What was answered since the last look."""
         found, data = [], self.client.written
         while self._read_bytes < len(data):
@@ -83,7 +83,7 @@ class Producers:
             self._read_bytes = end
         return found
 
-    def skip_answers(self) -> None:
+    def skip_responses(self) -> None:
         """Leave out what was answered so far."""
         self._read_bytes = len(self.client.written)
 
@@ -196,7 +196,7 @@ def test_by_default_the_error_is_one_that_the_library_of_the_connection_retries(
             client_software_name=name, client_software_version=version
         )
         producers.client.send(request_frame(request, 3, 0))
-        producers.skip_answers()
+        producers.skip_responses()
     producers.send((0, 1, 0))
     response = producers.send((0, 2, 0))
 
@@ -246,13 +246,13 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     producers.send((0, 1, 0))
     first, second, third = (producers.frame((0, 2, sequence)) for sequence in range(3))
     producers.client.send(first + second + third)
-    (answer,) = producers.answers()
-    assert codes(answer) == [REFUSED]
+    (response,) = producers.responses()
+    assert codes(response) == [REFUSED]
 
     # The mute ends when a new id may come. It must not be the second batch that brings it.
-    due_ms = NOW_MS + answer.throttle_time_ms
+    due_ms = NOW_MS + response.throttle_time_ms
     producers.client.settle(due_ms)
-    told = producers.answers()
+    told = producers.responses()
     assert [codes(each) for each in told] == [[REFUSED], [REFUSED]]
     assert [each.throttle_time_ms for each in told] == [0, 0]
     for sequence in range(3):
@@ -281,10 +281,10 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
         while waiting and len(in_flight) < in_flight_max:
             in_flight.append(waiting.pop(0))
             producers.client.send(producers.frame((0, 1, in_flight[-1])), now_ms)
-        told = producers.answers()
-        for answer in told:
+        told = producers.responses()
+        for response in told:
             sequence = in_flight.pop(0)
-            (code,) = codes(answer)
+            (code,) = codes(response)
             assert code in {ErrorCode.NONE, REFUSED}
             if code == ErrorCode.NONE:
                 stored.append(sequence)
@@ -304,9 +304,9 @@ def test_all_that_the_window_lets_be_sent_ahead_waits_for_a_refused_batch() -> N
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
-    due_ms = NOW_MS + producers.answers()[0].throttle_time_ms
+    due_ms = NOW_MS + producers.responses()[0].throttle_time_ms
     producers.client.settle(due_ms)
-    assert [codes(each) for each in producers.answers()] == [[REFUSED]] * 11
+    assert [codes(each) for each in producers.responses()] == [[REFUSED]] * 11
     for sequence in range(12):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
 
@@ -338,7 +338,7 @@ def test_what_was_sent_ahead_is_held_across_the_end_of_the_sequences() -> None:
     last = 2**31 - 1
     producers.client.send(producers.frame((0, 2, last)) + producers.frame((0, 2, 0)))
     producers.client.settle(NOW_MS + HOUR_MS)
-    assert [codes(each) for each in producers.answers()] == [[REFUSED], [REFUSED]]
+    assert [codes(each) for each in producers.responses()] == [[REFUSED], [REFUSED]]
     for sequence in (last, 0):
         assert producers.codes((0, 2, sequence), now_ms=NOW_MS + HOUR_MS) == [ErrorCode.NONE]
 
@@ -431,7 +431,7 @@ def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
     crowd_sizes: list[int],
 ) -> None:
     """The same at the same time: same throughput, no error, no wait."""
-    answered, stored = [], []
+    responded, stored = [], []
     for quota in (None, "2"):
         careful = Producers(quota)
         careful.client.connection.session.authenticate("careful", None)
@@ -445,12 +445,12 @@ def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
             careful.client.send(careful.frame((0, 1, sequence)), now_ms)
             assert careful.client.connection.muted_until_ms == 0
             # In this turn, not in a later one.
-            assert len(careful.answers()) == 1
-        answered.append(careful.client.written)
+            assert len(careful.responses()) == 1
+        responded.append(careful.client.written)
         stored.append(careful.partition().log.log_end_offset)
         if quota is not None and sum(crowd_sizes) > 3:
             assert refused > 0
-    assert answered[0] == answered[1]
+    assert responded[0] == responded[1]
     assert stored == [len(crowd_sizes)] * 2
 
 

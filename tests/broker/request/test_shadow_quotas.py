@@ -34,11 +34,11 @@ from tests.broker.request.test_producer_id_gate import Producers, codes
 from tests.broker.request.test_throttling import (
     BURST,
     RATE,
-    answers,
     decode_fetch,
     fetch_bytes,
     make_client,
     produce_frame,
+    responses,
     stored_count,
 )
 
@@ -88,7 +88,7 @@ def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled_and_the_next_g
     client.send(frame + produce_frame(2, 1))
 
     assert client.correlation_ids() == [1, 2]
-    for body in answers(client):
+    for body in responses(client):
         assert messages.ProduceResponse.decode(body, version=8).throttle_time_ms == 0
     counter = counters(client.cluster)[BYTES]
     # As in test_throttling: what the enforced quota answers.
@@ -130,7 +130,7 @@ def test_for_a_client_that_waits_a_shadow_quota_decides_as_an_enforced_one(
                 is_new = found is not None and found.last_used_ms == now_ms
                 told.append(found.events[-1].throttle_time_ms if found and is_new else 0)
             else:
-                *_, body = answers(client)
+                *_, body = responses(client)
                 told.append(messages.ProduceResponse.decode(body, version=8).throttle_time_ms)
             now_ms += told[-1] + pause_ms + 1
             client.settle(now_ms)
@@ -166,7 +166,7 @@ def test_a_consumer_beyond_a_shadow_quota_gets_all_that_it_would_get_without_one
     client.send(fetch_frame(1, "t", 0))
     client.send(fetch_frame(2, "t", 0))
 
-    first, second = map(decode_fetch, answers(client))
+    first, second = map(decode_fetch, responses(client))
     assert len(first.responses[0].partitions[0].records) > 8000
     assert second.responses[0].partitions[0].records == first.responses[0].partitions[0].records
     assert first.throttle_time_ms == second.throttle_time_ms == 0
@@ -201,7 +201,7 @@ def test_topics_beyond_a_shadow_quota_are_created_and_not_charged() -> None:
     # A burst of 11: the first topic leaves -4 tokens.
     client.send(create_frame(1, 15, 3, 2))
 
-    (body,) = answers(client)
+    (body,) = responses(client)
     response: Any = messages.CreateTopicsResponse.decode(body[1:], version=6)
     assert [topic.error_code for topic in response.topics] == [ErrorCode.NONE] * 3
     assert response.throttle_time_ms == 0
@@ -231,7 +231,7 @@ def test_an_old_version_is_charged_once_and_not_while_it_would_be_mute() -> None
     assert (counter.throttled, counter.held, counter.over_quota) == (1, 1, 100)
     client.send(create_frame(3, 2, version=5), NOW_MS + 9000)
     assert counter.events[-1].throttle_time_ms == 2000
-    (_, _, body) = answers(client)
+    (_, _, body) = responses(client)
     assert messages.CreateTopicsResponse.decode(body[1:], version=5).throttle_time_ms == 0
 
 
@@ -271,7 +271,7 @@ def test_a_quota_that_is_enforced_again_does_not_claim_what_was_sent_in_shadow_m
     set_shadow(client.cluster, "false")
     client.send(produce_frame(100, 20_000), NOW_MS + 100)
 
-    (*_, body) = answers(client)
+    (*_, body) = responses(client)
     # Two requests of 20 KB are owed for, not a hundred.
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert 28_000 < throttle_time_ms < 32_000

@@ -35,8 +35,8 @@ def produce_frame(correlation_id: int, value_bytes: int, acks: int = -1) -> byte
     return request_frame(produce_request([(0, batch)], version=8, acks=acks), 8, correlation_id)
 
 
-def answers(client: Client) -> Iterator[bytes]:
-    """Body of each answer, behind a header without tagged fields."""
+def responses(client: Client) -> Iterator[bytes]:
+    """Body of each response, behind a header without tagged fields."""
     data, position = client.written, 0
     while position < len(data):
         end = position + 4 + int.from_bytes(data[position : position + 4], "big")
@@ -55,7 +55,7 @@ def test_produced_bytes_are_appended_told_and_waited_for() -> None:
     frame = produce_frame(1, 12_000)
     client.send(frame + produce_frame(2, 1))
 
-    (body,) = answers(client)
+    (body,) = responses(client)
     response: Any = messages.ProduceResponse.decode(body, version=8)
     throttle_time_ms = response.throttle_time_ms
     # The whole request counts, without the size in front: (rate - 1000) / 1000 of 10 seconds.
@@ -69,7 +69,7 @@ def test_produced_bytes_are_appended_told_and_waited_for() -> None:
     assert client.correlation_ids() == [1, 2]
 
 
-def test_a_producer_without_acks_is_muted_without_an_answer() -> None:
+def test_a_producer_without_acks_is_muted_without_a_response() -> None:
     client = make_client(f"client-id=test,producer_byte_rate={RATE}")
     frame = produce_frame(1, 12_000, acks=0)
     client.send(frame + metadata_frame(2))
@@ -88,7 +88,7 @@ def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> Non
     client.send(fetch_frame(1, "t", 0))
     client.send(fetch_frame(2, "t", 0))
 
-    (first, second) = map(decode_fetch, answers(client))
+    (first, second) = map(decode_fetch, responses(client))
     assert len(first.responses[0].partitions[0].records) > 8000
     assert (second.throttle_time_ms > 0, second.responses, second.error_code) == (True, [], 0)
     assert second.throttle_time_ms == throttle_of(2 * fetch_bytes(client, 0))
@@ -96,7 +96,7 @@ def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> Non
     # What it did not get is not charged: asked for in vain, the bytes are free again.
     client.settle(NOW_MS + 11_000)
     client.send(fetch_frame(3, "t", 0), NOW_MS + 11_000)
-    (*_, third) = map(decode_fetch, answers(client))
+    (*_, third) = map(decode_fetch, responses(client))
     assert third.throttle_time_ms == 0
     assert len(third.responses[0].partitions[0].records) > 8000
 
@@ -107,7 +107,7 @@ def decode_fetch(body: bytes) -> Any:
 
 def fetch_bytes(client: Client, number: int) -> int:
     """As a quota counts them: the body and a size."""
-    return len(list(answers(client))[number]) + 4
+    return len(list(responses(client))[number]) + 4
 
 
 def throttle_of(byte_count: int) -> int:
@@ -121,7 +121,7 @@ def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
         writer.send(produce_frame(number, 2000))
     client.send(fetch_frame(1, "t", 0))
 
-    (response,) = map(decode_fetch, answers(client))
+    (response,) = map(decode_fetch, responses(client))
     assert response.throttle_time_ms == 0
     assert 4000 < len(response.responses[0].partitions[0].records) < 5000
 
@@ -151,7 +151,7 @@ def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
     client = make_client(f"client-id=test,producer_byte_rate={RATE},request_percentage=0.01")
     client.send(produce_frame(1, 13_000) + metadata_frame(2))
 
-    (body,) = answers(client)
+    (body,) = responses(client)
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert throttle_time_ms > 3000
     measured = {

@@ -68,7 +68,7 @@ async def test_requests_sent_ahead_during_a_wait_fill_the_clients_socket_not_our
 async def ask_without_reading(
     server: Server, port: int
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientProtocol]:
-    """Ask for all topics a thousand times over a connection that reads no answer."""
+    """Ask for all topics a thousand times over a connection that reads no response."""
     reader, writer = await connect(port)
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
@@ -79,7 +79,7 @@ async def ask_without_reading(
     return reader, writer, protocol
 
 
-async def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
+async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None:
     async with serving() as (server, port, _):
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)], {})
@@ -93,7 +93,7 @@ async def test_a_client_that_does_not_read_gets_no_more_answers_made() -> None:
         writer.close()
 
 
-async def test_a_closed_client_that_never_reads_its_last_answers_is_let_go() -> None:
+async def test_a_closed_client_that_never_reads_its_last_responses_is_let_go() -> None:
     async with serving() as (server, port, logs):
         clock: Any = server.clock
         for number in range(100):

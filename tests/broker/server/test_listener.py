@@ -82,14 +82,14 @@ async def test_a_port_in_use_is_told_with_its_address() -> None:
 
 
 async def test_who_comes_before_anybody_serves_is_served_later() -> None:
-    (door,) = listening_sockets("127.0.0.1", 0)
-    reader, writer = await asyncio.open_connection(*door.getsockname())
+    (admin_socket,) = listening_sockets("127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*admin_socket.getsockname())
 
     def greet(_reader: object, served: asyncio.StreamWriter) -> None:
         served.write(b"come in")
         served.close()
 
-    server = await asyncio.start_server(greet, sock=door)
+    server = await asyncio.start_server(greet, sock=admin_socket)
     assert await reader.read() == b"come in"
     writer.close()
     server.close()

@@ -3,7 +3,7 @@
 from typing import Any
 
 from broker.request.session import ANONYMOUS
-from broker.server.listener_security import PLAINTEXT, Entrance
+from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 
 
 class Transport:
@@ -16,9 +16,9 @@ class Transport:
         return {"peercert": {"subject": self._subject} if self._subject else None}.get(name)
 
 
-def principal_of(entrance: Entrance, common_name: str | None) -> str | None:
+def principal_of(listener_security: ListenerSecurity, common_name: str | None) -> str | None:
     transport: Any = Transport(common_name)
-    session = entrance.new_session(transport)
+    session = listener_security.new_session(transport)
     return None if session is None else session.principal
 
 
@@ -28,6 +28,9 @@ def test_who_shows_nothing_is_anonymous() -> None:
 
 def test_a_certificate_names_its_client_as_the_rules_map_it_or_keeps_it_out() -> None:
     tls: Any = object()
-    assert principal_of(Entrance("SSL", tls=tls), "alice") == "CN=alice"
-    assert principal_of(Entrance("SSL", tls=tls, to_principal=lambda _name: None), "alice") is None
-    assert principal_of(Entrance("SASL_SSL", is_sasl=True, tls=tls), "alice") == ANONYMOUS
+    assert principal_of(ListenerSecurity("SSL", tls=tls), "alice") == "CN=alice"
+    assert (
+        principal_of(ListenerSecurity("SSL", tls=tls, to_principal=lambda _name: None), "alice")
+        is None
+    )
+    assert principal_of(ListenerSecurity("SASL_SSL", is_sasl=True, tls=tls), "alice") == ANONYMOUS

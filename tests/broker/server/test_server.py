@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import failover
-from broker.cluster.brokers import Reach
+from broker.cluster.brokers import Availability
 from broker.faults import FaultRule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
@@ -148,14 +148,14 @@ async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started
             each.close()
 
 
-async def test_a_broker_that_is_cut_off_answers_what_it_was_asked_once_it_is_back() -> None:
+async def test_a_broker_that_is_cut_off_responses_what_it_was_asked_once_it_is_back() -> None:
     async with serving_two() as (server, first_port, other_port):
         now_ms = server.clock.now_ms()
         reader, writer = await connect(first_port)
         writer.write(metadata_frame(1))
         await read_frame(reader)
 
-        failover.cut_off_broker(server.cluster, 1, now_ms)
+        failover.isolate_broker(server.cluster, 1, now_ms)
         new_reader, new_writer = await connect(first_port)
         writer.write(metadata_frame(2))
         new_writer.write(metadata_frame(3))
@@ -198,14 +198,14 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
         writer.close()
 
 
-async def test_a_broker_that_a_request_cuts_off_answers_it_when_it_is_back() -> None:
+async def test_a_broker_that_a_request_cuts_off_responses_it_when_it_is_back() -> None:
     async with serving_two() as (server, port, _):
         now_ms = server.clock.now_ms()
-        rule = FaultRule(api="Metadata", cut_off_broker="self", nth=1, restart_after_ms=1_000)
+        rule = FaultRule(api="Metadata", isolate_broker="self", nth=1, restart_after_ms=1_000)
         server.dispatcher.faults.add(rule, now_ms)
         reader, writer = await connect(port)
         writer.write(metadata_frame(1))
-        while server.cluster.brokers[1].reach is not Reach.SILENT:  # noqa: ASYNC110 - as above
+        while server.cluster.brokers[1].availability is not Availability.ISOLATED:  # noqa: ASYNC110 - as above
             await asyncio.sleep(0)
         server.advance(999)
         assert not reader._buffer  # type: ignore[attr-defined]
@@ -229,7 +229,7 @@ async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() ->
         assert server.advance(65_000) == started_ms + 65_000
         assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
 
-        # Also an answer that waits is on its way before the call returns.
+        # Also a response that waits is on its way before the call returns.
         reader, writer = await connect(port)
         server.cluster.create_topic("a", [(1,)], {})
         writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
@@ -294,7 +294,7 @@ async def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
     assert logs == []
 
 
-async def test_idle_connections_are_closed_and_those_that_wait_for_an_answer_are_not() -> None:
+async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_are_not() -> None:
     async with serving() as (server, port, logs):
         clock: Any = server.clock
         server.cluster.create_topic("t", [(1,)], {})
@@ -336,8 +336,8 @@ async def test_connections_beyond_the_limit_are_closed_and_places_come_free() ->
     assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
 
 
-async def test_a_stop_answers_what_is_in_flight_first() -> None:
-    answers = []
+async def test_a_stop_responses_what_is_in_flight_first() -> None:
+    responses = []
 
     async with serving() as (server, port, _):
         server.cluster.create_topic("t", [(1,)], {})
@@ -346,8 +346,8 @@ async def test_a_stop_answers_what_is_in_flight_first() -> None:
         await assert_serves(port)
 
         stopping = asyncio.ensure_future(server.stop())
-        answers.append(await read_frame(reader))
+        responses.append(await read_frame(reader))
         assert await reader.read() == b""
         writer.close()
         await stopping
-    assert int.from_bytes(answers[0][:4], "big") == 9
+    assert int.from_bytes(responses[0][:4], "big") == 9

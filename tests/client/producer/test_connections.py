@@ -50,14 +50,14 @@ def test_requests_and_connecting_have_a_time() -> None:
     assert one.overdue(60) == [2]
     assert one.overdue(105) == [1, 2]
     assert sorted(one.next_due_ms()) == [60, 105]
-    assert one.answered(1, 0, 60) == PRODUCE
+    assert one.responded(1, 0, 60) == PRODUCE
     assert sorted(one.next_due_ms()) == [60, 150]
 
 
 def test_a_throttled_connection_is_not_used() -> None:
     one = connected()
     one.sent(1, PRODUCE, 5)
-    one.answered(1, 30, 10)
+    one.responded(1, 30, 10)
     assert not one[1].is_usable(39)
     assert one[1].is_usable(40)
     assert one.least_loaded([1], 39) is None

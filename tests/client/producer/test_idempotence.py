@@ -105,7 +105,7 @@ def test_out_of_order_behind_an_undecided_batch_is_no_gap() -> None:
 def test_an_unresolved_batch_stops_new_ones_until_what_follows_it_was_stored() -> None:
     one = begun()
     lost, following = numbered(one, 1, 1)
-    lost.unanswered = 1
+    lost.no_response = 1
     sequences = one.of(lost)
     assert sequences is not None
     sequences.give_up(lost)
@@ -121,7 +121,7 @@ def test_an_unresolved_batch_stops_new_ones_until_what_follows_it_was_stored() -
 def test_an_unresolved_batch_followed_by_nothing_costs_an_epoch() -> None:
     one = idempotence()
     (lost,) = numbered(one, 3)
-    lost.unanswered = 1
+    lost.no_response = 1
     sequences = one.of(lost)
     assert sequences is not None
     sequences.give_up(lost)
@@ -134,7 +134,7 @@ def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses
     """Kafka's SenderTest: the second batch gets 45, and goes out in epoch 1."""
     one = idempotence()
     expired, following = numbered(one, 1, 1)
-    expired.unanswered = 1
+    expired.no_response = 1
     sequences = one.of(expired)
     assert sequences is not None
     sequences.give_up(expired)
@@ -143,10 +143,10 @@ def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
 
-def test_a_batch_with_a_lost_answer_is_never_numbered_anew() -> None:
+def test_a_batch_with_a_lost_response_is_never_numbered_anew() -> None:
     one = idempotence()
     refused, doubtful, fresh = numbered(one, 1, 1, 1)
-    doubtful.unanswered = 1
+    doubtful.no_response = 1
     sequences = one.of(refused)
     assert sequences is not None
     sequences.give_up(refused)

@@ -8,18 +8,18 @@ import pytest
 from client.producer.actions import (
     Call,
     InitProducerIdCall,
-    MetadataAnswer,
     MetadataCall,
+    MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
     StampedBatch,
     TopicView,
 )
 from client.producer.batch import Batch
-from client.producer.messages import answer_of, is_answered, message_of
+from client.producer.messages import expects_response, message_of, response_of
 from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -61,7 +61,7 @@ def test_without_topic_ids_the_version_that_wants_them_is_not_used() -> None:
 
 
 @pytest.mark.parametrize("version", [3, 5, 8, 9, 13])
-def test_a_produce_answer_has_an_outcome_for_every_partition(version: int) -> None:
+def test_a_produce_response_has_an_outcome_for_every_partition(version: int) -> None:
     body = encode_produce_response(
         version,
         [
@@ -74,7 +74,7 @@ def test_a_produce_answer_has_an_outcome_for_every_partition(version: int) -> No
         throttle_time_ms=15,
     )
     response = messages.ProduceResponse.decode(bytes(body), version=version)
-    assert answer_of(produce_call(), response) == ProduceAnswer(
+    assert response_of(produce_call(), response) == ProduceResponse(
         {("a", 0): PartitionOutcome(0, 42, 7), ("a", 3): PartitionOutcome(89)}, 15
     )
 
@@ -89,7 +89,7 @@ def test_a_producer_id_comes_with_the_window_when_the_broker_tells_it(window: in
     decoded = messages.InitProducerIdResponse.decode(
         encode_response(response, 4, window), version=4
     )
-    assert answer_of(InitProducerIdCall(), decoded) == ProducerIdAnswer(0, 9, 1, window, 3)
+    assert response_of(InitProducerIdCall(), decoded) == ProducerIdResponse(0, 9, 1, window, 3)
 
 
 @pytest.mark.parametrize("version", [4, 7, 9, 12])
@@ -100,13 +100,13 @@ def test_metadata_has_brokers_topics_and_leaders(version: int) -> None:
     decoded: Any = messages.MetadataResponse.decode(
         bytes(metadata_response().encode(version=version)), version=version
     )
-    answer = answer_of(call, decoded)
-    assert isinstance(answer, MetadataAnswer)
-    assert answer.brokers == {1: Address("one", 9092)}
-    assert answer.throttle_time_ms == 4
+    response = response_of(call, decoded)
+    assert isinstance(response, MetadataResponse)
+    assert response.brokers == {1: Address("one", 9092)}
+    assert response.throttle_time_ms == 4
     leader_epoch = 6 if version >= 7 else -1
-    assert answer.topics["a"].partitions == {0: PartitionView(1, leader_epoch)}
-    assert answer.topics["b"] == TopicView(3, {})
+    assert response.topics["a"].partitions == {0: PartitionView(1, leader_epoch)}
+    assert response.topics["b"] == TopicView(3, {})
 
 
 def metadata_response() -> Any:
@@ -137,7 +137,7 @@ def metadata_response() -> Any:
     [(produce_call(), True), (produce_call(acks=0), False), (InitProducerIdCall(), True)],
 )
 def test_only_produce_without_acks_stays_unanswered(call: Call, expected: bool) -> None:
-    assert is_answered(call) == expected
+    assert expects_response(call) == expected
 
 
 def test_every_call_is_a_message_of_its_api() -> None:

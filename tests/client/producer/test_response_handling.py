@@ -1,9 +1,9 @@
-"""What each answer does to a batch; the numbers are Kafka's error codes."""
+"""What each response does to a batch; the numbers are Kafka's error codes."""
 
 import pytest
 
 from client.errors import ClientError, UnsupportedVersionError
-from client.producer.actions import CallFailed, MetadataCall, ProduceAnswer, ProduceCall
+from client.producer.actions import CallFailed, MetadataCall, ProduceCall, ProduceResponse
 from client.producer.delivery import Delivered, DeliveryRefusedError, ProducerClosedError
 from protocol.errors import ErrorCode
 from protocol.records import read_header
@@ -14,7 +14,7 @@ def started(**changes: object) -> Driver:
     driver = Driver(**changes)
     driver.start()
     driver.poll()
-    driver.answer(stored(0))
+    driver.response(stored(0))
     return driver
 
 
@@ -29,7 +29,7 @@ def test_a_duplicate_is_delivered_with_its_offset_or_without(base_offset: int) -
     driver = started()
     deliveries = driver.send(b"a", b"b")
     driver.poll()
-    driver.answer(stored(base_offset, error_code=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
+    driver.response(stored(base_offset, error_code=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
     offsets = [1, 2] if base_offset == 1 else [-1, -1]
     assert [each.outcome for each in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in offsets
@@ -41,7 +41,7 @@ def test_retriable_errors_are_tried_again(error_code: int) -> None:
     driver = started()
     (delivery,) = driver.send()
     (before,) = driver.poll()
-    driver.answer(stored(-1, error_code=error_code))
+    driver.response(stored(-1, error_code=error_code))
     driver.at(driver.now + 12)
     if isinstance(driver.calls[0][1], MetadataCall):
         driver.tell_metadata()
@@ -57,7 +57,7 @@ def test_other_errors_fail_the_batch_and_cost_an_epoch(error_code: int) -> None:
     driver = started()
     (delivery,) = driver.send()
     driver.poll()
-    driver.answer(stored(-1, error_code=error_code))
+    driver.response(stored(-1, error_code=error_code))
     assert isinstance(delivery.outcome, DeliveryRefusedError)
     assert delivery.outcome.error_code == error_code
     assert delivery.outcome.is_possibly_stored == (error_code == -1)
@@ -73,10 +73,10 @@ def test_a_broker_that_misses_the_numbers_before_gets_the_batch_in_a_new_epoch(
     driver = started()
     (delivery,) = driver.send()
     driver.poll()
-    driver.answer(stored(-1, error_code=error_code))
+    driver.response(stored(-1, error_code=error_code))
     driver.at(driver.now + 12)
     assert [numbers(call) for call in driver.produce_calls] == [(1, 0)]
-    driver.answer(stored(1))
+    driver.response(stored(1))
     assert delivery.outcome == Delivered(TOPIC, 0, 1, 5)
 
 
@@ -84,11 +84,11 @@ def test_a_batch_out_of_order_behind_a_retry_keeps_its_numbers() -> None:
     driver = started(batch_size=1)
     driver.send(b"a", b"b")
     driver.poll()
-    driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
-    driver.answer(stored(-1, error_code=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
+    driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    driver.response(stored(-1, error_code=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
     driver.at(driver.now + 12)
     assert [numbers(call) for call in driver.produce_calls] == [(0, 1)]
-    driver.answer(stored(1))
+    driver.response(stored(1))
     driver.poll()
     assert [numbers(call) for call in driver.produce_calls] == [(0, 2)]
 
@@ -99,7 +99,7 @@ def test_retries_have_a_bound() -> None:
     for _ in range(3):
         assert delivery.outcome is None
         driver.at(driver.now + 50)
-        driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+        driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     assert isinstance(delivery.outcome, DeliveryRefusedError)
     assert delivery.outcome.attempts == 3
 
@@ -108,19 +108,19 @@ def test_a_batch_that_is_too_large_goes_in_halves_with_the_same_numbers() -> Non
     driver = started()
     deliveries = driver.send(b"a", b"b", b"c")
     driver.poll()
-    driver.answer(stored(-1, error_code=ErrorCode.MESSAGE_TOO_LARGE))
+    driver.response(stored(-1, error_code=ErrorCode.MESSAGE_TOO_LARGE))
     driver.at(driver.now + 1)
     assert [numbers(call) for call in driver.produce_calls] == [(0, 1)]
-    driver.answer(stored(1))
+    driver.response(stored(1))
     driver.poll()
     assert [numbers(call) for call in driver.produce_calls] == [(0, 2)]
-    driver.answer(stored(2))
+    driver.response(stored(2))
     assert [each.outcome for each in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in (1, 2, 3)
     ]
     (delivery,) = driver.send(b"alone")
     driver.poll()
-    driver.answer(stored(-1, error_code=ErrorCode.MESSAGE_TOO_LARGE))
+    driver.response(stored(-1, error_code=ErrorCode.MESSAGE_TOO_LARGE))
     assert isinstance(delivery.outcome, DeliveryRefusedError)
 
 
@@ -138,11 +138,11 @@ def test_what_was_on_a_broken_connection_is_sent_again_unchanged() -> None:
     assert delivery.outcome is None
 
 
-def test_an_answer_without_a_word_of_the_partition_counts_as_none() -> None:
+def test_a_response_without_a_word_of_the_partition_counts_as_none() -> None:
     driver = started()
     driver.send()
     driver.poll()
-    driver.answer(ProduceAnswer({}))
+    driver.response(ProduceResponse({}))
     driver.at(driver.now + 12)
     assert len(driver.produce_calls) == 1
 
@@ -154,7 +154,7 @@ def test_a_broker_that_cannot_be_asked_at_all_fails_what_waits() -> None:
     driver.connect()
     driver.poll()
     error = UnsupportedVersionError("no Metadata")
-    driver.answer(CallFailed(error), MetadataCall)
+    driver.response(CallFailed(error), MetadataCall)
     assert delivery.outcome is error
 
 
@@ -166,7 +166,7 @@ def test_closing_fails_everything_once() -> None:
     error: ClientError = ProducerClosedError("closed")
     driver.core.fail_all(error)
     assert [each.outcome for each in deliveries] == [error] * 4
-    driver.answer(stored(1))
+    driver.response(stored(1))
     assert driver.core.bytes_reserved == 0
 
 

@@ -5,8 +5,8 @@ from client.producer.actions import (
     InitProducerIdCall,
     MetadataCall,
     PartitionOutcome,
-    ProduceAnswer,
     ProduceCall,
+    ProduceResponse,
 )
 from protocol.errors import ErrorCode
 from protocol.records import read_header
@@ -19,7 +19,7 @@ def started(
     driver = Driver(**changes)
     driver.start(window=window, leaders=leaders)
     driver.poll()
-    driver.answer(stored(0))
+    driver.response(stored(0))
     return driver
 
 
@@ -63,7 +63,7 @@ def test_five_requests_may_be_in_flight_without_a_window() -> None:
     driver = started(batch_size=1)
     driver.send(*[b"x"] * 9)
     assert produced(driver.poll()) == [[1]] * 5
-    driver.answer(stored(1))
+    driver.response(stored(1))
     assert produced(driver.poll()) == [[1]]
 
 
@@ -71,7 +71,7 @@ def test_with_a_window_more_requests_may_be_in_flight_but_no_more_numbers() -> N
     driver = started(window=7, batch_size=1)
     driver.send(*[b"x"] * 9)
     assert produced(driver.poll()) == [[1]] * 7
-    driver.answer(stored(1))
+    driver.response(stored(1))
     assert produced(driver.poll()) == [[1]]
 
 
@@ -100,7 +100,7 @@ def test_the_window_is_of_each_partition() -> None:
     driver = started(window=2, leaders=(1, 1), batch_size=1)
     driver.send(partition=1)
     driver.poll()
-    driver.answer(ProduceAnswer({(TOPIC, 1): PartitionOutcome(0, 0)}))
+    driver.response(ProduceResponse({(TOPIC, 1): PartitionOutcome(0, 0)}))
     for partition in (0, 1):
         driver.send(*[b"x"] * 3, partition=partition)
     assert produced(driver.poll()) == [[1, 1]] * 2
@@ -113,16 +113,16 @@ def test_a_batch_larger_than_the_window_goes_in_parts() -> None:
     for offset in (1, 2, 3, 4, 5, 6):
         sizes += produced(driver.poll())
         if driver.produce_calls:
-            driver.answer(stored(offset))
+            driver.response(stored(offset))
     assert sum(sum(each) for each in sizes) == 7
     assert max(max(each) for each in sizes) <= 3
 
 
-def test_with_one_in_flight_a_partition_waits_for_its_answer() -> None:
+def test_with_one_in_flight_a_partition_waits_for_its_response() -> None:
     driver = started(window=100, batch_size=1, max_in_flight_requests_per_connection=1)
     driver.send(b"a", b"b")
     assert produced(driver.poll()) == [[1]]
-    driver.answer(stored(1))
+    driver.response(stored(1))
     assert produced(driver.poll()) == [[1]]
 
 
@@ -130,7 +130,7 @@ def test_an_open_batch_lingers_and_a_full_one_does_not() -> None:
     driver = Driver(linger_ms=20, batch_size=80)
     driver.start()
     driver.at(driver.now + 20)
-    driver.answer(stored(0))
+    driver.response(stored(0))
     now = driver.now
     driver.send(b"x")
     assert driver.poll() == []
@@ -144,7 +144,7 @@ def test_flush_ends_lingering() -> None:
     driver = Driver(linger_ms=20)
     driver.start()
     driver.at(driver.now + 20)
-    driver.answer(stored(0))
+    driver.response(stored(0))
     driver.send()
     assert driver.poll() == []
     driver.core.flush(driver.now)
@@ -166,7 +166,7 @@ def test_a_throttled_broker_is_left_alone_for_that_time() -> None:
     driver = started()
     driver.send()
     driver.poll()
-    driver.answer(stored(1, throttle_time_ms=70))
+    driver.response(stored(1, throttle_time_ms=70))
     driver.send()
     now = driver.now
     assert driver.poll() == []
@@ -179,7 +179,7 @@ def test_a_throttle_that_ends_before_the_linger_of_a_batch_that_need_not_linger(
     driver = Driver(linger_ms=200, batch_size=80)
     driver.start()
     driver.at(driver.now + 200)
-    driver.answer(stored(0, throttle_time_ms=70))
+    driver.response(stored(0, throttle_time_ms=70))
     now = driver.now
     driver.send(b"x", b"y" * 60)
     assert driver.poll() == []
@@ -194,13 +194,13 @@ def test_a_throttle_of_the_new_leader_that_ends_before_the_backoff_from_the_old(
     driver.poll()
     driver.connect()
     driver.poll()
-    driver.answer(
-        ProduceAnswer({(TOPIC, 1): PartitionOutcome(ErrorCode.NONE, 0, -1)}, throttle_time_ms=150)
+    driver.response(
+        ProduceResponse({(TOPIC, 1): PartitionOutcome(ErrorCode.NONE, 0, -1)}, throttle_time_ms=150)
     )
     driver.send(partition=0)
     driver.poll()
     now = driver.now
-    driver.answer(stored(-1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    driver.response(stored(-1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
     driver.poll()
     driver.tell_metadata(topics([2, 2], leader_epoch=1))
     assert driver.poll() == []
@@ -213,7 +213,7 @@ def test_a_retry_waits_unless_the_leader_has_moved() -> None:
     driver.at(driver.now + 300)
     driver.send()
     driver.poll()
-    driver.answer(stored(-1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
+    driver.response(stored(-1, error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER))
     driver.at(driver.now + 40)
     driver.tell_metadata(topics([2], leader_epoch=1))
     driver.poll()

@@ -62,9 +62,9 @@ def test_what_was_acknowledged_is_there_once(
     ("outcomes", "wanted"),
     [
         ({"NONE": 3, "DUPLICATE_SEQUENCE_NUMBER": 2}, "kept"),
-        ({"NONE": 3, "no answer": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "kept"),
+        ({"NONE": 3, "no response": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "kept"),
         ({"NONE": 3, "OUT_OF_ORDER_SEQUENCE_NUMBER": 1}, "broken"),
-        ({"no answer": 2}, "not judged"),
+        ({"no response": 2}, "not judged"),
         ({}, "not judged"),
     ],
 )

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TENANTS = (
     Tenant("writer", "steady", "writer"),
     Tenant("deaf", "steady", "deaf", obeys_throttle=False),
-    Tenant("again", "retries-lost-answers", "again"),
+    Tenant("again", "retries-lost-responses", "again"),
     Tenant("late", "delivery-timeout", "late", delivery_timeout_ms=1000),
     Tenant("maker", "topic-creator", "maker", partitions=4),
 )
@@ -50,7 +50,7 @@ tenants:
   - {name: wasteful, user: wasteful, password: w, mechanism: PLAIN, topic: t,
      behaviour: new-producer-per-batch, rate: 40}
   - {name: again, user: again, password: a, mechanism: PLAIN, topic: t,
-     behaviour: retries-lost-answers, kinds: [latest], rate: 20}
+     behaviour: retries-lost-responses, kinds: [latest], rate: 20}
   - {name: late, user: late, password: l, mechanism: PLAIN, topic: t,
      behaviour: delivery-timeout, rate: 20, delivery_timeout_ms: 10000}
   - {name: maker, user: maker, password: m, mechanism: PLAIN,
@@ -73,7 +73,7 @@ def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
         "intended_us": sent_us,
         "handed_us": sent_us,
         "sent_us": sent_us,
-        "answered_us": sent_us + 500,
+        "response_us": sent_us + 500,
         "producer_id": 7,
         "epoch": 0,
         "sequence": event_id,
@@ -84,7 +84,7 @@ def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
         "error_code": 0,
         "throttle_time_ms": 0,
         "attempt": 1,
-        "status": "answered",
+        "status": "responded",
         "kind": "new",
         "base_offset": event_id,
         "mutations": 0,
@@ -128,14 +128,14 @@ ONCE, IDS, MUTATIONS = "acknowledged batches are there", "new producer ids", "to
 
 def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
     made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
-    lost = {"status": "lost", "answered_us": None, "error_code": None}
+    lost = {"status": "lost", "response_us": None, "error_code": None}
     rows = [
         *(row(number) for number in range(4)),
         row(10, "deaf", throttle_time_ms=50),
-        row(11, "deaf", early_us=30_000, answered_us=11_000 + 30_000),
+        row(11, "deaf", early_us=30_000, response_us=11_000 + 30_000),
         row(20, "again", **lost),
         row(20, "again", attempt=2, kind="latest", error_code=46),
-        row(30, "late", status="expired", answered_us=30_000 + SECOND + 50_000, error_code=None),
+        row(30, "late", status="expired", response_us=30_000 + SECOND + 50_000, error_code=None),
         row(40, "maker", mutations=11, **made),
     ]
     in_topic = stored(*rows[:6], rows[7])
@@ -154,8 +154,8 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
     }
     assert summary["totals"] == {
         "requests": 10,
-        "answered": 8,
-        "unanswered": 0,
+        "responded": 8,
+        "no_response": 0,
         "lost": 1,
         "not_sent": 0,
         "not_due": 0,
@@ -174,7 +174,7 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
             "longest_ms": 50,
             "early": 1,
             "earliest_us": 30_000,
-            "answered_early": 0,
+            "responded_early": 0,
         }
     ]
     assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
@@ -187,7 +187,7 @@ def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) ->
         row(10, "deaf", throttle_time_ms=50),
         row(11, "deaf", early_us=30_000),
         row(20, "again", attempt=2, kind="old", error_code=45),
-        row(30, "late", status="expired", answered_us=30_000 + 2 * SECOND, error_code=None),
+        row(30, "late", status="expired", response_us=30_000 + 2 * SECOND, error_code=None),
         row(40, "maker", mutations=16, **made),
     ]
     twice = {**rows[4], "base_offset": 99}
@@ -208,8 +208,8 @@ def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
 ) -> None:
     rows = [
         row(0),
-        row(1, status="unanswered", answered_us=None, error_code=None),
-        row(2, status="not_sent", sent_us=2000, answered_us=None, error_code=None),
+        row(1, status="no_response", response_us=None, error_code=None),
+        row(2, status="not_sent", sent_us=2000, response_us=None, error_code=None),
         row(3, sent_us=-500),  # warm-up
     ]
     summary = judge(rows, ended_us=4 * SECOND)

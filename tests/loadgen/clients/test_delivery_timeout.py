@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from client.producer.actions import PartitionOutcome, ProduceAnswer, ProduceCall, StampedBatch
+from client.producer.actions import PartitionOutcome, ProduceCall, ProduceResponse, StampedBatch
 from client.producer.batch import Batch, TopicPartition
 from loadgen import clock
 from loadgen.clients.delivery_timeout import DeliveryTimeout
@@ -29,9 +29,9 @@ def test_a_batch_that_no_broker_takes_is_told_at_its_deadline() -> None:
     expired = [row for row in produce if row["status"] == "expired"]
     assert sorted(row["event_id"] for row in expired) == list(range(10))
     for row in expired:
-        late_us = row["answered_us"] - row["handed_us"] - 300_000
+        late_us = row["response_us"] - row["handed_us"] - 300_000
         assert -1_000 <= late_us < TICK_US
-    tries = [row for row in produce if row["status"] == "answered"]
+    tries = [row for row in produce if row["status"] == "responded"]
     assert {row["error_code"] for row in tries} == {19}
     assert max(row["attempt"] for row in tries) > 1
 
@@ -43,7 +43,7 @@ def test_a_batch_that_is_taken_is_one_request_and_does_not_expire(servers: str) 
     )
     rows = run(plan, servers)
     produce = of_api(rows, "Produce")
-    assert endings(produce) == {("answered", "new", 0): 20}
+    assert endings(produce) == {("responded", "new", 0): 20}
     assert {(row["records"], row["attempt"]) for row in produce} == {(3, 1)}
     for client in (0, 1):
         its = sorted(row["sequence"] for row in produce if row["client"] == client)
@@ -86,7 +86,7 @@ def test_a_caller_that_is_never_told_has_a_row_that_says_so() -> None:
     rows = played(play)
     assert {(row["event_id"], row["status"]) for row in rows} == {(1, "expired"), (2, "not_sent")}
     [late] = [row for row in rows if row["event_id"] == 1]
-    assert late["answered_us"] - late["handed_us"] >= 900_000
+    assert late["response_us"] - late["handed_us"] >= 900_000
 
 
 def test_every_request_is_a_row_however_it_ends() -> None:
@@ -94,14 +94,14 @@ def test_every_request_is_a_row_however_it_ends() -> None:
         for _ in range(4):
             client.sent(1, CALL, 9, 200)
         refused = PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        client.answered(1, CALL, ProduceAnswer({("load", 0): refused}, 7))
-        client.answered(1, CALL, ProduceAnswer({}))
+        client.responded(1, CALL, ProduceResponse({("load", 0): refused}, 7))
+        client.responded(1, CALL, ProduceResponse({}))
         client.lost(1)
         client.lost(2)
 
     rows = played(play)
     assert [(row["status"], row["error_code"], row["throttle_time_ms"]) for row in rows] == [
-        ("answered", ErrorCode.NOT_LEADER_OR_FOLLOWER, 7),
+        ("responded", ErrorCode.NOT_LEADER_OR_FOLLOWER, 7),
         ("lost", None, 0),
         ("lost", None, 0),
         ("lost", None, 0),

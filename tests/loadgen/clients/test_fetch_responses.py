@@ -1,4 +1,4 @@
-"""Batches in the records of a Fetch answer."""
+"""Batches in the records of a Fetch response."""
 
 from struct import Struct
 

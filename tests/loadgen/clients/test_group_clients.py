@@ -30,7 +30,7 @@ def test_members_join_read_and_commit(servers: str) -> None:
     joined = [row for row in of_api(rows, "JoinGroup") if row["error_code"] == 0]
     assert {row["client"] for row in joined} == {4, 5}
     fetches = of_api(rows, "Fetch")
-    assert {row["error_code"] for row in fetches if row["status"] == "answered"} == {0}
+    assert {row["error_code"] for row in fetches if row["status"] == "responded"} == {0}
     assert len({row["client"] for row in fetches}) == 2
     assert {row["error_code"] for row in of_api(rows, "OffsetCommit")} <= {0, 22, 27}
     assert any(row["error_code"] == 0 for row in of_api(rows, "OffsetCommit"))

@@ -12,7 +12,7 @@ from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings, Security
-from loadgen.clients.load_connection import Access, AnswerQueue, Link, open_link
+from loadgen.clients.load_connection import Access, Link, ResponseQueue, open_link
 from mock_kafka import MockKafka
 from protocol import messages
 
@@ -52,7 +52,7 @@ def raw_link(address: Address) -> "Awaitable[Link]":
     return connect()
 
 
-async def test_a_question_gets_its_answer(servers: str) -> None:
+async def test_a_question_gets_its_response(servers: str) -> None:
     link = await open_link(addresses_of(servers)[0], ACCESS)
     request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
     response = await link.ask(request, 10)
@@ -88,7 +88,7 @@ async def test_silence_breaks_the_connection() -> None:
 
     async with server_that(say_nothing) as address:
         link = await raw_link(address)
-        with pytest.raises(ConnectionLostError, match=r"no answer within 0\.02 s"):
+        with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
             await link.shake_hands(ACCESS, 0.02)
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionLostError, match="is closed"):
@@ -97,12 +97,12 @@ async def test_silence_breaks_the_connection() -> None:
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
 async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(nonsense)
         await reader.read()
 
-    async with server_that(answer) as address:
+    async with server_that(response) as address:
         link = await raw_link(address)
         with pytest.raises(ConnectionLostError, match="makes no sense"):
             await link.shake_hands(ACCESS, 5)
@@ -112,64 +112,64 @@ class Collector:
     """A reader that keeps what it gets."""
 
     def __init__(self) -> None:
-        self.answers: list[bytes] = []
+        self.responses: list[bytes] = []
         self.is_lost = asyncio.Event()
 
-    def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-        self.answers.append(buffer[start:end])
+    def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+        self.responses.append(buffer[start:end])
 
     def lost(self, now_us: int) -> None:
         self.is_lost.set()
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-async def test_answers_are_cut_out_of_whatever_comes(chunk: int) -> None:
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
         for first in range(0, len(data), chunk):
             writer.write(data[first : first + chunk])
             await asyncio.sleep(0.001)
 
-    async with server_that(answer) as address:
+    async with server_that(response) as address:
         collector = Collector()
         link = await raw_link(address)
         link.reader = collector
         await asyncio.wait_for(collector.is_lost.wait(), 10)
         assert link.is_lost
-    assert collector.answers == [b"a", b"", b"bcd"]
+    assert collector.responses == [b"a", b"", b"bcd"]
 
 
-async def test_answers_can_be_lost_on_purpose_after_all_was_read() -> None:
+async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
     got: list[bytes] = []
 
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         got.append(await reader.read())
         writer.write(b"\0\0\0\1a")
 
-    async with server_that(answer) as address:
+    async with server_that(response) as address:
         collector = Collector()
         link = await raw_link(address)
         link.reader = collector
         link.send(b"everything")
-        await link.lose_answers(5)
+        await link.lose_responses(5)
         assert link.is_lost
-    assert collector.answers == []
+    assert collector.responses == []
     assert got == [b"everything"]
 
 
-async def test_an_answer_queue_gives_each_answer_to_who_waits_for_it() -> None:
-    queue = AnswerQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
+async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> None:
+    queue = ResponseQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
     first, second, third = queue.expect(), queue.expect(), queue.expect()
-    queue.answered(b"\1\2", 0, 1, 100)
+    queue.responded(b"\1\2", 0, 1, 100)
     second.cancel()
-    queue.answered(b"\1\2", 1, 2, 200)
+    queue.responded(b"\1\2", 1, 2, 200)
     queue.lost(300)
     assert await first == (100, 1, 5, 6)
     with pytest.raises(ConnectionLostError):
         await third
 
 
-async def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
+async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
     written: list[bytes] = []
 
     class Transport:
@@ -180,7 +180,7 @@ async def test_what_the_answers_of_one_read_cause_is_written_at_once() -> None:
         def __init__(self, link: Link) -> None:
             self._link = link
 
-        def answered(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+        def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
             self._link.send(b"next")
 
         def lost(self, now_us: int) -> None:

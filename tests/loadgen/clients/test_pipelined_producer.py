@@ -45,7 +45,7 @@ class Bench:
                 assert topic == "t"
 
         self.client = Client(self.run, tenant, 0)
-        self.answered = 0
+        self.responded = 0
         self.stored: list[tuple[int, int]] = []
         self._expected: dict[tuple[int, int], int] = {}
 
@@ -60,19 +60,19 @@ class Bench:
 
     @property
     def waiting(self) -> int:
-        return len(self.link.sent) - self.answered
+        return len(self.link.sent) - self.responded
 
     def broker(self, error_code: int = 0, throttle_time_ms: int = 0) -> int:
         """Judge the oldest request as a broker would, or with this error; returns the code."""
-        correlation_id, header = self.link.sent[self.answered]
-        self.answered += 1
+        correlation_id, header = self.link.sent[self.responded]
+        self.responded += 1
         key = (header.producer_id, header.producer_epoch)
         if not error_code and header.base_sequence != self._expected.get(key, 0):
             error_code = OUT_OF_ORDER
         if not error_code:
             self._expected[key] = header.base_sequence + header.records_count
             self.stored.append((header.producer_epoch, header.base_sequence))
-        self.link.answer(correlation_id, clock.now_us(), error_code, throttle_time_ms)
+        self.link.response(correlation_id, clock.now_us(), error_code, throttle_time_ms)
         return error_code
 
     async def turn(self) -> None:
@@ -81,7 +81,7 @@ class Bench:
             await asyncio.sleep(0.001)
 
     async def lose(self) -> None:
-        link, self.answered = self.link, 0
+        link, self.responded = self.link, 0
         link.lose(clock.now_us())
         await self.turn()
 
@@ -206,7 +206,7 @@ def test_a_lost_connection_sends_all_unheard_batches_again_with_their_sequences(
 
     bench = play(scenario)
     assert bench.stored == [(0, sequence) for sequence in range(4)]
-    assert bench.statuses() == ["answered"] + ["lost"] * 3 + ["answered"] * 3
+    assert bench.statuses() == ["responded"] + ["lost"] * 3 + ["responded"] * 3
 
 
 def test_a_silent_connection_is_broken_after_the_request_timeout() -> None:
@@ -220,13 +220,13 @@ def test_a_silent_connection_is_broken_after_the_request_timeout() -> None:
     play(scenario, request_timeout_ms=60_000)
 
 
-def test_an_answer_to_something_else_is_no_answer() -> None:
+def test_a_response_to_something_else_is_no_response() -> None:
     async def scenario(bench: Bench) -> None:
         bench.hand(0)
         with pytest.raises(DecodeError, match="correlation id 99, not 1"):
-            bench.link.answer(99, clock.now_us())
+            bench.link.response(99, clock.now_us())
         with pytest.raises(DecodeError, match="nothing was asked"):
-            bench.link.answer(1, clock.now_us())
+            bench.link.response(1, clock.now_us())
 
     play(scenario)
 

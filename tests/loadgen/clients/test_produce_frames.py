@@ -1,4 +1,4 @@
-"""Patched requests are what the protocol itself reads, and answers what it wrote."""
+"""Patched requests are what the protocol itself reads, and responses what it wrote."""
 
 from struct import Struct
 
@@ -88,7 +88,7 @@ def test_a_frame_is_a_produce_request_with_a_batch_that_every_broker_takes(
     assert event_of(batch) == event_id
 
 
-def answer_of(version: int, result: PartitionResult, throttle_time_ms: int) -> bytes:
+def response_of(version: int, result: PartitionResult, throttle_time_ms: int) -> bytes:
     body = encode_response(version, [TopicResult("topic", None, [result])], throttle_time_ms)
     tags = b"\0" if version >= FLEXIBLE_VERSION_MIN else b""
     return Struct(">i").pack(7) + tags + bytes(body)
@@ -96,23 +96,23 @@ def answer_of(version: int, result: PartitionResult, throttle_time_ms: int) -> b
 
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("error_code", [0, ErrorCode.DUPLICATE_SEQUENCE_NUMBER])
-def test_an_answer_is_read_by_its_positions(version: int, error_code: int) -> None:
-    answer = answer_of(version, PartitionResult(6, error_code, 2**40), 400)
-    padded = b"??" + answer
+def test_a_response_is_read_by_its_positions(version: int, error_code: int) -> None:
+    response = response_of(version, PartitionResult(6, error_code, 2**40), 400)
+    padded = b"??" + response
     assert frames_of(version).read(padded, 2, len(padded)) == (7, error_code, 2**40, 400)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_an_answer_with_a_message_is_read_as_well(version: int) -> None:
+def test_a_response_with_a_message_is_read_as_well(version: int) -> None:
     result = PartitionResult(6, 89, -1, error_message="no more ids", current_leader=(3, 4))
-    answer = answer_of(version, result, 400)
-    assert frames_of(version).read(answer, 0, len(answer)) == (7, 89, -1, 400)
+    response = response_of(version, result, 400)
+    assert frames_of(version).read(response, 0, len(response)) == (7, 89, -1, 400)
 
 
-@pytest.mark.parametrize("answer", [b"", b"\0\0\0\7", b"\0\0\0\7\0\2", b"x" * 30])
-def test_what_is_no_answer_is_told(answer: bytes) -> None:
+@pytest.mark.parametrize("response", [b"", b"\0\0\0\7", b"\0\0\0\7\0\2", b"x" * 30])
+def test_what_is_no_response_is_told(response: bytes) -> None:
     with pytest.raises(DecodeError):
-        frames_of(9).read(answer, 0, len(answer))
+        frames_of(9).read(response, 0, len(response))
 
 
 def test_behind_the_last_sequence_comes_zero() -> None:

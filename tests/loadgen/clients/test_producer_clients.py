@@ -22,7 +22,7 @@ def test_a_restart_is_a_new_id_and_a_few_batches(servers: str) -> None:
     _, rows = run_one("restart-loop", servers, ", batches: 2")
     assert len(of_api(rows, "InitProducerId")) == len(producers(rows)) == 10
     assert [row["sequence"] for row in of_api(rows, "Produce")].count(0) == 10
-    assert endings(of_api(rows, "Produce")) == {("answered", "new", 0): 20}
+    assert endings(of_api(rows, "Produce")) == {("responded", "new", 0): 20}
 
 
 def test_each_batch_may_have_an_id_of_its_own(servers: str) -> None:
@@ -44,20 +44,20 @@ def test_an_error_makes_a_new_producer_that_sends_the_batch_again(servers: str) 
         assert again[row["event_id"]]["error_code"] == 0
 
 
-def test_the_latest_batch_is_sent_again_after_its_answer_was_lost(servers: str) -> None:
-    _, rows = run_one("retries-lost-answers", servers, ", kinds: [latest]")
+def test_the_latest_batch_is_sent_again_after_its_response_was_lost(servers: str) -> None:
+    _, rows = run_one("retries-lost-responses", servers, ", kinds: [latest]")
     assert endings(of_api(rows, "Produce")) == {
         ("lost", "new", None): 10,
-        ("answered", "latest", 46): 10,
+        ("responded", "latest", 46): 10,
     }
 
 
 def test_several_unheard_batches_are_sent_again_in_their_order(servers: str) -> None:
-    _, rows = run_one("retries-lost-answers", servers, ", kinds: [old], batches: 3, records: 2")
+    _, rows = run_one("retries-lost-responses", servers, ", kinds: [old], batches: 3, records: 2")
     assert endings(of_api(rows, "Produce")) == {
         ("lost", "new", None): 30,
-        ("answered", "old", 46): 20,
-        ("answered", "latest", 46): 10,
+        ("responded", "old", 46): 20,
+        ("responded", "latest", 46): 10,
     }
     for client in (0, 1):
         its = [row for row in of_api(rows, "Produce") if row["client"] == client]
@@ -71,9 +71,9 @@ def test_several_unheard_batches_are_sent_again_in_their_order(servers: str) -> 
 
 
 def test_sequences_may_wrap_around_among_them(servers: str) -> None:
-    _, rows = run_one("retries-lost-answers", servers, ", kinds: [wraparound], batches: 2")
+    _, rows = run_one("retries-lost-responses", servers, ", kinds: [wraparound], batches: 2")
     assert {row["sequence"] for row in of_api(rows, "Produce")} == {SEQUENCE_END - 1, 0}
     assert endings(of_api(rows, "Produce")) == {
         ("lost", "new", None): 20,
-        ("answered", "wraparound", 46): 20,
+        ("responded", "wraparound", 46): 20,
     }

@@ -14,7 +14,7 @@ def test_topics_are_created_expanded_and_deleted(servers: str) -> None:
     )
     rows = run(plan, servers)
     for api, mutations in (("CreateTopics", 6), ("CreatePartitions", 12), ("DeleteTopics", 15)):
-        assert endings(of_api(rows, api)) == {("answered", "new", 0): 2}
+        assert endings(of_api(rows, api)) == {("responded", "new", 0): 2}
         assert {row["mutations"] for row in of_api(rows, api)} == {mutations}
         assert min(row["bytes"] for row in of_api(rows, api)) > 60
     assert len({row["topic"] for row in rows}) == 6
@@ -32,6 +32,6 @@ def test_refused_topics_are_tried_again_after_the_throttle(servers: str) -> None
     assert (first["error_code"], first["mutations"]) == (89, 24)
     assert first["throttle_time_ms"] > 0
     assert rest[0]["attempt"] == 2
-    waited_us = rest[0]["sent_us"] - first["answered_us"]
+    waited_us = rest[0]["sent_us"] - first["response_us"]
     assert waited_us >= first["throttle_time_ms"] * 1000
     assert rest[0]["early_us"] == 0

@@ -137,7 +137,7 @@ def test_every_built_in_plan_can_be_read_and_together_they_have_every_behaviour(
         "steady",
         "producer-churn",
         "topic-storm",
-        "lost-answers",
+        "lost-responses",
         "mixed-tenants",
     }
     plans = [load_plan(name) for name in names]

@@ -26,9 +26,9 @@ def test_every_event_is_one_request_and_has_one_row(servers: str) -> None:
     plan = plan_of(STEADY)
     produce = of_api(run(plan, servers), "Produce")
     assert sorted(row["event_id"] for row in produce) == list(range(200))
-    assert endings(produce) == {("answered", "new", 0): 200}
+    assert endings(produce) == {("responded", "new", 0): 200}
     for row in produce:
-        assert row["intended_us"] <= row["handed_us"] <= row["sent_us"] <= row["answered_us"]
+        assert row["intended_us"] <= row["handed_us"] <= row["sent_us"] <= row["response_us"]
         assert row["topic"] == plan.topics[0].name
     assert len({(row["client"], row["producer_id"], row["partition"]) for row in produce}) == 8
     assert {row["worker_wall_us"] > row["worker_cpu_us"] > 0 for row in produce} == {True}
@@ -47,7 +47,7 @@ def test_a_closed_loop_sends_when_it_was_answered(servers: str) -> None:
             (row for row in produce if row["client"] == client), key=lambda r: r["sent_us"]
         )
         for earlier, later in zip(its, its[2:], strict=False):
-            assert later["sent_us"] >= earlier["answered_us"]
+            assert later["sent_us"] >= earlier["response_us"]
 
 
 def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: str) -> None:
@@ -56,7 +56,7 @@ def test_a_plan_that_can_not_be_met_ends_soon_and_keeps_what_was_done(servers: s
     plan = replace(plan_of(f"[{tenant}]", duration_s=20), give_up_behind_s=0.2)
     produce = of_api(run(plan, servers), "Produce")
     found = Counter(row["status"] for row in produce)
-    assert found["answered"] > 0
+    assert found["responded"] > 0
     assert found["not_sent"] > 0
     # What lies ahead is not waited for, and not told one by one.
     assert len({row["event_id"] for row in produce}) < 1_000_000 / 2
@@ -76,7 +76,7 @@ def test_workers_share_the_clients_and_the_time_zero(servers: str) -> None:
     assert {row["client"] for row in produce} == {1, 3, 5, 7}
     assert len(produce) == mine.num_rows
     # All of it was made before the other worker was ready.
-    assert max(row["answered_us"] for row in of_api(rows, "InitProducerId")) < 0
+    assert max(row["response_us"] for row in of_api(rows, "InitProducerId")) < 0
 
 
 def test_the_common_zero_is_behind_the_last_worker(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_a_tenant_logs_in_as_its_user(mechanism: str) -> None:
             f" user: alice, password: secret, mechanism: {mechanism}}}]"
         )
         rows = run(plan, kafka.bootstrap_servers)
-    assert endings(of_api(rows, "Produce")) == {("answered", "new", 0): 10}
+    assert endings(of_api(rows, "Produce")) == {("responded", "new", 0): 10}
     assert {row["user"] for row in rows} == {"alice"}
 
 

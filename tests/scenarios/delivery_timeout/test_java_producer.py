@@ -54,7 +54,7 @@ def test_producers_of_a_version_share_a_jvm_that_ends_with_the_last_of_them(
 @pytest.mark.interop
 def test_an_expired_record_comes_back_with_javas_error(java: JavaVersion, lab: MockKafka) -> None:
     lab.create_topic("silent")
-    lab.add_fault(api="Produce", topic="silent", hang="before_answer")
+    lab.add_fault(api="Produce", topic="silent", hang="before_response")
     outcomes: list[str | None] = []
     producer = java.make(lab.bootstrap_servers, "silent", 300)
     producer.send("silent", b"a", outcomes.append)

@@ -122,7 +122,7 @@ def test_a_record_that_is_stored_twice_is_told() -> None:
     assert broken_promises(measured) == []
 
 
-def test_a_request_without_an_answer_ends_with_its_connection() -> None:
+def test_a_request_without_a_response_ends_with_its_connection() -> None:
     def request(connection: int, received_ms: int, duration_us: int | None) -> Request:
         return Request(
             1,

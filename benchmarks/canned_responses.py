@@ -1,6 +1,6 @@
-"""A server that costs next to nothing: it knows three requests, and answers each from a template.
+"""A server that costs next to nothing: it knows three requests, and responses each from a template.
 
-`python -m benchmarks.canned_answers` prints its address as a broker does and runs until SIGTERM.
+`python -m benchmarks.canned_responses` prints its address as a broker does and runs until SIGTERM.
 What a load generator reaches against it is the generator's own limit.
 """
 
@@ -20,14 +20,14 @@ INIT_PRODUCER_ID_VERSION = 1
 
 _SIZE = Struct(">i")
 _START = Struct(">ihhi")
-_ANSWER = Struct(">ii")
+_RESPONSE = Struct(">ii")
 
 
 def _body(response: object, version: int) -> bytes:
     return bytes(response.encode(version=version))  # type: ignore[attr-defined]
 
 
-def answers() -> dict[int, bytes]:
+def responses() -> dict[int, bytes]:
     """The answer to each API, without size and correlation id."""
     versions = messages.ApiVersionsResponse.ApiVersion
     spoken = {
@@ -64,7 +64,7 @@ def answers() -> dict[int, bytes]:
 class Canned(asyncio.Protocol):
     """One connection."""
 
-    _answers = answers()
+    _responses = responses()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
@@ -79,9 +79,9 @@ class Canned(asyncio.Protocol):
             end = position + 4 + size
             if end > available:
                 break
-            answer = self._answers[api_key]
-            out.append(_ANSWER.pack(4 + len(answer), correlation_id))
-            out.append(answer)
+            response = self._responses[api_key]
+            out.append(_RESPONSE.pack(4 + len(response), correlation_id))
+            out.append(response)
             position = end
         self._rest = data[position:]
         self._transport.write(b"".join(out))  # type: ignore[attr-defined]

@@ -1,8 +1,8 @@
-"""The answers from the can are answers: what a client of the load reads out of them."""
+"""The responses from the can are answers: what a client of the load reads out of them."""
 
 from typing import Any, cast
 
-from benchmarks.canned_answers import PRODUCE_VERSION, TOPIC, Canned
+from benchmarks.canned_responses import PRODUCE_VERSION, TOPIC, Canned
 from client.protocol_codec import Wire
 from loadgen.clients.produce_frames import ProduceFrames
 from protocol import messages
@@ -56,8 +56,8 @@ def test_each_produce_frame_is_answered_however_the_bytes_come() -> None:
         canned, outgoing = connection()
         for first in range(0, len(sent), chunk):
             canned.data_received(sent[first : first + chunk])
-        answers = outgoing.taken()
-        size = len(answers) // 5
+        responses = outgoing.taken()
+        size = len(responses) // 5
         for number in range(5):
             start = number * size + 4
-            assert frames.read(answers, start, (number + 1) * size) == (number, 0, 0, 0)
+            assert frames.read(responses, start, (number + 1) * size) == (number, 0, 0, 0)
