@@ -6,17 +6,15 @@ What is advertised is therefore what is handled.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.config.api_versions import parse_api_versions
+from broker.config.broker_config import BrokerConfig
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import frame_response
 from protocol.errors import ErrorCode
 from protocol.messages import is_flexible
-
-if TYPE_CHECKING:
-    from broker.config.broker_config import BrokerConfig
 
 RANGE_TOLD_VERSION_MIN = 3
 """Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
@@ -77,7 +75,7 @@ def handles(
 class RoutesByBroker(dict[int, Mapping[int, Route]]):
     """Which APIs each broker serves, in which versions, by node id and API key."""
 
-    def __init__(self, config: "BrokerConfig") -> None:
+    def __init__(self, config: BrokerConfig) -> None:
         super().__init__()
         self._config = config
 

@@ -10,8 +10,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
 from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
@@ -21,9 +22,6 @@ from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value, split_list
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 
 class OperationKind(IntEnum):
@@ -60,7 +58,7 @@ class Alteration:
 
 
 def alter_configs(
-    cluster: "Cluster", broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
+    cluster: Cluster, broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
 ) -> list[Refusal | None]:
     """Change resources in request order; one result for each, None where it was changed.
 
@@ -137,7 +135,7 @@ def _shape_problem(alteration: Alteration) -> Refusal | None:
 
 
 def _alter(
-    cluster: "Cluster", broker_id: int, alteration: Alteration, *, validate_only: bool
+    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
     match alteration.resource_type:
         case ResourceType.TOPIC:
@@ -153,7 +151,7 @@ def _alter(
 
 
 def _alter_topic(
-    cluster: "Cluster", alteration: Alteration, *, validate_only: bool
+    cluster: Cluster, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
     """Unknown keys and bad values are told before an unknown topic is, as in Kafka."""
     name = alteration.resource_name
@@ -184,7 +182,7 @@ def _alter_topic(
 
 
 def _alter_broker(
-    cluster: "Cluster", broker_id: int, alteration: Alteration, *, validate_only: bool
+    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
     """Bad keys and values are INVALID_REQUEST here, not INVALID_CONFIG, as in Kafka.
 
@@ -252,7 +250,7 @@ def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
 
 
 def _alter_resource(
-    cluster: "Cluster", alteration: Alteration, *, validate_only: bool
+    cluster: Cluster, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
     resource_type = ResourceType(alteration.resource_type)
     if not alteration.resource_name:

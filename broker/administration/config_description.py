@@ -4,17 +4,14 @@ Source: Kafka's `ConfigHelper`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from broker.cluster.brokers import Broker
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym
 from broker.config.keys import ConfigKey, ConfigSource, ResourceType
 from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
-
-if TYPE_CHECKING:
-    from broker.cluster.brokers import Broker
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +49,7 @@ def describe_topic(
     return entries
 
 
-def describe_broker(config: BrokerConfig, broker: "Broker") -> list[ConfigEntry]:
+def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
     """Every key of one broker; read-only is what can't be changed at run time."""
     values = config.for_broker(broker.node_id)
     own = _own_texts(broker)
@@ -67,7 +64,7 @@ def describe_broker(config: BrokerConfig, broker: "Broker") -> list[ConfigEntry]
     return entries
 
 
-def _own_texts(broker: "Broker") -> dict[str, str]:
+def _own_texts(broker: Broker) -> dict[str, str]:
     """What differs between the brokers of a cluster that was started with one set of keys."""
     texts = {"node.id": str(broker.node_id), "broker.id": str(broker.node_id)}
     if broker.host:

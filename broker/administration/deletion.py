@@ -6,15 +6,12 @@ Source: Kafka's `ControllerApis.deleteTopics`, but results keep the order of the
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 from uuid import UUID
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 NO_TOPIC_ID = UUID(int=0)
 DELETION_DISABLED_VERSION_MIN = 3
@@ -37,7 +34,7 @@ class Found:
     outcome: Topic | Refusal
 
 
-def check_enabled(cluster: "Cluster", api_version: int) -> Refusal | None:
+def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
     """Whether topics may be deleted at all; refuses every topic of the request."""
     if cluster.config["delete.topic.enable"]:
         return None
@@ -46,7 +43,7 @@ def check_enabled(cluster: "Cluster", api_version: int) -> Refusal | None:
     return Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)
 
 
-def find_topics(cluster: "Cluster", wanted: Sequence[Wanted]) -> list[Found]:
+def find_topics(cluster: Cluster, wanted: Sequence[Wanted]) -> list[Found]:
     """The topics to delete in request order; what is named twice is refused, once."""
     counts = Counter(wanted)
     names_once = {
@@ -71,7 +68,7 @@ def find_topics(cluster: "Cluster", wanted: Sequence[Wanted]) -> list[Found]:
     return found
 
 
-def _by_name(cluster: "Cluster", name: str, ids: set[UUID]) -> Found:
+def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
     topic = cluster.topics.get(name)
     if topic is None:
         return Found(name, NO_TOPIC_ID, Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None))
@@ -81,7 +78,7 @@ def _by_name(cluster: "Cluster", name: str, ids: set[UUID]) -> Found:
     return Found(name, topic.topic_id, topic)
 
 
-def _by_id(cluster: "Cluster", topic_id: UUID) -> Found:
+def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
     topic = cluster.topics.get_by_id(topic_id)
     if topic is None:
         return Found(None, topic_id, Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None))

@@ -4,14 +4,11 @@ Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBui
 """
 
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 
 class ElectionType(IntEnum):
@@ -22,7 +19,7 @@ class ElectionType(IntEnum):
 
 
 def elect_leader(
-    cluster: "Cluster",
+    cluster: Cluster,
     topic_name: str,
     partition_index: int,
     election_type: ElectionType,
@@ -57,14 +54,14 @@ def elect_leader(
     return None
 
 
-def _first_in_sync(cluster: "Cluster", partition: Partition, candidates: tuple[int, ...]) -> int:
+def _first_in_sync(cluster: Cluster, partition: Partition, candidates: tuple[int, ...]) -> int:
     for node_id in candidates:
         if node_id in partition.isr and cluster.is_alive(node_id):
             return node_id
     return NO_LEADER
 
 
-def _elect_out_of_sync(cluster: "Cluster", partition: Partition) -> int:
+def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
     """The first replica that is up; with it all of them are in sync, since they share the log."""
     alive = tuple(filter(cluster.is_alive, partition.replicas))
     if not alive:

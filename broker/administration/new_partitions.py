@@ -4,7 +4,6 @@ Source: Kafka's `ReplicationControlManager.createPartitions`.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from broker.administration.placement import (
     PARTITIONS_MAX,
@@ -12,16 +11,14 @@ from broker.administration.placement import (
     check_new_replicas,
     place_more,
 )
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 
 def check_new_partitions(
-    cluster: "Cluster",
+    cluster: Cluster,
     topic: Topic,
     partition_count: int,
     assignments: Sequence[tuple[int, ...]] | None,

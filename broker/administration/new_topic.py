@@ -5,7 +5,6 @@ Source: Kafka's `ReplicationControlManager.createTopics`; checks are made in its
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from broker.administration.placement import (
     PARTITIONS_MAX,
@@ -13,13 +12,11 @@ from broker.administration.placement import (
     check_new_replicas,
     place_new_topic,
 )
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 BY_DEFAULT = -1
 """A number of partitions or replicas that is left to the broker's configuration."""
@@ -51,7 +48,7 @@ class TopicPlan:
     overrides: Mapping[str, str]
 
 
-def check_size(cluster: "Cluster", topics: Iterable[NewTopic]) -> Refusal | None:
+def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
     """Refuse a whole request that would create more partitions than a request may."""
     partition_count = 0
     for topic in topics:
@@ -67,7 +64,7 @@ def check_size(cluster: "Cluster", topics: Iterable[NewTopic]) -> Refusal | None
     return None
 
 
-def check_new_topic(cluster: "Cluster", topic: NewTopic) -> TopicPlan | Refusal:
+def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
     """The plan for a new topic, or the first reason against it; changes nothing."""
     refusal = _name_problem(cluster, topic.name)
     if refusal is not None:
@@ -83,7 +80,7 @@ def check_new_topic(cluster: "Cluster", topic: NewTopic) -> TopicPlan | Refusal:
     return TopicPlan(topic.name, assignments, texts)
 
 
-def _name_problem(cluster: "Cluster", name: str) -> Refusal | None:
+def _name_problem(cluster: Cluster, name: str) -> Refusal | None:
     if name == CLUSTER_METADATA_TOPIC:
         return Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
     problem = topic_name_problem(name)
@@ -101,7 +98,7 @@ def _name_problem(cluster: "Cluster", name: str) -> Refusal | None:
     return None
 
 
-def _manual(cluster: "Cluster", topic: NewTopic) -> Assignments | Refusal:
+def _manual(cluster: Cluster, topic: NewTopic) -> Assignments | Refusal:
     counts = (
         ("replication factor", topic.replication_factor),
         ("numPartitions", topic.partition_count),
@@ -129,7 +126,7 @@ def _manual(cluster: "Cluster", topic: NewTopic) -> Assignments | Refusal:
     return [by_index[partition_index] for partition_index in range(len(by_index))]
 
 
-def _automatic(cluster: "Cluster", topic: NewTopic) -> Assignments | Refusal:
+def _automatic(cluster: Cluster, topic: NewTopic) -> Assignments | Refusal:
     partition_count, replication_factor = topic.partition_count, topic.replication_factor
     if replication_factor == 0 or replication_factor < BY_DEFAULT:
         message = "Replication factor must be larger than 0, or -1 to use the default value."

@@ -5,12 +5,9 @@ Source: Kafka's `KRaftMetadataCache.describeTopicResponse`.
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 PAGE_PARTITIONS_MAX = 2000
 """How many partitions a page has at most, whatever a client asks for: Kafka's default of
@@ -41,7 +38,7 @@ def names_from(names: Iterable[str], cursor: Cursor | None) -> list[str]:
 
 
 def read_page(
-    cluster: "Cluster", names: Collection[str], cursor: Cursor | None, limit: int
+    cluster: Cluster, names: Collection[str], cursor: Cursor | None, limit: int
 ) -> tuple[list[PageEntry], Cursor | None]:
     """The topics of sorted `names` until `limit` partitions are told, and where the next begins.
 

@@ -5,14 +5,11 @@ Sources: Kafka's `ReplicationControlManager.validateManualPartitionAssignment` a
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic, place_replicas
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 PARTITIONS_MAX = 10_000
 """How many partitions one request may create, all its topics together, as in Kafka's controller."""
@@ -22,7 +19,7 @@ Assignments = list[tuple[int, ...]]
 
 
 def check_replicas(
-    cluster: "Cluster", replicas: Sequence[int], replication_factor: int | None = None
+    cluster: Cluster, replicas: Sequence[int], replication_factor: int | None = None
 ) -> Refusal | None:
     """Why a client can't have these brokers as the replicas of a partition, or None.
 
@@ -52,7 +49,7 @@ def check_replicas(
 
 
 def check_new_replicas(
-    cluster: "Cluster",
+    cluster: Cluster,
     replicas: Sequence[int],
     partition_index: int,
     replication_factor: int | None,
@@ -68,7 +65,7 @@ def check_new_replicas(
 
 
 def place_new_topic(
-    cluster: "Cluster", partition_count: int, replication_factor: int
+    cluster: Cluster, partition_count: int, replication_factor: int
 ) -> Assignments | Refusal:
     """Replicas for a new topic that leaves the choice to the cluster."""
     refusal = _replication_problem(cluster, replication_factor)
@@ -78,7 +75,7 @@ def place_new_topic(
     return [replicas + dead_ids for replicas in cluster.place(partition_count, alive_count)]
 
 
-def place_more(cluster: "Cluster", topic: Topic, partition_count: int) -> Assignments | Refusal:
+def place_more(cluster: Cluster, topic: Topic, partition_count: int) -> Assignments | Refusal:
     """Replicas for further partitions, spread as if the topic had had them from the start."""
     replication_factor = len(topic.partitions[0].replicas)
     refusal = _replication_problem(cluster, replication_factor)
@@ -92,7 +89,7 @@ def place_more(cluster: "Cluster", topic: Topic, partition_count: int) -> Assign
     return [replicas + dead_ids for replicas in placed]
 
 
-def _replication_problem(cluster: "Cluster", replication_factor: int) -> Refusal | None:
+def _replication_problem(cluster: Cluster, replication_factor: int) -> Refusal | None:
     message = None
     if not cluster.alive_broker_ids():
         message = "All brokers are currently fenced or in controlled shutdown."
@@ -104,7 +101,7 @@ def _replication_problem(cluster: "Cluster", replication_factor: int) -> Refusal
     return Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, message) if message else None
 
 
-def _split(cluster: "Cluster", replication_factor: int) -> tuple[int, tuple[int, ...]]:
+def _split(cluster: Cluster, replication_factor: int) -> tuple[int, tuple[int, ...]]:
     """How many replicas go on brokers that are up; and the brokers that are down for the rest."""
     alive_count = min(replication_factor, len(cluster.alive_broker_ids()))
     dead_ids = [broker.node_id for broker in cluster.brokers.values() if not broker.is_alive]

@@ -8,20 +8,17 @@ Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from broker.administration.placement import check_replicas
+from broker.cluster.cluster import Cluster
 from broker.cluster.replicas import complete_reassignment, is_reassigning
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 
 def start_reassignment(
-    cluster: "Cluster",
+    cluster: Cluster,
     topic_name: str,
     partition_index: int,
     replicas: Sequence[int],
@@ -57,7 +54,7 @@ def start_reassignment(
 
 
 def cancel_reassignment(
-    cluster: "Cluster", topic_name: str, partition_index: int, now_ms: int
+    cluster: Cluster, topic_name: str, partition_index: int, now_ms: int
 ) -> Refusal | None:
     """Put a partition whose move waits back on the brokers it came from."""
     found = _find(cluster, topic_name, partition_index)
@@ -78,7 +75,7 @@ def cancel_reassignment(
     return None
 
 
-def _let_go(cluster: "Cluster", partition: Partition, now_ms: int) -> None:
+def _let_go(cluster: Cluster, partition: Partition, now_ms: int) -> None:
     """Have those in sync that a move added, and another in its place no longer wants, leave."""
     partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
     if partition.leader_id not in partition.isr:
@@ -92,7 +89,7 @@ def original_replicas(partition: Partition) -> tuple[int, ...]:
 
 
 def _find(
-    cluster: "Cluster", topic_name: str, partition_index: int
+    cluster: Cluster, topic_name: str, partition_index: int
 ) -> tuple[Topic, Partition] | Refusal:
     topic = cluster.topics.get(topic_name)
     if topic is None:

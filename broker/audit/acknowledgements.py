@@ -9,7 +9,8 @@ from collections import Counter, deque
 from typing import TYPE_CHECKING, Any
 
 from broker.request.acknowledgement import Acknowledgement
-from broker.responses import PendingFrame, Throttled
+from broker.request.context import RequestContext
+from broker.responses import CompletedResponse, DispatchResult, PendingFrame, Throttled
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.json_view import decode_response_frame
@@ -17,8 +18,6 @@ from protocol.json_view import decode_response_frame
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from broker.request.context import RequestContext
-    from broker.responses import CompletedResponse, DispatchResult
 
 DROPPED_PARTITIONS_MAX = 10_000
 """Partitions whose dropped acknowledgements are counted one by one; the others are summed up."""
@@ -80,7 +79,7 @@ class Acknowledgements:
         """Those that are kept."""
         return tuple(self._sent)
 
-    def follow(self, context: "RequestContext", result: "DispatchResult") -> "DispatchResult":
+    def follow(self, context: RequestContext, result: DispatchResult) -> DispatchResult:
         """Have what a Produce request appended count, once its response has been written."""
         if context.api_key != ApiKey.PRODUCE:
             return result
@@ -88,7 +87,7 @@ class Acknowledgements:
             self._responded(context, result)
             return result
 
-        def encode(response: Any) -> "CompletedResponse":
+        def encode(response: Any) -> CompletedResponse:
             late = result.encode(response)
             self._responded(context, late)
             return late
@@ -114,7 +113,7 @@ class Acknowledgements:
         self.dropped.clear()
         self.excluded.clear()
 
-    def _responded(self, context: "RequestContext", response: "CompletedResponse") -> None:
+    def _responded(self, context: RequestContext, response: CompletedResponse) -> None:
         frame = response.frame if isinstance(response, Throttled) else response
         if not isinstance(frame, bytes):  # acks=0, or the connection ends
             return

@@ -8,16 +8,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
 from broker.audit.stored_sequences import StoredSequences
+from broker.cluster.cluster import Cluster
 from broker.request.acknowledgement import Acknowledgement
 from protocol import records
 from protocol.records import BatchHeader
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 NO_OFFSET = -1
 _ALL_BYTES = 2**63
@@ -99,7 +97,7 @@ class AuditReport:
     excluded: Mapping[int, int]
 
 
-def audit_cluster(cluster: "Cluster", acknowledgements: Acknowledgements) -> AuditReport:
+def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> AuditReport:
     """Audit what a cluster has acknowledged since it was started or reset."""
     logs = {
         (topic.topic_id, partition.partition_index): StoredLog(

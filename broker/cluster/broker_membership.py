@@ -3,20 +3,16 @@
 Sources: Kafka's `ClusterControlManager.registerBroker` and `unregisterBroker`.
 """
 
-from typing import TYPE_CHECKING
-
 from broker.cluster import failover
 from broker.cluster.brokers import Broker
+from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 BROKERS_MAX = 100
 """How many brokers a cluster may have, with those it had: each keeps its port until a reset."""
 
 
-def new_broker(cluster: "Cluster", node_id: int | None = None) -> Broker:
+def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
     """A broker to be added once it has addresses; one that was decommissioned has them.
 
     Without a node id it gets the next that was never used.
@@ -36,7 +32,7 @@ def new_broker(cluster: "Cluster", node_id: int | None = None) -> Broker:
     return Broker(wanted, "", -1)
 
 
-def add_broker(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
+def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     """Take in a broker of `new_broker`; what is there already stays where it is.
 
     New partitions come to it, and what is moved there. One that was decommissioned is in sync again
@@ -56,7 +52,7 @@ def add_broker(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
     failover.start_broker(cluster, node_id, now_ms)
 
 
-def decommission_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Stop a broker and forget it: Metadata has it no more, and it can't be started.
 
     Partitions that have it as a replica keep it as one that is offline, until they are moved.

@@ -1,14 +1,10 @@
 """Whether a broker is the one to ask about a group."""
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
-
-def ownership_error(cluster: "Cluster", broker_id: int, group_id: str) -> ErrorCode:
+def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCode:
     """NONE for the group's coordinator, NOT_COORDINATOR for any other broker.
 
     COORDINATOR_NOT_AVAILABLE when no broker is up to be the coordinator.

@@ -6,18 +6,15 @@ Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUn
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.replicas import complete_reassignment
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
-
-def stop_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = True) -> None:
+def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
     """Stop a broker: cut its connections and refuse new ones. No record is lost.
 
     With `elect` it is fenced: it leaves every ISR except those it is the last member of, and what it
@@ -33,7 +30,7 @@ def stop_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = 
     cluster.quotas.brokers[node_id].producer_ids.forget()
 
 
-def isolate_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool = False) -> None:
+def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = False) -> None:
     """Isolate a broker from its clients: connections stay open, and nothing passes through them.
 
     `elect` as in `stop_broker`. Requests that arrive are handled when the broker is started.
@@ -44,7 +41,7 @@ def isolate_broker(cluster: "Cluster", node_id: int, now_ms: int, *, elect: bool
     _take_offline(cluster, node_id, Availability.ISOLATED, now_ms, elect=elect)
 
 
-def start_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Start a broker again. It is in sync at once, since replicas share their log.
 
     It leads only the partitions that have no leader, as in Kafka before a preferred leader election.
@@ -58,7 +55,7 @@ def start_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     cluster.set_availability(broker, Availability.UP)
 
 
-def fence_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Fence a broker that goes on serving its connections.
 
     It leaves Metadata, leads and coordinates nothing. `start_broker` unfences it.
@@ -70,7 +67,7 @@ def fence_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
 
 
 def _take_offline(
-    cluster: "Cluster", node_id: int, availability: Availability, now_ms: int, *, elect: bool
+    cluster: Cluster, node_id: int, availability: Availability, now_ms: int, *, elect: bool
 ) -> None:
     broker = cluster.broker(node_id)
     if elect:
@@ -80,21 +77,21 @@ def _take_offline(
     cluster.set_availability(broker, availability)
 
 
-def _fence(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
+def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
         before = cluster.coordinators()
         _remove_from_isrs(cluster, broker.node_id, now_ms)
         cluster.unload_moved_groups(before, now_ms)
 
 
-def _unfence(cluster: "Cluster", broker: Broker, now_ms: int) -> None:
+def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if cluster.brokers.get(broker.node_id) is broker:
         before = cluster.coordinators()
         _return_to_isrs(cluster, broker.node_id, now_ms)
         cluster.unload_moved_groups(before, now_ms)
 
 
-def _remove_from_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Have the others notice that a broker is gone: it leaves ISRs, and what it led is led anew.
 
     It stays in those ISRs that it is the last of, whose partitions wait for it without a leader.
@@ -109,7 +106,7 @@ def _remove_from_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
             _elect(cluster, topic, partition, now_ms)
 
 
-def _return_to_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
+def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Take a broker in again: in sync at once, since replicas share their log."""
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:
@@ -125,7 +122,7 @@ def _return_to_isrs(cluster: "Cluster", node_id: int, now_ms: int) -> None:
         complete_reassignment(cluster, partition, now_ms)
 
 
-def _elect(cluster: "Cluster", topic: Topic, partition: Partition, now_ms: int) -> None:
+def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
     """Have the first replica lead that is up and in sync; or, where topics may, just up."""
     alive = list(filter(cluster.is_alive, partition.replicas))
     leader_id = next((n for n in alive if n in partition.isr), NO_LEADER)
@@ -135,7 +132,7 @@ def _elect(cluster: "Cluster", topic: Topic, partition: Partition, now_ms: int) 
     cluster.set_leader(partition, leader_id, now_ms)
 
 
-def _partitions(cluster: "Cluster") -> Iterator[tuple[Topic, Partition]]:
+def _partitions(cluster: Cluster) -> Iterator[tuple[Topic, Partition]]:
     for topic in cluster.topics.all():
         for partition in topic.partitions:
             yield topic, partition

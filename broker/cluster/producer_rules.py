@@ -6,22 +6,18 @@ needs, and is converted when another broker leads or the leader's configuration 
 pays for it.
 """
 
-from typing import TYPE_CHECKING
-
 from broker.cluster.topics import NO_LEADER, Partition
+from broker.config.broker_config import BrokerConfig
 from producer_state.producer_state_manager import ProducerStateManager
 
-if TYPE_CHECKING:
-    from broker.config.broker_config import BrokerConfig
 
-
-def new_producers(config: "BrokerConfig", leader_id: int) -> ProducerStateManager:
+def new_producers(config: BrokerConfig, leader_id: int) -> ProducerStateManager:
     """Producer state without producers, for a leader; NO_LEADER for the cluster's own rule."""
     batches, window = _rule_of(config, leader_id)
     return ProducerStateManager(batches=batches, window=window)
 
 
-def adopt_rule_of_leader(config: "BrokerConfig", partition: Partition) -> None:
+def adopt_rule_of_leader(config: BrokerConfig, partition: Partition) -> None:
     """Convert a partition's producer state to its leader's rule, if it has another one.
 
     Without a leader nobody decides, and the state stays as it is.
@@ -31,6 +27,6 @@ def adopt_rule_of_leader(config: "BrokerConfig", partition: Partition) -> None:
         partition.producers.convert(batches=batches, window=window)
 
 
-def _rule_of(config: "BrokerConfig", node_id: int) -> tuple[int, int]:
+def _rule_of(config: BrokerConfig, node_id: int) -> tuple[int, int]:
     values = config.for_broker(node_id)
     return values["producer.state.batches"], values["max.in.flight.sequence.number.per.connection"]

@@ -3,12 +3,8 @@
 Source: Kafka's `PartitionReassignmentReplicas.maybeCompleteReassignment`.
 """
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 
 def is_reassigning(partition: Partition) -> bool:
@@ -16,7 +12,7 @@ def is_reassigning(partition: Partition) -> bool:
     return bool(partition.adding_replicas or partition.removing_replicas)
 
 
-def complete_reassignment(cluster: "Cluster", partition: Partition, now_ms: int) -> bool:
+def complete_reassignment(cluster: Cluster, partition: Partition, now_ms: int) -> bool:
     """End a move if all brokers it goes to are up; to be called when a broker comes up.
 
     Returns whether it ended one.

@@ -7,8 +7,10 @@ writes and closes; it learns of a response that came later through `on_ready`, a
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.dispatch.dispatcher import Dispatcher
+from broker.pending_response import PendingResponse
 from broker.request.session import Session
 from broker.responses import (
     NOTHING,
@@ -18,14 +20,9 @@ from broker.responses import (
     DispatchResult,
     PendingFrame,
     Throttled,
+    ThrottlingQuota,
 )
 from protocol.framing import FrameError, FrameReader
-
-if TYPE_CHECKING:
-    from broker.dispatch.dispatcher import Dispatcher
-    from broker.pending_response import PendingResponse
-    from broker.responses import ThrottlingQuota
-
 
 WRITE_BYTES_PER_TURN = 256 * 1024
 """How much one client may be answered before it is the others' turn.
@@ -56,7 +53,7 @@ class Connection:
 
     def __init__(
         self,
-        dispatcher: "Dispatcher",
+        dispatcher: Dispatcher,
         *,
         broker_id: int,
         connection_id: int,
@@ -179,7 +176,7 @@ class Connection:
         )
 
     def _take_other(
-        self, result: "PendingFrame | Throttled | Close", out: list[bytes], now_ms: int
+        self, result: PendingFrame | Throttled | Close, out: list[bytes], now_ms: int
     ) -> None:
         if isinstance(result, Close | Throttled):
             self._finish(result, out, now_ms)
@@ -196,7 +193,7 @@ class Connection:
 
         pending.attach(deliver)
 
-    def _finish(self, response: "CompletedResponse", out: list[bytes], now_ms: int) -> None:
+    def _finish(self, response: CompletedResponse, out: list[bytes], now_ms: int) -> None:
         if isinstance(response, Close):
             self._close_reason = response.reason
             if response.response is not None:

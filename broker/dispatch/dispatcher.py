@@ -6,34 +6,36 @@ What a client did wrong never raises out of here: the response is then a `Close`
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
+from broker.cluster.cluster import Cluster
 from broker.faults.error_responses import Framed, error_response
 from broker.faults.injection import Injection
 from broker.faults.partial_errors import merged, split
 from broker.faults.response_patch import patched_response
-from broker.faults.rule import BEFORE_HANDLING
+from broker.faults.rule import BEFORE_HANDLING, FaultRule
 from broker.faults.table import FaultTable
-from broker.journal.journal import Journal
+from broker.journal.journal import Entry, Journal
 from broker.pending_response import PendingResponse
 from broker.request.authentication import response_raw_token
 from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.request.throttling import charge_time
-from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, Throttled
+from broker.responses import (
+    Close,
+    CompletedResponse,
+    DispatchResult,
+    PendingFrame,
+    Throttled,
+    ThrottlingQuota,
+)
 from broker.routes import Route, unsupported_version_response
 from protocol import codec, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.framing import Frame
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.faults.rule import FaultRule
-    from broker.journal.journal import Entry
-    from broker.responses import ThrottlingQuota
 
 _Response = TypeVar("_Response")
 BugReporter = Callable[[BaseException, RequestContext], None]
@@ -49,7 +51,7 @@ class Dispatcher:
 
     def __init__(
         self,
-        cluster: "Cluster",
+        cluster: Cluster,
         report_bug: BugReporter,
         now_ns: Callable[[], int] = perf_ns,
     ) -> None:
@@ -141,7 +143,7 @@ class Dispatcher:
             response = acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
 
-    def _note(self, entry: "Entry", result: DispatchResult) -> DispatchResult:
+    def _note(self, entry: Entry, result: DispatchResult) -> DispatchResult:
         """Have the journal know the response, now or when it comes."""
         journal = self.journal
         if not isinstance(result, PendingFrame):
@@ -222,7 +224,7 @@ class Dispatcher:
         return injection.begin()
 
     def _apply_patch(
-        self, route: Route, context: RequestContext, rule: "FaultRule", frame: bytes
+        self, route: Route, context: RequestContext, rule: FaultRule, frame: bytes
     ) -> CompletedResponse:
         return self._guarded(
             route, context, lambda: patched_response(context, frame, rule.response or {})
@@ -235,7 +237,7 @@ class Dispatcher:
         buffer: bytes | bytearray,
         position: int,
         end: int,
-        cluster: "Cluster",
+        cluster: Cluster,
     ) -> DispatchResult:
         quotas = self._cluster.quotas.clients
         if quotas.is_enabled and quotas.request_percentage.is_enabled:
@@ -260,8 +262,8 @@ class Dispatcher:
         return self._guarded(route, context, lambda: _encode(route, context, response))
 
     def _guarded(
-        self, route: Route, context: RequestContext, response: "Callable[[], _Response]"
-    ) -> "_Response | Close":
+        self, route: Route, context: RequestContext, response: Callable[[], _Response]
+    ) -> _Response | Close:
         """What `response` gives, or the end of the connection as in `response`."""
         try:
             return response()
@@ -296,7 +298,7 @@ def _encode(route: Route, context: RequestContext, response: Any) -> CompletedRe
     return frame if quota is None else _throttled(context, quota, frame)
 
 
-def _throttled(context: RequestContext, quota: "ThrottlingQuota", frame: bytes | None) -> Throttled:
+def _throttled(context: RequestContext, quota: ThrottlingQuota, frame: bytes | None) -> Throttled:
     quota.note_throttle(
         context.principal, context.client_id, context.throttle_time_ms, context.now_ms
     )

@@ -6,18 +6,16 @@ and that Metadata still names the brokers, as answers of a broker in trouble do.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import ROUTES, unsupported_version_response
 from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult, TopicResult
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.request.context import RequestContext
 
 LOG_DIRS_ERROR_VERSION_MIN = 3
 ERROR_MESSAGE = "Injected by a fault rule."
@@ -122,7 +120,7 @@ class Framed:
 
 
 def error_response(
-    context: "RequestContext", request: Any, error_code: ErrorCode, cluster: "Cluster"
+    context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
 ) -> Any:
     """What a handler would return instead; for Produce with acks=0 the end of the connection."""
     api_key = ApiKey(context.api_key)
@@ -208,7 +206,7 @@ def _with_error(entry: Any, error_code: ErrorCode) -> Any:
 
 
 def _produce_response(
-    context: "RequestContext", request: produce.ProduceRequest, error_code: ErrorCode
+    context: RequestContext, request: produce.ProduceRequest, error_code: ErrorCode
 ) -> bytes | bytearray | Close | None:
     if request.acks == 0:
         return Close("Produce with acks=0 failed by a fault rule") if error_code else None
@@ -227,7 +225,7 @@ def _produce_response(
 
 
 def _metadata_response(
-    context: "RequestContext", request: Any, error_code: ErrorCode, cluster: "Cluster"
+    context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
 ) -> Any:
     """The brokers as they are, and each topic with the error and without partitions."""
     version = context.api_version

@@ -7,26 +7,21 @@ behind any response, and a clock that is moved brings it.
 from collections.abc import Callable
 from dataclasses import replace
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
 from broker.faults import response_bytes
 from broker.faults.cluster_actions import act
 from broker.faults.rule import BEFORE_HANDLING, BEFORE_RESPONSE, WITHIN_RESPONSE
-from broker.faults.table import Firing, Verdict
+from broker.faults.stale_view import StaleView
+from broker.faults.table import FaultTable, Firing, Verdict
 from broker.pending_response import PendingResponse
-from broker.responses import Close, PendingFrame, Throttled
+from broker.request.context import RequestContext
+from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, Throttled
+from broker.timers import Timer
 from protocol import messages
 from protocol.api_keys import ApiKey
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.faults.stale_view import StaleView
-    from broker.faults.table import FaultTable
-    from broker.request.context import RequestContext
-    from broker.responses import CompletedResponse, DispatchResult
-    from broker.timers import Timer
-    from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode
 
 _INT32 = Struct(">i")
 MS_PER_S = 1000
@@ -52,13 +47,13 @@ class Injection:
 
     def __init__(
         self,
-        cluster: "Cluster",
-        faults: "FaultTable",
-        context: "RequestContext",
+        cluster: Cluster,
+        faults: FaultTable,
+        context: RequestContext,
         verdict: Verdict,
-        handle: "Callable[[Cluster | StaleView], DispatchResult]",
-        fail: "Callable[[ErrorCode, bytes | None], CompletedResponse]",
-        apply_patch: "Callable[[bytes], CompletedResponse]",
+        handle: Callable[[Cluster | StaleView], DispatchResult],
+        fail: Callable[[ErrorCode, bytes | None], CompletedResponse],
+        apply_patch: Callable[[bytes], CompletedResponse],
         is_partial: bool,
     ) -> None:
         """`handle` has the request handled on a cluster; `fail` makes the response that refuses it.
@@ -83,7 +78,7 @@ class Injection:
         self._next_step: Callable[[int], None] | None = None
         self._is_forced = False
 
-    def begin(self) -> "DispatchResult":
+    def begin(self) -> DispatchResult:
         """The response, if it is there at once; or where it will come."""
         self._start(self._context.now_ms)
         if self._pending.is_done:
@@ -128,7 +123,7 @@ class Injection:
             if self._is_forced:
                 self._inner.force_complete(now_ms)
 
-    def _response(self, response: "CompletedResponse", now_ms: int) -> None:
+    def _response(self, response: CompletedResponse, now_ms: int) -> None:
         verdict = self._verdict
         deciding = verdict.deciding
         self._inner = None
@@ -200,7 +195,7 @@ class Injection:
     def _dropped(self) -> Close:
         return Close(f"fault {self._verdict.description}")
 
-    def _distort(self, response: "CompletedResponse") -> "CompletedResponse":
+    def _distort(self, response: CompletedResponse) -> CompletedResponse:
         frame = _frame_of(response)
         is_cut = self._verdict.deciding.drop == WITHIN_RESPONSE
         if frame is None:
@@ -225,11 +220,11 @@ class Injection:
         return frame[:start] + told + frame[start + len(told) :]
 
 
-def _as_it_is(response: "CompletedResponse") -> "CompletedResponse":
+def _as_it_is(response: CompletedResponse) -> CompletedResponse:
     return response
 
 
-def _frame_of(response: "CompletedResponse") -> bytes | None:
+def _frame_of(response: CompletedResponse) -> bytes | None:
     if isinstance(response, Throttled):
         return response.frame
     if isinstance(response, Close):
@@ -238,7 +233,7 @@ def _frame_of(response: "CompletedResponse") -> bytes | None:
     return response
 
 
-def _with_frame(response: "CompletedResponse", frame: "CompletedResponse") -> "CompletedResponse":
+def _with_frame(response: CompletedResponse, frame: CompletedResponse) -> CompletedResponse:
     """The same with another frame; with the end of the connection in its place it is that."""
     if not isinstance(frame, bytes):
         return frame
@@ -247,7 +242,7 @@ def _with_frame(response: "CompletedResponse", frame: "CompletedResponse") -> "C
     return replace(response, response=frame) if isinstance(response, Close) else frame
 
 
-def _size_bytes(response: "CompletedResponse") -> int:
+def _size_bytes(response: CompletedResponse) -> int:
     return len(_frame_of(response) or b"")
 
 

@@ -1,20 +1,18 @@
 """A response of ours with a rule's values in it: decoded, changed, and encoded again."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.faults.partial_errors import encoded
+from broker.request.context import RequestContext
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.init_producer_id import encode_response, window_of
 from protocol.json_view import decode_response_frame
 from protocol.response_patch import apply_patch
 
-if TYPE_CHECKING:
-    from broker.request.context import RequestContext
 
-
-def patched_response(context: "RequestContext", frame: bytes, overlay: Mapping[str, Any]) -> bytes:
+def patched_response(context: RequestContext, frame: bytes, overlay: Mapping[str, Any]) -> bytes:
     """The frame of a response with the values of an overlay that was checked for its API."""
     api_key = ApiKey(context.api_key)
     message = decode_response_frame(frame, api_key, context.api_version)

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.response_bytes import fraction
 from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.request.context import RequestContext
+from broker.request.context import RequestContext
 
 
 @dataclass(slots=True, eq=False)
@@ -35,7 +33,7 @@ class ListedRule:
             return True
         return rule.nth is not None and self.match_count - rule.skip >= rule.nth
 
-    def matches(self, context: "RequestContext", subject: Callable[[], Subject]) -> bool:
+    def matches(self, context: RequestContext, subject: Callable[[], Subject]) -> bool:
         """Whether a request is one of those it is for; `subject` is asked only if need be."""
         rule = self.rule
         is_here = (
@@ -195,7 +193,7 @@ class FaultTable:
     that fires. Deciding rules after it don't see the request, so that rules make a script.
     """
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._listed: dict[int, ListedRule] = {}
         self._last_id = 0
@@ -274,7 +272,7 @@ class FaultTable:
 
     def judge(
         self,
-        context: "RequestContext",
+        context: RequestContext,
         decode: Callable[[], Any],
         decode_for_hook: Callable[[], Any] | None = None,
     ) -> Verdict | None:

@@ -5,7 +5,6 @@ one exception is a delay of 0 ms: a rule that only counts.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from broker.faults.rule import (
     ACTIONS,
@@ -16,14 +15,12 @@ from broker.faults.rule import (
     CONNECTION_ACTIONS,
     SELF,
     WITHIN_RESPONSE,
+    FaultRule,
 )
 from broker.faults.subject import NAMED_BY_REQUESTS, named_by
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, has_throttle_time, schema_versions
-
-if TYPE_CHECKING:
-    from broker.faults.rule import FaultRule
 
 _MATCHERS_OF_REQUESTS = (
     "api",
@@ -56,7 +53,7 @@ _SHAPES_OF_RESPONSES = tuple(
 """What nobody sees when there is no response."""
 
 
-def check_meaning(rule: "FaultRule") -> None:
+def check_meaning(rule: FaultRule) -> None:
     """Whether a rule, each of whose fields is right by itself, makes sense as a whole.
 
     Raises:
@@ -80,18 +77,18 @@ def check_meaning(rule: "FaultRule") -> None:
     _check_brokers(rule)
 
 
-def _is_said(rule: "FaultRule", name: str) -> bool:
+def _is_said(rule: FaultRule, name: str) -> bool:
     return bool(getattr(rule, name) != type(rule).default_of(name))
 
 
-def _check_firing(rule: "FaultRule") -> None:
+def _check_firing(rule: FaultRule) -> None:
     if rule.nth is not None and (rule.every is not None or rule.times is not None):
         raise ValueError("nth: excludes every and times")
     if rule.after_ms is not None and rule.until_ms is not None and rule.after_ms >= rule.until_ms:
         raise ValueError(f"until_ms: {rule.until_ms} is not after after_ms, {rule.after_ms}")
 
 
-def _check_connection(rule: "FaultRule") -> None:
+def _check_connection(rule: FaultRule) -> None:
     for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS, "at_once"):
         if name not in CONNECTION_ACTIONS and _is_said(rule, name):
             raise ValueError(f"{name}: a connection has no such thing yet")
@@ -99,7 +96,7 @@ def _check_connection(rule: "FaultRule") -> None:
         raise ValueError("delay_connection_ms: the connection is refused, see refuse_connection")
 
 
-def _check_at_once(rule: "FaultRule") -> None:
+def _check_at_once(rule: FaultRule) -> None:
     if not set(rule.actions) <= set(CLUSTER_ACTIONS):
         raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
     if SELF in {rule.stop_broker, rule.isolate_broker, rule.fence_broker}:
@@ -115,7 +112,7 @@ def _check_at_once(rule: "FaultRule") -> None:
             raise ValueError(f"{name}: at_once waits for no request")
 
 
-def _check_request(rule: "FaultRule") -> None:
+def _check_request(rule: FaultRule) -> None:
     """Whether there is a request that the rule matches."""
     apis = [rule.api_key] if rule.api_key is not None else list(API_NAMES)
     if rule.stale_metadata:
@@ -141,7 +138,7 @@ def _check_request(rule: "FaultRule") -> None:
         )
 
 
-def _check_names(rule: "FaultRule", named: Sequence[frozenset[str]]) -> None:
+def _check_names(rule: FaultRule, named: Sequence[frozenset[str]]) -> None:
     wanted = [name for name in NAMED_BY_REQUESTS if getattr(rule, name) is not None]
     if any(names.issuperset(wanted) for names in named):
         return
@@ -154,7 +151,7 @@ def _check_names(rule: "FaultRule", named: Sequence[frozenset[str]]) -> None:
     raise ValueError(f"{wanted[-1]}: no request names it together with {others}")
 
 
-def _forms(rule: "FaultRule", api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
+def _forms(rule: FaultRule, api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
     """An API in its versions that the rule is for."""
     lowest, highest = schema_versions(api_key)
     low = lowest if rule.version_min is None else max(lowest, rule.version_min)
@@ -162,7 +159,7 @@ def _forms(rule: "FaultRule", api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
     return ((api_key, version) for version in range(low, high + 1))
 
 
-def _check_end(rule: "FaultRule") -> None:
+def _check_end(rule: FaultRule) -> None:
     """Whether a request gets as far as what the rule does to it."""
     if rule.hang is not None and rule.drop is not None:
         raise ValueError("hang: excludes drop")
@@ -193,7 +190,7 @@ def _check_end(rule: "FaultRule") -> None:
         raise ValueError(f"at: the request never comes to {BEFORE_RESPONSE}, {end} ends it before")
 
 
-def _check_brokers(rule: "FaultRule") -> None:
+def _check_brokers(rule: FaultRule) -> None:
     told = [(name, getattr(rule, name)) for name in _BROKER_ACTIONS]
     told = [(name, node_id) for name, node_id in told if node_id is not None]
     for index, (name, node_id) in enumerate(told):

@@ -24,8 +24,7 @@ Gaps:
     A compressed payload is only looked into when a rule needs its records.
 """
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
 from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
 from broker.produce.append import append_batch
 from broker.request.context import RequestContext
@@ -39,9 +38,6 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})
 
@@ -52,7 +48,7 @@ def handle_produce(
     frame: bytes | bytearray,
     start: int,
     end: int,
-    cluster: "Cluster",
+    cluster: Cluster,
 ) -> bytes | bytearray | Close | None:
     """Kafka's `KafkaApis.handleProduceRequest` and `ReplicaManager.appendRecords`."""
     version = context.api_version
@@ -83,7 +79,7 @@ def handle_produce(
     return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
 
 
-def _find_topic(topic_data: TopicData, cluster: "Cluster") -> Topic | None:
+def _find_topic(topic_data: TopicData, cluster: Cluster) -> Topic | None:
     if topic_data.topic_id is not None:
         return cluster.topics.get_by_id(topic_data.topic_id)
     return cluster.topics.get(topic_data.name)
@@ -111,7 +107,7 @@ def _produce_partition(
     part: PartitionData,
     frame: bytes | bytearray,
     acks: int,
-    cluster: "Cluster",
+    cluster: Cluster,
     gate: ProducerIds | None,
 ) -> PartitionResult:
     index = part.partition_index
@@ -134,7 +130,7 @@ def _not_leader(partition: Partition) -> PartitionResult:
 
 
 def _leader_endpoints(
-    context: RequestContext, topic_results: list[TopicResult], cluster: "Cluster"
+    context: RequestContext, topic_results: list[TopicResult], cluster: Cluster
 ) -> tuple[NodeEndpoint, ...]:
     leader_ids = {
         result.current_leader[0]

@@ -18,8 +18,9 @@ Gaps:
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.cluster.topics import Partition, Topic
 from broker.pending_response import PendingResponse
@@ -29,9 +30,6 @@ from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 TOPIC_ID_VERSION_MIN = 13
 ZSTD_VERSION_MIN = 10
@@ -62,13 +60,13 @@ class _Ask:
 
     context: RequestContext
     request: Any
-    cluster: "Cluster"
+    cluster: Cluster
     bytes_max: int
     bytes_min: int
 
 
 @handles(ApiKey.FETCH, versions=(4, 18))
-def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `DelayedFetch`."""
     is_in_session = context.api_version >= 7 and request.session_id != 0
     if is_in_session and request.session_epoch != FINAL_SESSION_EPOCH:
@@ -126,7 +124,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
 
 
 def _look_up(
-    context: RequestContext, topic_request: Any, part_request: Any, cluster: "Cluster"
+    context: RequestContext, topic_request: Any, part_request: Any, cluster: Cluster
 ) -> Wanted:
     if context.api_version >= TOPIC_ID_VERSION_MIN:
         topic = cluster.topics.get_by_id(topic_request.topic_id)

@@ -10,8 +10,9 @@ Behaviour:
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.cluster.partition_log import PartitionLog
 from broker.cluster.topics import Partition
@@ -20,9 +21,6 @@ from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 LATEST = -1
 EARLIEST = -2
@@ -52,7 +50,7 @@ class Found(NamedTuple):
 
 
 @handles(ApiKey.LIST_OFFSETS, versions=(1, 11))
-def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
     asked: dict[tuple[str, int], int] = {}
@@ -84,7 +82,7 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
 ) -> tuple[ErrorCode, Found]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)

@@ -15,11 +15,12 @@ Behaviour:
     forbidden.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
 from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
+from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from broker.request.context import RequestContext
@@ -29,9 +30,6 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 _TopicResponse = messages.MetadataResponse.MetadataResponseTopic
 _PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
@@ -39,7 +37,7 @@ AUTO_CREATION_CHOICE_VERSION_MIN = 4
 
 
 @handles(ApiKey.METADATA, versions=(0, 13))
-def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
     wanted = request.topics
@@ -77,7 +75,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
     return response
 
 
-def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_create: bool) -> Any:
+def _find(context: RequestContext, wanted: Any, cluster: Cluster, *, may_create: bool) -> Any:
     version = context.api_version
     if version >= 10 and wanted.topic_id is not None and wanted.topic_id != _NO_TOPIC_ID:
         if version < 12:
@@ -99,7 +97,7 @@ def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_creat
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
-def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None:
+def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
     """Create with the brokers' defaults, when CreateTopics would have; nobody is told if not."""
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
@@ -136,7 +134,7 @@ def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UU
     )
 
 
-def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
+def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
     return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
@@ -147,7 +145,7 @@ def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
     )
 
 
-def _describe_partition(cluster: "Cluster", partition: Partition, version: int) -> Any:
+def _describe_partition(cluster: Cluster, partition: Partition, version: int) -> Any:
     has_leader = partition.leader_id != NO_LEADER
     return _PartitionResponse(
         version=version,

@@ -13,9 +13,10 @@ Gaps:
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.results import CommittedOffset
 from broker.request.context import RequestContext
@@ -23,9 +24,6 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 GROUP_ERROR_VERSION_MIN = 2
 MANY_GROUPS_VERSION_MIN = 8
@@ -45,7 +43,7 @@ _Found = tuple[int, CommittedOffset, ErrorCode]
 
 
 @handles(ApiKey.OFFSET_FETCH, versions=(1, 10))
-def handle_offset_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:
@@ -63,7 +61,7 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: "Cluster
 
 
 def _response_group(
-    context: RequestContext, wanted: Any, cluster: "Cluster"
+    context: RequestContext, wanted: Any, cluster: Cluster
 ) -> tuple[ErrorCode, list[Any]]:
     """The error and the topics of one group; `wanted` has its `group_id` and `topics`."""
     version = context.api_version
@@ -86,7 +84,7 @@ def _response_group(
     ]
 
 
-def _fetch_topic(cluster: "Cluster", group_id: str, wanted: Any, version: int) -> Any:
+def _fetch_topic(cluster: Cluster, group_id: str, wanted: Any, version: int) -> Any:
     name, topic_id = wanted.name, _NO_TOPIC_ID
     if version >= TOPIC_ID_VERSION_MIN:
         topic_id = wanted.topic_id
@@ -103,7 +101,7 @@ def _fetch_topic(cluster: "Cluster", group_id: str, wanted: Any, version: int) -
     return _topic(version, name, topic_id, found)
 
 
-def _fetch_all(cluster: "Cluster", group_id: str, version: int) -> list[Any]:
+def _fetch_all(cluster: Cluster, group_id: str, version: int) -> list[Any]:
     by_topic: dict[str, list[_Found]] = {}
     for name, index, committed in cluster.groups.all_committed(group_id):
         by_topic.setdefault(name, []).append((index, committed, ErrorCode.NONE))

@@ -17,8 +17,9 @@ Gaps:
     The reason field is accepted and not used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
@@ -29,9 +30,6 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 REBALANCE_TIMEOUT_VERSION_MIN = 1
 KNOWN_ID_VERSION_MIN = 4
 NULLABLE_PROTOCOL_VERSION_MIN = 7
@@ -39,7 +37,7 @@ SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
 @handles(ApiKey.JOIN_GROUP, versions=(0, 9))
-def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, request.group_id)

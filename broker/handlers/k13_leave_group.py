@@ -11,8 +11,9 @@ Gaps:
     The reason field is accepted and not used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import MemberIdentity
 from broker.request.context import RequestContext
@@ -21,14 +22,11 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 BATCH_VERSION_MIN = 3
 
 
 @handles(ApiKey.LEAVE_GROUP, versions=(0, 5))
-def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
     version = context.api_version
     is_batch = version >= BATCH_VERSION_MIN

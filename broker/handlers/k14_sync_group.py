@@ -9,8 +9,9 @@ Behaviour:
     FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import SyncRequest
 from broker.groups.results import SyncResult
@@ -21,12 +22,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 
 @handles(ApiKey.SYNC_GROUP, versions=(0, 5))
-def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, request.group_id)

@@ -9,8 +9,9 @@ Gaps:
     Authorized operations are never computed: the field says "not requested".
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.results import DescribedMember, GroupState
 from broker.request.context import RequestContext
@@ -19,16 +20,13 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 MISSING_GROUP_VERSION_MIN = 6
 
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
 @handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
-def handle_describe_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     return messages.DescribeGroupsResponse(
         version=context.api_version,
@@ -36,7 +34,7 @@ def handle_describe_groups(context: RequestContext, request: Any, cluster: "Clus
     )
 
 
-def _describe(context: RequestContext, group_id: str, cluster: "Cluster") -> Any:
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:

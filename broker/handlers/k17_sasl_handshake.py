@@ -11,8 +11,9 @@ Gaps:
     Kafka refuses a re-authentication within a second of the last one.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import handles
@@ -20,12 +21,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 
 @handles(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
-def handle_sasl_handshake(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session
     if not session.is_sasl:

@@ -12,17 +12,15 @@ Behaviour:
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 SOFTWARE_VERSION_MIN = 3
 """Since this version of ApiVersions clients send their name and version (KIP-511)."""
@@ -31,7 +29,7 @@ _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @handles(ApiKey.API_VERSIONS, versions=(0, 4))
-def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
     if context.api_version >= SOFTWARE_VERSION_MIN:
         software = ClientSoftware(request.client_software_name, request.client_software_version)

@@ -10,9 +10,10 @@ Gaps:
     A replica id of a broker isn't authorized in any way.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
+from broker.cluster.cluster import Cluster
 from broker.cluster.leader_epoch import leader_epoch_error
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -20,17 +21,12 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
 
 
 @handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=(2, 4))
-def handle_offset_for_leader_epoch(
-    context: RequestContext, request: Any, cluster: "Cluster"
-) -> Any:
+def handle_offset_for_leader_epoch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
     version = context.api_version
     topics = []
@@ -52,7 +48,7 @@ def handle_offset_for_leader_epoch(
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
 ) -> tuple[ErrorCode, tuple[int, int]]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition)

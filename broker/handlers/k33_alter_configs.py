@@ -15,7 +15,7 @@ Gaps:
     Keys of groups and client metrics are kept and described, and have no effect.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.administration.config_alteration import (
     Alteration,
@@ -23,20 +23,18 @@ from broker.administration.config_alteration import (
     OperationKind,
     alter_configs,
 )
+from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.ALTER_CONFIGS, versions=(0, 2))
-def handle_alter_configs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigurationControlManager.legacyAlterConfigs`."""
     alterations = [
         Alteration(

@@ -14,8 +14,9 @@ Gaps:
     claim to be anybody. There are no delegation tokens.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.request.authentication import Failure, Progress, take_token
 from broker.request.context import RequestContext
 from broker.responses import Close
@@ -24,12 +25,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 
 @handles(ApiKey.SASL_AUTHENTICATE, versions=(0, 2))
-def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session
     if not session.is_sasl:

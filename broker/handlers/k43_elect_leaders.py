@@ -15,9 +15,10 @@ Gaps:
     An unclean election loses no records: all replicas share one log.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.administration.election import ElectionType, elect_leader
+from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -26,15 +27,12 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.ELECT_LEADERS, versions=(0, 2))
-def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
     election_type = _election_type(version, request)
@@ -55,7 +53,7 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluste
 def _respond(
     version: int,
     request: Any,
-    cluster: "Cluster",
+    cluster: Cluster,
     election_type: ElectionType | Refusal,
     now_ms: int,
 ) -> Any:
@@ -91,7 +89,7 @@ def _election_type(version: int, request: Any) -> ElectionType | Refusal:
         return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _asked(request: Any, cluster: "Cluster") -> list[tuple[str, list[int]]]:
+def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[int]]]:
     if request.topic_partitions is None:
         return [(t.name, list(range(len(t.partitions)))) for t in cluster.topics.all()]
     return [(each.topic, each.partitions) for each in request.topic_partitions]

@@ -12,24 +12,22 @@ Gaps:
     A deleted user of `sasl.users` can still authenticate by PLAIN, and is back after a restart.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.administration.scram_credentials import Deletion, Upsertion, alter_credentials
+from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 
 @handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=(0, 0))
 def handle_alter_user_scram_credentials(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramControlManager.alterCredentials`."""
     deletions = [Deletion(each.name, each.mechanism) for each in request.deletions]

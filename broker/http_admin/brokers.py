@@ -1,19 +1,15 @@
 """Brokers and their connections: looked at, stopped, started, cut."""
 
-from typing import TYPE_CHECKING
-
 import msgspec
 
 from broker.cluster import broker_membership as membership
 from broker.cluster import failover
+from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.http_admin.state import Admin
 from broker.journal.journal import Entry
 from broker.server.listener import ListenError
-
-if TYPE_CHECKING:
-    from broker.cluster.brokers import Broker
 
 
 class BrokerView(msgspec.Struct):
@@ -153,7 +149,7 @@ def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
-def _configure(admin: Admin, broker: "Broker", overrides: dict[str, str | None]) -> None:
+def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -> None:
     """Change what a broker was started with.
 
     Raises:
@@ -220,7 +216,7 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
     raise Problem(404, f"there is no connection {path.connection}; GET /v1/connections lists them")
 
 
-def _view(admin: Admin, broker: "Broker") -> BrokerView:
+def _view(admin: Admin, broker: Broker) -> BrokerView:
     node_id = broker.node_id
     partitions = (each for topic in admin.cluster.topics.all() for each in topic.partitions)
     return BrokerView(

@@ -2,46 +2,44 @@
 
 from base64 import b64encode
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from broker.audit.acknowledgements import Acknowledgements
+from broker.clock import BrokerClock
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition, Topic
+from broker.faults.table import FaultTable
 from broker.http_admin.operation import Problem
-
-if TYPE_CHECKING:
-    from broker.audit.acknowledgements import Acknowledgements
-    from broker.clock import BrokerClock
-    from broker.cluster.cluster import Cluster
-    from broker.cluster.topics import Partition, Topic
-    from broker.faults.table import FaultTable
-    from broker.journal.journal import Journal
-    from broker.server.server import Server
+from broker.journal.journal import Journal
+from broker.server.server import Server
 
 
 class Admin:
     """The server behind the admin port; every operation gets it as its first argument."""
 
-    def __init__(self, server: "Server", clock: "BrokerClock") -> None:
+    def __init__(self, server: Server, clock: BrokerClock) -> None:
         """`clock` is the one that the server goes by."""
         self.server = server
         self.clock = clock
 
     @property
-    def cluster(self) -> "Cluster":
+    def cluster(self) -> Cluster:
         """The cluster that is served."""
         return self.server.cluster
 
     @property
-    def acknowledgements(self) -> "Acknowledgements":
+    def acknowledgements(self) -> Acknowledgements:
         """What the audit has recorded."""
         return self.server.dispatcher.acknowledgements
 
     @property
-    def faults(self) -> "FaultTable":
+    def faults(self) -> FaultTable:
         """The fault rules of the server."""
         return self.server.dispatcher.faults
 
     @property
-    def journal(self) -> "Journal":
+    def journal(self) -> Journal:
         """The journal of the server."""
         return self.server.dispatcher.journal
 
@@ -49,7 +47,7 @@ class Admin:
         """The cluster's time."""
         return self.clock.now_ms()
 
-    def topic(self, name: str) -> "Topic":
+    def topic(self, name: str) -> Topic:
         """The topic of this name.
 
         Raises:
@@ -60,7 +58,7 @@ class Admin:
             raise Problem(404, f"there is no topic {name!r}; GET /v1/topics lists them")
         return topic
 
-    def partition(self, topic_name: str, partition_index: int) -> "Partition":
+    def partition(self, topic_name: str, partition_index: int) -> Partition:
         """A partition of a topic.
 
         Raises:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 
 from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+from broker.cluster.topics import Partition, Topic
 from broker.errors import Refusal
 from broker.http_admin.operation import (
     INT32_MAX,
@@ -25,7 +26,6 @@ from protocol.records import Record, batch_base_offset, read_header, read_record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from broker.cluster.topics import Partition, Topic
 
 PEEK_RECORDS_MAX = 10_000
 PEEK_BYTES_MAX = 16 * 1024 * 1024
@@ -213,7 +213,7 @@ def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> Partition
     return _partition_view(partition)
 
 
-def _view(topic: "Topic") -> TopicView:
+def _view(topic: Topic) -> TopicView:
     return TopicView(
         topic.name,
         str(topic.topic_id),
@@ -222,7 +222,7 @@ def _view(topic: "Topic") -> TopicView:
     )
 
 
-def _partition_view(partition: "Partition") -> PartitionView:
+def _partition_view(partition: Partition) -> PartitionView:
     log = partition.log
     return PartitionView(
         partition=partition.partition_index,
@@ -238,7 +238,7 @@ def _partition_view(partition: "Partition") -> PartitionView:
     )
 
 
-def _records(partition: "Partition", from_offset: int) -> "Iterator[Record]":
+def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
     """Records from an offset on; those of a batch that can't be decoded are passed over."""
     log = partition.log
     offset = max(from_offset, log.log_start_offset)

@@ -7,17 +7,14 @@ decoded when somebody looks, and not before. It has a bound in entries and one i
 from collections import deque
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.request.context import RequestContext
 from broker.request.session import Peer
-from broker.responses import Close, Throttled
+from broker.responses import Close, CompletedResponse, Throttled
 from protocol import json_view as readable
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
-
-if TYPE_CHECKING:
-    from broker.request.context import RequestContext
-    from broker.responses import CompletedResponse
 
 
 class Outcome(StrEnum):
@@ -53,7 +50,7 @@ class Entry:
     )
 
     def __init__(
-        self, number: int, context: "RequestContext", frame: bytes | None, started_ns: int
+        self, number: int, context: RequestContext, frame: bytes | None, started_ns: int
     ) -> None:
         self.number = number
         self.context = context
@@ -183,7 +180,7 @@ class Journal:
 
     def begin(
         self,
-        context: "RequestContext",
+        context: RequestContext,
         buffer: bytes | bytearray,
         start: int,
         end: int,
@@ -202,7 +199,7 @@ class Journal:
         self._waiting[entry.context.connection_id] = entry
         self._changed(entry)
 
-    def end(self, entry: Entry, response: "CompletedResponse", now_ns: int) -> None:
+    def end(self, entry: Entry, response: CompletedResponse, now_ns: int) -> None:
         """Its response has come, in whichever form."""
         self._waiting.pop(entry.context.connection_id, None)
         entry.duration_us = (now_ns - entry.started_ns) // 1000

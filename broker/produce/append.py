@@ -1,31 +1,27 @@
 """One batch onto one partition: check, ask the producer's state, stamp, store, remember."""
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import watch_producer_ids
+from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch
+from broker.request.context import RequestContext
+from broker.request.session import ProducerIds
 from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
 
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.cluster.topics import Partition, Topic
-    from broker.request.context import RequestContext
-    from broker.request.session import ProducerIds
-
 
 def append_batch(
-    context: "RequestContext",
-    cluster: "Cluster",
-    topic: "Topic",
-    partition: "Partition",
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
     frame: bytes | bytearray,
     start: int,
     end: int,
-    gate: "ProducerIds | None" = None,
+    gate: ProducerIds | None = None,
 ) -> PartitionResult:
     """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
 
@@ -88,7 +84,7 @@ def append_batch(
     )
 
 
-def _not_appended(partition: "Partition", decision: Duplicate | Refused) -> PartitionResult:
+def _not_appended(partition: Partition, decision: Duplicate | Refused) -> PartitionResult:
     log_start_offset = partition.log.log_start_offset
     if isinstance(decision, Refused):
         return PartitionResult(

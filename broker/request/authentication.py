@@ -4,15 +4,13 @@ Source: Kafka's `SaslServerAuthenticator`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.pending_response import PendingResponse
+from broker.request.session import Session
 from broker.responses import Close
 from broker.security.sasl import Authenticated, Challenge, Refused
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.request.session import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class Failure:
     message: str
     mechanism: str | None
 
-    def pending(self, cluster: "Cluster", now_ms: int, response: Any) -> PendingResponse:
+    def pending(self, cluster: Cluster, now_ms: int, response: Any) -> PendingResponse:
         """The response after a delay that makes guessing slow, and the end of the connection."""
         close = Close(f"SASL authentication failed ({self.mechanism})", response)
         delay_ms = cluster.config["connection.failed.authentication.delay.ms"]
@@ -46,9 +44,7 @@ class Failure:
         return pending
 
 
-def take_token(
-    session: "Session", token: bytes, cluster: "Cluster", now_ms: int
-) -> Progress | Failure:
+def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Progress | Failure:
     """Take the next token of an exchange that a handshake has begun."""
     assert session.exchange is not None
     outcome = session.exchange.step(token, now_ms)
@@ -70,7 +66,7 @@ def take_token(
             return Progress(response, lifetime_ms or 0)
 
 
-def response_raw_token(session: "Session", token: bytes, cluster: "Cluster", now_ms: int) -> Any:
+def response_raw_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Any:
     """After a SaslHandshake v0: the response's bytes without a header, or the end of it all."""
     result = take_token(session, token, cluster, now_ms)
     if isinstance(result, Failure):

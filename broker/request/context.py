@@ -2,15 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.request.acknowledgement import Acknowledgement
 from broker.request.session import Session
+from broker.responses import ThrottlingQuota
 from protocol.api_keys import ApiKey
 from protocol.messages import API_NAMES
-
-if TYPE_CHECKING:
-    from broker.request.acknowledgement import Acknowledgement
-    from broker.responses import ThrottlingQuota
 
 
 class ShadowThrottles:
@@ -54,17 +52,17 @@ class RequestContext:
     muted_until_ms: int = 0
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
-    throttled_by: "ThrottlingQuota | None" = None
+    throttled_by: ThrottlingQuota | None = None
     shadow: ShadowThrottles | None = None
     """What quotas in shadow mode would have done to it; None for nothing."""
-    acknowledgements: "list[Acknowledgement] | None" = None
+    acknowledgements: list[Acknowledgement] | None = None
     """The batches that its response acknowledges, for the audit; None for none."""
     falsified_by: tuple[int, ...] = ()
     """The ids of the fault rules that change what its response says."""
     fault: str | None = None
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 
-    def throttle(self, throttle_time_ms: int, quota: "ThrottlingQuota", now_ms: int) -> None:
+    def throttle(self, throttle_time_ms: int, quota: ThrottlingQuota, now_ms: int) -> None:
         """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""
         if throttle_time_ms > self.throttle_time_ms:
             self.throttle_time_ms = throttle_time_ms

@@ -1,15 +1,11 @@
 """What creating and deleting partitions costs the client that asks for it (KIP-599)."""
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.request.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode
 from quotas.entities import CONTROLLER_MUTATION_RATE
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
 
 QUOTA_EXCEEDED = Refusal(
     ErrorCode.THROTTLING_QUOTA_EXCEEDED, "The throttling quota has been exceeded."
@@ -21,7 +17,7 @@ class MutationQuota:
 
     __slots__ = ("_cluster", "_context", "_is_shadow", "_manager", "_quota")
 
-    def __init__(self, cluster: "Cluster", context: RequestContext, *, is_strict: bool) -> None:
+    def __init__(self, cluster: Cluster, context: RequestContext, *, is_strict: bool) -> None:
         """Strict from the version on whose clients know the error; before it nobody is refused."""
         self._cluster = cluster
         self._context = context

@@ -6,22 +6,18 @@ new id takes: it would be stored before the first, whose retries would then be o
 the producer gives up.
 """
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
 from broker.config.quota_keys import AUTO_ERROR_CODE
 from broker.request.client_software import fails_on_throttling_quota_exceeded
+from broker.request.context import RequestContext
 from broker.request.session import ProducerIds
 from broker.request.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
+from protocol.records import BatchHeader
 from quotas.entities import PRODUCER_IDS_RATE
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.cluster.topics import Partition
-    from broker.request.context import RequestContext
-    from protocol.records import BatchHeader
-    from quotas.producer_ids import ProducerIdQuotaManager
+from quotas.producer_ids import ProducerIdQuotaManager
 
 SENT_AHEAD_MAX = 4
 """Requests behind a refused one that its client sent before it heard: five may be in flight.
@@ -52,7 +48,7 @@ class _Refused:
         "producer_id",
     )
 
-    def __init__(self, header: "BatchHeader") -> None:
+    def __init__(self, header: BatchHeader) -> None:
         self.producer_id = header.producer_id
         self.producer_epoch = header.producer_epoch
         self.base_sequences: dict[Partition, int] = {}
@@ -61,7 +57,7 @@ class _Refused:
         self.early_since_ms = 0
         self.last_early: RequestContext | None = None
 
-    def is_of(self, header: "BatchHeader") -> bool:
+    def is_of(self, header: BatchHeader) -> bool:
         return (
             header.producer_id == self.producer_id and header.producer_epoch == self.producer_epoch
         )
@@ -80,7 +76,7 @@ class ProducerIdGate:
         "_version",
     )
 
-    def __init__(self, cluster: "Cluster", manager: "ProducerIdQuotaManager") -> None:
+    def __init__(self, cluster: Cluster, manager: ProducerIdQuotaManager) -> None:
         self._cluster = cluster
         self._manager = manager
         self._limits = cluster.quotas.clients.producer_ids_rate
@@ -91,7 +87,7 @@ class ProducerIdGate:
         self._refused: _Refused | None = None
 
     def refuse(
-        self, context: "RequestContext", partition: "Partition", header: "BatchHeader"
+        self, context: RequestContext, partition: Partition, header: BatchHeader
     ) -> PartitionResult | None:
         """What to answer for a batch that is otherwise fine to append; None when it may be."""
         producer_id = header.producer_id
@@ -108,7 +104,7 @@ class ProducerIdGate:
         error_code = self._error_code(context)
         return PartitionResult(partition.partition_index, error_code, error_message=_MESSAGE)
 
-    def _error_code(self, context: "RequestContext") -> ErrorCode:
+    def _error_code(self, context: RequestContext) -> ErrorCode:
         """Return the configured error; by default one that the client's library retries."""
         config = self._cluster.config.for_broker(context.broker_id)
         name: str = config["producer.id.quota.error.code"]
@@ -118,7 +114,7 @@ class ProducerIdGate:
             return ErrorCode.NOT_ENOUGH_REPLICAS
         return ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
-    def _track(self, context: "RequestContext", producer_id: int) -> bool:
+    def _track(self, context: RequestContext, producer_id: int) -> bool:
         manager, now_ms = self._manager, context.now_ms
         was_tracking = manager.is_tracking
         throttle_time_ms = manager.track(context.principal, producer_id, now_ms)
@@ -139,9 +135,7 @@ class ProducerIdGate:
             self._version = self._limits.version
         return True
 
-    def _is_early(
-        self, context: "RequestContext", partition: "Partition", header: "BatchHeader"
-    ) -> bool:
+    def _is_early(self, context: RequestContext, partition: Partition, header: BatchHeader) -> bool:
         refused = self._refused
         if refused is None or not refused.is_of(header):
             return False
@@ -169,7 +163,7 @@ class ProducerIdGate:
             return window
         return SENT_AHEAD_MAX
 
-    def _remember(self, partition: "Partition", header: "BatchHeader") -> None:
+    def _remember(self, partition: Partition, header: BatchHeader) -> None:
         self._known_id = -1
         refused = self._refused
         if refused is None or not refused.is_of(header):
@@ -178,7 +172,7 @@ class ProducerIdGate:
         refused.early_requests = 0
 
 
-def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerIds | None:
+def producer_id_gate(context: RequestContext, cluster: Cluster) -> ProducerIds | None:
     """That of a request's connection; None as long as no user was given a quota."""
     session = context.session
     gate = session.producer_ids
@@ -189,7 +183,7 @@ def producer_id_gate(context: "RequestContext", cluster: "Cluster") -> ProducerI
     return gate
 
 
-def _schedule_cleanup(cluster: "Cluster", manager: "ProducerIdQuotaManager", now_ms: int) -> None:
+def _schedule_cleanup(cluster: Cluster, manager: ProducerIdQuotaManager, now_ms: int) -> None:
     """Have layers past their window dropped, for as long as anything is tracked.
 
     At the times of a look every `...cleanup.scheduler.interval.ms`, but for the looks that would

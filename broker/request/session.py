@@ -1,12 +1,10 @@
 """What a connection knows of its client: the listener it came in by, and who it is."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
+from broker.request.client_software import ClientSoftware
+from broker.security.sasl import Exchange
 from protocol.produce import PartitionResult
-
-if TYPE_CHECKING:
-    from broker.request.client_software import ClientSoftware
-    from broker.security.sasl import Exchange
 
 ANONYMOUS = "ANONYMOUS"
 NEVER_MS = (1 << 63) - 1
@@ -61,7 +59,7 @@ class Session:
         self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
 
-    def begin(self, mechanism: str, exchange: "Exchange", *, takes_raw_tokens: bool) -> None:
+    def begin(self, mechanism: str, exchange: Exchange, *, takes_raw_tokens: bool) -> None:
         """A handshake has chosen the mechanism; until it is through, nothing else is answered."""
         self.mechanism = mechanism
         self.exchange = exchange

@@ -4,15 +4,12 @@ A quota is in shadow mode on a broker that has `client.quota.shadow`, or where i
 entity. The rules are in ADR 19.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from broker.request.context import ShadowThrottles
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext, ShadowThrottles
 from quotas.entities import CONTROLLER_MUTATION_RATE
 from quotas.shadow import ShadowCounter, ShadowEvent, ShadowKey
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.request.context import RequestContext
 
 
 class Shadowed(NamedTuple):
@@ -22,7 +19,7 @@ class Shadowed(NamedTuple):
     is_held: bool
 
 
-def is_shadow(context: "RequestContext", cluster: "Cluster", quota_key: str) -> bool:
+def is_shadow(context: RequestContext, cluster: Cluster, quota_key: str) -> bool:
     """Whether the quota that this client has by this key is in shadow mode at this broker."""
     if cluster.config.for_broker(context.broker_id)["client.quota.shadow"]:
         return True
@@ -31,8 +28,8 @@ def is_shadow(context: "RequestContext", cluster: "Cluster", quota_key: str) -> 
 
 
 def count_if_shadow(
-    context: "RequestContext",
-    cluster: "Cluster",
+    context: RequestContext,
+    cluster: Cluster,
     quota_key: str,
     throttle_time_ms: int,
     now_ms: int,

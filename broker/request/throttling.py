@@ -4,21 +4,17 @@ Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch
 `ClientRequestQuotaManager.maybeRecordAndGetThrottleTimeMs`.
 """
 
-from typing import TYPE_CHECKING
-
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
 from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
-
-if TYPE_CHECKING:
-    from broker.cluster.cluster import Cluster
-    from broker.request.context import RequestContext
 
 SIZE_BYTES = 4
 """The size in front of a response, which counts as fetched."""
 
 
 def charge_time(
-    context: "RequestContext", cluster: "Cluster", now_ms: int, *, is_exempt: bool = False
+    context: RequestContext, cluster: Cluster, now_ms: int, *, is_exempt: bool = False
 ) -> None:
     """Charge the handler's time so far to `request_percentage`; once for each request."""
     stopwatch, context.stopwatch = context.stopwatch, None
@@ -41,9 +37,7 @@ def charge_time(
         shadowed.counter.exceed(round(spent_ns / 1e6))
 
 
-def charge_produce(
-    context: "RequestContext", cluster: "Cluster", *, expects_response: bool
-) -> None:
+def charge_produce(context: RequestContext, cluster: Cluster, *, expects_response: bool) -> None:
     """Charge a whole Produce request, whatever became of its batches."""
     now_ms = context.now_ms
     if context.stopwatch is not None:
@@ -64,7 +58,7 @@ def charge_produce(
         shadowed.counter.exceed(context.size_bytes)
 
 
-def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes: int) -> int:
+def fetch_bytes_max(context: RequestContext, cluster: Cluster, wanted_bytes: int) -> int:
     """How much one Fetch may bring: more than the quota's burst would always be refused."""
     bytes_max: int = min(wanted_bytes, cluster.config["fetch.max.bytes"])
     if not cluster.quotas.clients.is_enabled:
@@ -76,9 +70,7 @@ def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes:
     return min(bytes_max, quota_bytes)
 
 
-def charge_fetch(
-    context: "RequestContext", cluster: "Cluster", byte_count: int, now_ms: int
-) -> bool:
+def charge_fetch(context: RequestContext, cluster: Cluster, byte_count: int, now_ms: int) -> bool:
     """Charge a Fetch response; False when the client has to wait, and gets nothing till then."""
     charge_time(context, cluster, now_ms)
     manager = cluster.quotas.brokers[context.broker_id].fetch

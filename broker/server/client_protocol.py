@@ -5,7 +5,7 @@ The only clock reads of a request happen here.
 
 import asyncio
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import structlog
 
@@ -14,11 +14,9 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
-
-if TYPE_CHECKING:
-    from broker.responses import ConnectionOutput
-    from broker.server.listener_security import ListenerSecurity
-    from broker.timers import Timer
+from broker.responses import ConnectionOutput
+from broker.server.listener_security import ListenerSecurity
+from broker.timers import Timer
 
 LAST_RESPONSE_S = 0.2
 """Time between a last response and the end: a client that finds both at once may see the end alone.
@@ -78,7 +76,7 @@ class ClientProtocol(asyncio.Protocol):
     )
 
     def __init__(
-        self, server: ConnectionOwner, broker_id: int, listener_security: "ListenerSecurity"
+        self, server: ConnectionOwner, broker_id: int, listener_security: ListenerSecurity
     ) -> None:
         self._server = server
         self._acknowledgements = server.dispatcher.acknowledgements
@@ -188,7 +186,7 @@ class ClientProtocol(asyncio.Protocol):
         if self.connection is not None and not self._is_write_paused and not self.is_isolated:
             self._perform(self.connection.resume(now_ms))
 
-    def _perform(self, effects: "ConnectionOutput") -> None:
+    def _perform(self, effects: ConnectionOutput) -> None:
         if self.is_isolated:
             # Of the request that cut its own broker off: the response goes nowhere for now.
             self._withheld.append(effects)

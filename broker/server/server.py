@@ -6,26 +6,22 @@ Every listener belongs to one broker of the cluster.
 import asyncio
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import TYPE_CHECKING
 
 import structlog
 
 from broker.addresses import Address
+from broker.clock import Clock
 from broker.cluster.background_tasks import start_background_tasks
 from broker.cluster.broker_membership import add_broker, new_broker
-from broker.cluster.brokers import Availability
+from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
+from broker.faults.rule import FaultRule
+from broker.request.context import RequestContext
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
-
-if TYPE_CHECKING:
-    from broker.clock import Clock
-    from broker.cluster.brokers import Broker
-    from broker.cluster.cluster import Cluster
-    from broker.faults.rule import FaultRule
-    from broker.request.context import RequestContext
-    from broker.server.listener_settings import Listener as ListenerPlan
+from broker.server.listener_settings import Listener as ListenerPlan
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
@@ -37,7 +33,7 @@ log = structlog.get_logger("mock_kafka")
 class Server:
     """All listeners of a cluster, their connections, and the timer that drives the rest."""
 
-    def __init__(self, cluster: "Cluster", clock: "Clock") -> None:
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
         self.cluster = cluster
         self.clock = clock
         self.dispatcher = Dispatcher(cluster, self._report_bug)
@@ -58,7 +54,7 @@ class Server:
 
     async def listen(
         self,
-        broker: "Broker",
+        broker: Broker,
         host: str,
         port: int,
         listener_security: ListenerSecurity = PLAINTEXT,
@@ -78,7 +74,7 @@ class Server:
         self._listeners.append(listener)
         return bound_port
 
-    async def open(self, broker: "Broker") -> None:
+    async def open(self, broker: Broker) -> None:
         """Bind a broker's listeners, and set its addresses and its rack.
 
         Raises:
@@ -93,7 +89,7 @@ class Server:
         broker.host, broker.port = first.host, first.port
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
 
-    async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> "Broker":
+    async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> Broker:
         """Have one broker more, on ports of its own; see `membership.add_broker`.
 
         Raises:
@@ -199,7 +195,7 @@ class Server:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
 
-    def _apply_availability(self, broker: "Broker") -> None:
+    def _apply_availability(self, broker: Broker) -> None:
         if broker.is_out_of_memory:
             log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
         for listener in self._listeners:
@@ -289,7 +285,7 @@ class Server:
         while self._ready:
             self._drain_ready()
 
-    def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
         log.error(
             "request failed",
             api_key=context.api_key,

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from client.producer.actions import (
     Call,
-    Response,
     InitProducerIdCall,
     MetadataCall,
     MetadataResponse,
@@ -14,6 +13,7 @@ from client.producer.actions import (
     ProduceCall,
     ProduceResponse,
     ProducerIdResponse,
+    Response,
     TopicView,
 )
 from client.resources import Address

@@ -25,8 +25,8 @@ from client.producer.actions import (
     CallFailed,
     Connect,
     Disconnect,
-    Response,
     ProducerIdResponse,
+    Response,
     Send,
 )
 from client.producer.batch import Record

@@ -4,7 +4,6 @@ from client.errors import ClientError, error_name
 from client.producer.actions import (
     Call,
     CallFailed,
-    Response,
     InitProducerIdCall,
     MetadataCall,
     MetadataResponse,
@@ -12,6 +11,7 @@ from client.producer.actions import (
     ProduceCall,
     ProduceResponse,
     ProducerIdResponse,
+    Response,
 )
 from client.producer.batch import Batch
 from client.producer.delivery import DeliveryRefusedError

@@ -1,13 +1,9 @@
 """What the producer knows of the cluster, and when it wants to know it anew."""
 
-from typing import TYPE_CHECKING
-
 from client.producer.actions import MetadataResponse, PartitionView, TopicView
 from client.producer.batch import TopicPartition
+from client.resources import Address
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from client.resources import Address
 
 NO_LEADER_ID = -1
 _FATAL = {ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED}

@@ -10,20 +10,19 @@ from collections import deque
 from dataclasses import dataclass
 from functools import partial
 from struct import Struct
-from typing import TYPE_CHECKING
 
 from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
 from client.producer.actions import (
     Call,
-    Response,
     InitProducerIdCall,
     MetadataCall,
     ProduceCall,
     ProduceResponse,
     ProducerIdResponse,
+    Response,
 )
-from client.producer.delivery import DeliveryRefusedError
+from client.producer.delivery import Delivered, DeliveryRefusedError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
 from loadgen.clients.produce_frames import event_of, record_batch
@@ -31,9 +30,6 @@ from loadgen.plan.plan import Tenant
 from loadgen.rows import NONE, Status
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from client.producer.delivery import Delivered
 
 _EVENT = Struct(">q")
 _API_KEYS: dict[type[Call], ApiKey] = {
@@ -141,7 +137,7 @@ class DeliveryTimeout(LoadClient):
 
     # What the caller hears -----------------------------------------------------------------
 
-    def _heard(self, event: Event, future: "asyncio.Future[Delivered]") -> None:
+    def _heard(self, event: Event, future: asyncio.Future[Delivered]) -> None:
         error = future.exception()
         assert error is None or isinstance(error, ClientError)
         self._hear(event, error)

@@ -2,17 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from loadgen.clients.load_client import Event, Run
+from loadgen.clients.load_connection import Link
 from loadgen.clients.sequential_client import BACKOFF_S, Stepper
 from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from loadgen.clients.load_connection import Link
 
 _TIMEOUT_MS = 30_000
 

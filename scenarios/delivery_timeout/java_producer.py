@@ -10,12 +10,9 @@ import subprocess
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from scenarios.delivery_timeout.client_adapters import Heard
 from scenarios.maven import CannotRunError, fetch_jars
-
-if TYPE_CHECKING:
-    from scenarios.delivery_timeout.client_adapters import Heard
 
 SOURCE = Path(__file__).with_name("TimedProducers.java")
 _OPTIONS = (
@@ -108,7 +105,7 @@ class JavaProducer:
         pairs = [f"{key}={value}" for key, value in config.items()]
         self._process.ask(["open", self._id, *pairs], ("opened", self._id))
 
-    def send(self, topic: str, value: bytes, heard: "Heard") -> None:
+    def send(self, topic: str, value: bytes, heard: Heard) -> None:
         """See `Subject`; it blocks as long as Java's `send` does, while the topic is unknown."""
         index = next(self._indices)
         self._process.callbacks[self._id, index] = heard

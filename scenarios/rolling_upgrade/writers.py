@@ -14,7 +14,7 @@ from typing import Any
 
 from client import Producer, ProducerSettings, clock
 from client.errors import ClientError
-from client.producer.actions import Call, Response, ProduceCall
+from client.producer.actions import Call, ProduceCall, Response
 from scenarios.client_logs import ISOLATED
 from scenarios.java import java_command
 

@@ -1,15 +1,13 @@
 """A connection without a socket, for clients that are driven frame by frame."""
 
 from struct import Struct
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from loadgen.clients.load_connection import Reader
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.produce import PartitionResult, TopicResult, decode_request, encode_response
 from protocol.records import BatchHeader, read_header
-
-if TYPE_CHECKING:
-    from loadgen.clients.load_connection import Reader
 
 VERSION = 9
 _CORRELATION = Struct(">i")

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from client.resources import Address
 from protocol import messages
@@ -10,9 +10,7 @@ from protocol.errors import ErrorCode
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Mutation, QuotaChange
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 REQUEST_TIMEOUT_MS = 1_000
 RECONNECT_MS = 50

@@ -15,6 +15,7 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.dispatch.dispatcher import Dispatcher
+from broker.request.context import RequestContext
 from broker.request.session import Session
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener_security import ListenerSecurity
@@ -26,7 +27,6 @@ from tests.simulation.virtual_time import Schedule
 if TYPE_CHECKING:
     import asyncio
 
-    from broker.request.context import RequestContext
 
 PORT = 9092
 HANDLING_NS = 100_000
@@ -96,7 +96,7 @@ class SimulatedServer(Server):
         except Exception as error:  # noqa: BLE001 - what the shell logs is a violation here
             self._report(f"a timer failed: {''.join(format_exception(error))}")
 
-    def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
         text = "".join(format_exception(error))
         self._report(f"internal error, API {context.api_key} v{context.api_version}: {text}")
 

@@ -6,7 +6,7 @@ texts of our own: what a group makes of its bytes is its members' business.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from client.resources import Address
@@ -23,9 +23,7 @@ from tests.simulation.history import (
     Place,
 )
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600

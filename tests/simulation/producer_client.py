@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from client.producer.actions import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.batch import Batch, Record
@@ -18,9 +18,7 @@ from protocol.records import read_header
 from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place, ProducerFacts, ProduceSeen, SentRecord
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 
 class ProducerClient:

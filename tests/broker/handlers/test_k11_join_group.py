@@ -1,16 +1,12 @@
 """JoinGroup on the wire."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
+from broker.groups.requests import JoinRequest
 from broker.pending_response import PendingResponse
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.groups.group_cluster import GROUP, SESSION_MS, GroupCluster, versions
-
-if TYPE_CHECKING:
-    from broker.groups.requests import JoinRequest
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))

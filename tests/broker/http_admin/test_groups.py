@@ -1,11 +1,10 @@
 """Groups and producers over the admin port."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from broker.cluster import failover
 from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit
+from broker.groups.results import JoinResult
 from broker.http_admin.groups import (
     CoordinatorBody,
     GroupPath,
@@ -24,9 +23,6 @@ from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_context
 from tests.broker.http_admin.admin_server import make_admin
-
-if TYPE_CHECKING:
-    from broker.groups.results import JoinResult
 
 
 def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:

@@ -1,7 +1,7 @@
 """The journal keeps what went by, in order and within its bounds, and costs nothing when off."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -23,6 +23,7 @@ from broker.journal.journal import (
     subjects_of,
 )
 from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
 from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import messages
@@ -37,9 +38,6 @@ from tests.broker.dispatch.test_connection import (
     request_frame,
     throttle_metadata,
 )
-
-if TYPE_CHECKING:
-    from broker.request.context import RequestContext
 
 
 def journalled_cluster(**overrides: str) -> Cluster:

@@ -7,7 +7,6 @@ from client.producer.actions import (
     Call,
     Connect,
     Disconnect,
-    Response,
     InitProducerIdCall,
     MetadataCall,
     MetadataResponse,
@@ -16,6 +15,7 @@ from client.producer.actions import (
     ProduceCall,
     ProduceResponse,
     ProducerIdResponse,
+    Response,
     Send,
     TopicView,
 )
