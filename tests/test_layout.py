@@ -11,7 +11,16 @@ from protocol.messages import schema_versions
 from scripts import coverage_table
 
 ROOT = Path(__file__).parent.parent
-PACKAGES = ("broker", "client", "loadgen", "mock_kafka", "producer_state", "protocol", "quotas")
+PACKAGES = (
+    "broker",
+    "client",
+    "loadgen",
+    "mock_kafka",
+    "producer_state",
+    "protocol",
+    "quotas",
+    "scenarios",
+)
 BANNED_NAMES = {"utils", "util", "helpers", "helper", "common", "misc", "types", "base"}
 SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 # Declarations only: nothing in them can go wrong that a type checker doesn't see.

@@ -8,7 +8,16 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 SETUPTOOLS_MAJOR_MIN = 77  # as [build-system] in pyproject.toml says
-PACKAGES = {"broker", "client", "loadgen", "mock_kafka", "producer_state", "protocol", "quotas"}
+PACKAGES = {
+    "broker",
+    "client",
+    "loadgen",
+    "mock_kafka",
+    "producer_state",
+    "protocol",
+    "quotas",
+    "scenarios",
+}
 
 
 def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_path: Path) -> None:
