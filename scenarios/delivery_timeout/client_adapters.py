@@ -13,9 +13,7 @@ from client.errors import ClientError
 from client.producer.delivery import DeliveryTimeoutError
 from scenarios.client_logs import ISOLATED
 from scenarios.delivery_timeout.java_producer import JavaVersion
-
-Heard = Callable[[str | None], None]
-"""Told once: None for a delivered record, else the error in a few words."""
+from scenarios.delivery_timeout.outcome import Heard
 
 _BACKOFF_MS = 50
 _BACKOFF_MAX_MS = 200

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from scenarios.delivery_timeout.client_adapters import Heard
+from scenarios.delivery_timeout.outcome import Heard
 from scenarios.maven import CannotRunError, fetch_jars
 
 SOURCE = Path(__file__).with_name("TimedProducers.java")

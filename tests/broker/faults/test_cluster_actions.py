@@ -73,7 +73,7 @@ def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rule", "reach", "is_alive"),
+    ("rule", "availability", "is_alive"),
     [
         (FaultRule(stop_broker=2), Availability.DOWN, False),
         (FaultRule(stop_broker=2, elect=False), Availability.DOWN, True),
