@@ -10,7 +10,6 @@ from scenarios.delivery_timeout import broken_promises, row
 from scenarios.delivery_timeout.client_adapters import (
     OURS,
     SUBJECTS,
-    Heard,
     Subject,
     SubjectKind,
 )
@@ -20,6 +19,7 @@ from scenarios.delivery_timeout.measuring import (
     measure,
     seen_requests,
 )
+from scenarios.delivery_timeout.outcome import Heard
 from scenarios.delivery_timeout.phases import PHASES
 from scenarios.maven import CannotRunError
 
