@@ -20,10 +20,9 @@ from broker.http_admin.topics import (
     put_leader,
 )
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import fetch_frame
+from tests.broker.connection_driver import fetch_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
-from tests.broker.http_admin.test_brokers import connect, leave
-from tests.broker.http_admin.test_groups import commit, produce
+from tests.broker.http_admin.kafka_clients import commit, connect, leave, produce
 
 RESET_MS_MAX = 5
 
