@@ -21,7 +21,7 @@ class ProducerIdQuotaManagerCache:
         false_positive_rate: float,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """`new_seed` gives 16 random bytes for the hashes: before the first id, and after `clear`."""
+        """`new_seed` gives 16 random bytes for the hashes: at the first id, and after `clear`."""
         self._window_ms = window_ms
         self._layer_count = layer_count
         self._false_positive_rate = false_positive_rate
