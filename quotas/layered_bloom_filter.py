@@ -6,9 +6,9 @@ at least the window less one part, and at most the window, after it was last see
 is always found. An unknown id is taken for a known one at no more than the configured rate, over
 all live layers together.
 
-A layer starts as one small Bloom filter. When that is full, the layer grows by further filters, and
-they share the rate of the layer ("Scalable Bloom Filters", Almeida et al., 2007). A new filter is as
-large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
+A layer starts as one small Bloom filter. When that is full, the layer grows by further filters,
+and they share the rate of the layer ("Scalable Bloom Filters", Almeida et al., 2007). A new filter
+is as large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
 
 Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDoubleHasher`.
 """
@@ -16,7 +16,7 @@ Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDo
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import ceil, exp, log, log2
+from math import ceil, exp, gcd, log, log2, prod
 from struct import Struct
 from typing import NamedTuple
 
@@ -25,7 +25,7 @@ from mmh3 import mmh3_x64_128_utupledigest
 SEED_BYTES = 16
 
 CAPACITY_MIN = 32
-"""Ids of the smallest segment: at the default rate its bits take 100 bytes."""
+"""Ids of the smallest segment: at the default rate its bits take 97 bytes."""
 
 _START_FACTOR = 1.125
 """A layer starts with room for so many times the ids of the layer before it."""
@@ -37,12 +37,12 @@ _LAYER_BYTES = 2048
 """A layer may always grow to this size."""
 
 _LAYER_OBJECT_BYTES = 368
-"""What CPython needs for a layer and the filter around it, besides segments and what users share."""
+"""What CPython needs for a layer and its filter, besides segments and objects that users share."""
 
 _SEGMENT_OBJECT_BYTES = 172
 """What CPython needs for a segment besides its bits."""
 
-_GROWTH_MIN = 0.125
+_GROWTH_MIN = 0.11
 """A layer grows by at least this part of its ids, even if that takes more than the bound.
 
 It does at rates above 0.01.
@@ -50,6 +50,7 @@ It does at rates above 0.01.
 
 _HASHES_TO_BEST = 0.9
 
+_SMALL_FACTORS = prod((2, 3, 5, 7, 11, 13, 17, 19, 23))
 _MASK_30 = (1 << 30) - 1
 _BITS = tuple(1 << bit for bit in range(8))
 _pack = Struct(f"<{SEED_BYTES}sq").pack
@@ -116,14 +117,19 @@ def fast_shape_for(id_count: int, false_positive_rate: float) -> Shape:
 def _collision_free_shape(id_count: int, rate: float) -> Shape:
     """Return the shape for this rate, with bits added until the rate includes index collisions.
 
-    Three numbers modulo m bits make m ** 3 sets of indices, so an unknown id has those of one of n
-    others at a rate of n / m ** 3. That counts for few ids at rates below 1e-6.
+    Three numbers modulo m bits make m ** 3 sequences of indices, of which two, in opposite order,
+    have the same indices. So an unknown id has those of one of n others at a rate of 2 n / m ** 3.
+    That counts for few ids at rates below 1e-6. If m had small factors, the indices of some ids
+    would be a few positions again and again.
     """
     bit_count, hash_count = fast_shape_for(id_count, rate)
-    shape = Shape(bit_count | 1, hash_count)
-    while false_positive_rate(shape, id_count) + id_count / shape.bit_count**3 > rate:
-        shape = Shape(shape.bit_count + shape.bit_count // 256 * 2 + 2, hash_count)
-    return shape
+    full_rate = false_positive_rate(Shape(bit_count, hash_count), id_count)
+    while full_rate + 2 * id_count / bit_count**3 > rate:
+        bit_count += bit_count // 256 + 1
+        full_rate = false_positive_rate(Shape(bit_count, hash_count), id_count)
+    while gcd(bit_count, _SMALL_FACTORS) > 1:
+        bit_count += 1
+    return Shape(bit_count, hash_count)
 
 
 def _rate_share(capacity: int) -> float:

@@ -139,8 +139,6 @@ def unlimited_or_positive(value: Any) -> str | None:
     return None if value != 0 else "must be -1 for unlimited, or at least 1"
 
 
-
-
 def throttled_replicas(value: Any) -> str | None:
     """A list of `partition:broker`, or `*` alone for all (KIP-73)."""
     if value in {(), ("*",)}:
