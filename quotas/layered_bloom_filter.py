@@ -91,7 +91,8 @@ def hashes_of(producer_id: int, seed: bytes) -> Hashes:
 def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
     """Positions of an id's bits by triple hashing; they may repeat.
 
-    A change of 0 counts as 1, and sizes are odd: else some ids would have only one or two bits.
+    A change of 0 counts as 1: else some ids would have only one bit. So would they in sizes with
+    small factors, see `_collision_free_shape`.
     """
     bit_count, hash_count = shape
     index, increment, change = (each % bit_count for each in hashes)
