@@ -97,6 +97,8 @@ def test_an_unknown_key_that_is_like_no_other_is_refused_without_a_guess() -> No
         ("max.in.flight.sequence.number.per.connection", "1073741825"),
         ("producer.id.quota.cache.layer.count", "9"),
         ("producer.id.quota.cache.false.positive.rate", "0"),
+        ("producer.id.quota.cache.false.positive.rate", "9e-8"),
+        ("producer.id.quota.cache.false.positive.rate", "0.51"),
         ("producer.id.quota.error.code", "NONE"),
         ("compression.type", "brotli"),
         ("auto.create.topics.enable", "1"),
