@@ -7,8 +7,9 @@ their settings from the client, and no client metrics are collected.
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from broker.config.keys import ConfigKey, ConfigSource, ConfigType, ResourceType, by_name
+from broker.config.keys import ConfigKey, ConfigType, by_name
 from broker.config.values import at_least, between, one_of
+from protocol.configs import ConfigSource, ResourceType
 
 _INT, _LIST, _STRING = ConfigType.INT, ConfigType.LIST, ConfigType.STRING
 
@@ -77,7 +78,7 @@ RESOURCE_KEYS: Mapping[ResourceType, Mapping[str, ConfigKey]] = MappingProxyType
 
 RESOURCE_SOURCES: Mapping[ResourceType, ConfigSource] = MappingProxyType(
     {
-        ResourceType.GROUP: ConfigSource.GROUP,
-        ResourceType.CLIENT_METRICS: ConfigSource.CLIENT_METRICS,
+        ResourceType.GROUP: ConfigSource.DYNAMIC_GROUP_CONFIG,
+        ResourceType.CLIENT_METRICS: ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
     }
 )
