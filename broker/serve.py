@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import gc
-import importlib
 import logging
 import signal
 import socket
@@ -26,6 +25,7 @@ from broker.server import Server
 from broker.tls import server_context
 
 if TYPE_CHECKING:
+    from broker.admin.state import Admin
     from broker.admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
@@ -139,14 +139,18 @@ async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Serve
     What it is made of is loaded in a thread: that takes longer than all of the start, and the first
     Kafka clients are served meanwhile.
     """
-    await asyncio.to_thread(importlib.import_module, "broker.admin.web")
-    from broker.admin.state import Admin  # noqa: PLC0415
-    from broker.admin.web import AdminPort  # noqa: PLC0415
-
+    make_admin, make_port = await asyncio.to_thread(_load_admin_port)
     assert isinstance(server.clock, BrokerClock)
-    port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
+    port = make_port(make_admin(server, server.clock), options.config["broker.admin.token"])
     await port.start(options.admin_host, door.sockets)
     return port
+
+
+def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
+    from broker.admin.state import Admin  # noqa: PLC0415 - see `serve_admin_port`
+    from broker.admin.web import AdminPort  # noqa: PLC0415
+
+    return Admin, AdminPort
 
 
 def bootstrap_lines(cluster: Cluster) -> list[str]:

@@ -64,4 +64,4 @@ def _document() -> dict[str, Any]:
 
 @cache
 def _page() -> str:
-    return files("broker.admin").joinpath("page.html").read_text(encoding="utf-8")
+    return files(__package__).joinpath("page.html").read_text(encoding="utf-8")
