@@ -1,4 +1,4 @@
-"""`python -m broker` and the console script `mock-kafka`."""
+"""The command line of the broker, imported so that it starts fast."""
 
 import gc
 import sys
