@@ -11,6 +11,8 @@ gc.disable()
 
 from broker.cli import main  # noqa: E402
 
+__all__ = ["main"]
+
 gc.enable()
 if sys.modules["rich"] is None:
     del sys.modules["rich"]  # others in this process may want it

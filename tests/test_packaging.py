@@ -204,6 +204,8 @@ def references(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
             case ast.Constant(value=str(text)):
                 found = [text] if "." in text and text in modules - KEYS else []
                 found += [each for each in CODE_IN_TEXT.findall(text) if each in modules]
+            case _:
+                continue
         for each in found:
             yield getattr(node, "lineno", 0), each
 
@@ -354,7 +356,7 @@ def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
         "def producer() -> Producer:\n"
         "    return Producer('127.0.0.1:1', ProducerSettings(linger_ms='1'))\n"
     )
-    python = environment.bin / "python"
+    python = str(environment.bin / "python")
     assert "1 passed" in run(python, "-m", "pytest", "-p", "no:cacheprovider", folder=tmp_path)
     mypy = [python, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", "."]
     done = subprocess.run(
