@@ -9,8 +9,8 @@ the process from before the first partition was made, all told. Times are of sin
 pairs on producers in random order, with the cost of reading the clock taken off. A missed bar is
 reported, never a failure.
 
-The fields of an entry are 34 bytes under KIP-758's rule; a million cost 46 each. A bytearray per 16
-rows adds 4, what bytearrays reserve to grow 2.5, and the rounding of the memory allocator 5. Larger
+The fields of an entry are 38 bytes under KIP-758's rule; a million cost 49 each. A bytearray per 16
+rows adds 4, what bytearrays reserve to grow 3, and the rounding of the memory allocator 4. Larger
 buckets would save some of the first and take longer to search; a bytearray that reserves nothing
 would be copied whole by every new row. Below 100,000 entries the partitions themselves count, and
 the pages a process holds in reserve.

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from broker.acknowledgements import note_batch
 from broker.batch_check import Refusal, check_batch
 from broker.producer_memory import watch_producer_ids
 from producer_state.rules import Append, Duplicate, Refused
@@ -50,6 +51,9 @@ def append_batch(
             header.last_offset_delta,
         )
         if not isinstance(decision, Append):
+            if isinstance(decision, Duplicate) and cluster.acknowledgements.is_enabled:
+                offset = decision.base_offset
+                note_batch(context, topic, partition, header, offset, is_append=False)
             return _not_appended(partition, decision)
         if gate is not None:
             refusal = gate.refuse(context, partition, header)
@@ -70,9 +74,11 @@ def append_batch(
             base_offset,
             max_timestamp,
         )
-        if cluster.producer_ids_max >= 0:
+        if cluster.limits_producer_ids:
             watch_producer_ids(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
+    if cluster.acknowledgements.is_enabled:
+        note_batch(context, topic, partition, header, base_offset, is_append=True)
     return PartitionResult(
         partition.partition_index,
         ErrorCode.NONE,

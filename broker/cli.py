@@ -137,7 +137,8 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="one broker key; may be given often, and wins over --config",
+        help="one broker key, or broker.N.KEY=VALUE for broker N alone; may be given often, and"
+        " wins over --config",
     )
     command.add_argument(
         "--admin-port",

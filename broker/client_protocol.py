@@ -33,6 +33,7 @@ class ClientProtocol(asyncio.Protocol):
     """One client's socket around its `Connection`."""
 
     __slots__ = (
+        "_acknowledgements",
         "_entrance",
         "_is_paused",
         "_is_write_paused",
@@ -50,6 +51,7 @@ class ClientProtocol(asyncio.Protocol):
 
     def __init__(self, server: "Server", broker_id: int, entrance: "Entrance") -> None:
         self._server = server
+        self._acknowledgements = server.cluster.acknowledgements
         self._entrance = entrance
         self.broker_id = broker_id
         self._transport: Any = None
@@ -157,6 +159,8 @@ class ClientProtocol(asyncio.Protocol):
         write, close_reason, has_more, muted_until_ms = effects
         if write:
             self._transport.write(write)
+            if self._acknowledgements.is_enabled and self.connection is not None:
+                self._acknowledgements.written(self.connection.connection_id)
         if close_reason is not None:
             self._close(close_reason, after_s=LAST_ANSWER_S if write else 0)
             return
@@ -202,6 +206,7 @@ class ClientProtocol(asyncio.Protocol):
             self.connection.lose()
             now_ms = self._server.clock.now_ms()
             self._server.cluster.journal.disconnected(self.connection, self.close_reason, now_ms)
+            self._acknowledgements.forget(self.connection.connection_id)
         self._server.forget(self)
 
     def finish(self) -> None:

@@ -8,25 +8,28 @@ can change.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any
 from uuid import UUID
 
+from broker.acknowledgements import Acknowledgements
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
+from broker.controller_queue import ControllerEvent, ControllerQueue
 from broker.faults import FaultRule, FaultTable
 from broker.groups.coordinator import GroupCoordinator
 from broker.journal import Journal
 from broker.outages import bring_back, coordinator_of, take_away
 from broker.producer_memory import watch_producer_ids
+from broker.producer_rules import adopt_rule_of_leader, new_producers
 from broker.quota_managers import QuotaManagers
-from broker.registry import limited_routes
+from broker.registry import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
 from broker.security.listeners import Address
 from broker.timers import Timers
 from broker.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.upkeep import begin_upkeep
 from producer_state.allocator import ProducerIdAllocator
-from producer_state.producer_state_manager import ProducerStateManager
 
 
 class Reach(Enum):
@@ -91,6 +94,9 @@ class Cluster:
             config["journal.bytes.max"],
             is_enabled=config["journal.enable"],
         )
+        self.acknowledgements = Acknowledgements(
+            config["audit.acknowledgements.max"], is_enabled=config["audit.enable"]
+        )
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules there are from the start."""
         self._begin()
@@ -99,8 +105,7 @@ class Cluster:
         """Everything that requests can change, as it is at the start."""
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
-        self.routes = limited_routes(config["broker.api.versions"])
-        """Which APIs there are, in which versions, by API key."""
+        self.routes = RoutesByBroker(config)
         self.controller_id = 1
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
@@ -111,6 +116,10 @@ class Cluster:
             config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
         )
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
+        self.controller_queue = ControllerQueue(
+            self.timers, self.shared_config["controller.mutation.time.ms"]
+        )
+        self.quotas.metrics.add(self.controller_queue.measurements)
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,
@@ -120,8 +129,8 @@ class Cluster:
         self.log_bytes = 0
         """Bytes of all stored batches of all partitions."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
-        self.producer_ids_max: int = config["broker.max.producer.ids"]
-        """How many a broker may lead before it stops, as if out of memory; -1 for any number."""
+        self.limits_producer_ids = self._limits_producer_ids()
+        """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
         # Where the next topic's first partition goes, so that leaders spread over the brokers.
         self._next_placement = 0
 
@@ -133,6 +142,7 @@ class Cluster:
         """
         self.timers.clear()
         self.journal.clear()
+        self.acknowledgements.clear()
         self.brokers = dict(self._first_brokers)
         self._begin()
         for broker in self.brokers.values():
@@ -147,7 +157,7 @@ class Cluster:
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
-        """Configuration of what the brokers share: topics, memory, the expiry of producers.
+        """Configuration of what the brokers share: topics and memory.
 
         A key that was set for a single broker counts here only where there is no other broker.
         """
@@ -210,6 +220,8 @@ class Cluster:
         With `elect` the others notice: it leaves every ISR but those it is the last of, and what it
         led, coordinated or controlled goes to brokers that are up. Without, everybody still names
         it. A second stop with `elect` is how they notice later.
+        The election is an event of `controller_queue`: where mutations take time, it comes after
+        those that wait there, and until then Metadata names the old leaders.
 
         Raises:
             ValueError: there is no such broker.
@@ -236,9 +248,8 @@ class Cluster:
             ValueError: there is no such broker.
         """
         broker = self._broker(node_id)
-        before = self._coordinators()
-        bring_back(self, node_id, now_ms)
-        self._unload_moved_groups(before, now_ms)
+        event = ControllerEvent("unfenceBroker", partial(self._unfence, broker))
+        self.controller_queue.submit(event, now_ms)
         self._set_reach(broker, Reach.SERVES)
 
     def fence_broker(self, node_id: int, now_ms: int) -> None:
@@ -254,11 +265,23 @@ class Cluster:
 
     def _take_away(self, node_id: int, reach: Reach, now_ms: int, *, elect: bool) -> None:
         broker = self._broker(node_id)
-        if elect and broker.is_alive:
-            before = self._coordinators()
-            take_away(self, node_id, now_ms)
-            self._unload_moved_groups(before, now_ms)
+        if elect:
+            # Also for a broker that is down: what brings it back may still be in the queue.
+            event = ControllerEvent("fenceBroker", partial(self._fence, broker))
+            self.controller_queue.submit(event, now_ms)
         self._set_reach(broker, reach)
+
+    def _fence(self, broker: Broker, now_ms: int) -> None:
+        if broker.is_alive and self.brokers.get(broker.node_id) is broker:
+            before = self._coordinators()
+            take_away(self, broker.node_id, now_ms)
+            self._unload_moved_groups(before, now_ms)
+
+    def _unfence(self, broker: Broker, now_ms: int) -> None:
+        if self.brokers.get(broker.node_id) is broker:
+            before = self._coordinators()
+            bring_back(self, broker.node_id, now_ms)
+            self._unload_moved_groups(before, now_ms)
 
     def _set_reach(self, broker: Broker, reach: Reach) -> None:
         broker.is_out_of_memory &= reach is not Reach.SERVES
@@ -304,14 +327,15 @@ class Cluster:
         """Grow a topic by one partition per assignment, also checked before."""
         for replicas in assignments:
             alive = tuple(filter(self.is_alive, replicas))
+            leader_id = alive[0] if alive else NO_LEADER
             topic.partitions.append(
                 Partition(
                     topic_name=topic.name,
                     partition_index=len(topic.partitions),
                     replicas=tuple(replicas),
                     isr=alive,
-                    leader_id=alive[0] if alive else NO_LEADER,
-                    producers=self._new_producers(),
+                    leader_id=leader_id,
+                    producers=new_producers(self.config, leader_id),
                 )
             )
 
@@ -330,20 +354,21 @@ class Cluster:
         topic.refresh_settings()
 
     def set_config(self, config: BrokerConfig) -> None:
-        """Replace the configuration of the brokers; topics see new defaults at once."""
+        """Replace the configuration of the brokers; topics and leaders follow it at once."""
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
-        self.producer_ids_max = self.shared_config["broker.max.producer.ids"]
-        self.routes = limited_routes(self.shared_config["broker.api.versions"])
+        self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
+        self.limits_producer_ids = self._limits_producer_ids()
+        self.routes = RoutesByBroker(config)
         for topic in self.topics.all():
             self.alter_topic_config(topic, topic.config.overrides)
+            for partition in topic.partitions:
+                adopt_rule_of_leader(self.config, partition)
 
-    def _new_producers(self) -> ProducerStateManager:
-        return ProducerStateManager(
-            batches=self.config["producer.state.batches"],
-            window=self.config["max.in.flight.sequence.number.per.connection"],
-        )
+    def _limits_producer_ids(self) -> bool:
+        configs = map(self.config.for_broker, self.brokers)
+        return any(config["broker.max.producer.ids"] >= 0 for config in configs)
 
     # Leaders -------------------------------------------------------------------------------
 
@@ -354,7 +379,8 @@ class Cluster:
         partition.leader_id = leader_id
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
-        if self.producer_ids_max >= 0 and leader_id != NO_LEADER:
+        adopt_rule_of_leader(self.config, partition)
+        if self.limits_producer_ids and leader_id != NO_LEADER:
             watch_producer_ids(self, leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from broker.security.session import Session
 
 if TYPE_CHECKING:
+    from broker.acknowledgements import Acknowledgement
+    from broker.shadow_quotas import ShadowThrottles
     from broker.throttling import ThrottlingQuota
 
 
@@ -37,6 +39,12 @@ class RequestContext:
     """The connection stays mute until then, whether the client keeps to what it is told or not."""
 
     throttled_by: "ThrottlingQuota | None" = None
+    shadow: "ShadowThrottles | None" = None
+    """What quotas in shadow mode would have done to it; None for nothing."""
+    acknowledgements: "list[Acknowledgement] | None" = None
+    """The batches that its response acknowledges, for the audit; None for none."""
+    falsified_by: tuple[int, ...] = ()
+    """The ids of the fault rules that change what its response says."""
     fault: str | None = None
     """The fault rules that fired on it and what they do, such as `#1 drop before_answer`."""
 

@@ -58,6 +58,7 @@ class Dispatcher:
         """
         self._cluster = cluster
         self._journal = cluster.journal
+        self._acknowledgements = cluster.acknowledgements
         self._report_bug = report_bug
         self._now_ns = now_ns
 
@@ -82,7 +83,8 @@ class Dispatcher:
         if is_limited and api_key not in APIS_OF_AUTHENTICATION:
             return Close(f"API key {api_key} before authentication (ILLEGAL_SASL_STATE)")
         cluster = self._cluster
-        route = cluster.routes.get(api_key)
+        broker_id = connection.broker_id
+        route = cluster.routes[broker_id].get(api_key)
         if route is None:
             return Close(f"unknown API key {api_key}")
         if not route.version_min <= api_version <= route.version_max:
@@ -96,7 +98,7 @@ class Dispatcher:
             client_id,
             now_ms,
             end - start,
-            connection.broker_id,
+            broker_id,
             connection.connection_id,
             connection.client_host,
             session.principal,
@@ -122,6 +124,9 @@ class Dispatcher:
         except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
             self._report_bug(error, context)
             answer = Close(f"internal error in {route.api_key.name} v{api_version}: {error!r}")
+        acknowledgements = self._acknowledgements
+        if acknowledgements.is_enabled:
+            answer = acknowledgements.follow(context, answer)
         return answer if entry is None else self._note(entry, answer)
 
     def _note(self, entry: "Entry", answer: Answer) -> Answer:
@@ -161,6 +166,7 @@ class Dispatcher:
         if verdict is None:
             return self._handle(route, context, buffer, start, end, self._cluster)
         context.fault = verdict.description
+        context.falsified_by = verdict.falsifying_rule_ids
         # The buffer moves on, and the request may be handled later.
         body = bytes(buffer[start:end])
         rule = verdict.deciding

@@ -144,6 +144,9 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "duration_us": line.duration_us,
         "throttle_time_ms": context.throttle_time_ms,
         "muted": context.muted_until_ms > context.now_ms,
+        "shadow_throttle_times_ms": (
+            {} if context.shadow is None else dict(context.shadow.throttle_times_ms)
+        ),
         "fault": context.fault,
         "request_bytes": context.size_bytes,
         "answer_bytes": len(line.answer or b""),

@@ -6,6 +6,7 @@ Sources: Kafka's `ClusterControlManager.registerBroker` and `unregisterBroker`.
 from typing import TYPE_CHECKING
 
 from broker.cluster import Broker
+from broker.controller_queue import ControllerEvent
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
@@ -65,5 +66,11 @@ def decommission_broker(cluster: "Cluster", node_id: int, now_ms: int) -> None:
     if tuple(cluster.brokers) == (node_id,):
         raise ValueError(f"broker {node_id} is the last one; it can be stopped")
     cluster.stop_broker(node_id, now_ms)
-    cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
-    cluster.set_config(cluster.config)
+
+    def unregister(_now_ms: int) -> None:
+        if node_id in cluster.brokers and len(cluster.brokers) > 1:
+            cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
+            cluster.set_config(cluster.config)
+
+    # Behind the election, wherever that is in the queue.
+    cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)

@@ -9,6 +9,9 @@ from prometheus_client.registry import Collector
 
 from quotas.metrics import DESCRIPTIONS, MetricsRegistry
 
+_DOMAINS = {"ControllerEventManager": "kafka_controller"}
+"""Groups whose MBeans Kafka has in another domain than `kafka.server`."""
+
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
@@ -24,7 +27,8 @@ class PrometheusCollector(Collector):
         """One family for each group and name."""
         families: dict[str, GaugeMetricFamily] = {}
         for group, name, tags, value in self._registry.measure(self._now_ms()):
-            full_name = f"kafka_server_{_snake(group)}_{_snake(name)}"
+            domain = _DOMAINS.get(group, "kafka_server")
+            full_name = f"{domain}_{_snake(group)}_{_snake(name)}"
             labels = {_snake(label): text for label, text in tags.items()}
             family = families.get(full_name)
             if family is None:

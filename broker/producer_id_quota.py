@@ -1,16 +1,19 @@
 """Which producer ids of a connection's Produce requests may be new to their user (KIP-936).
 
 An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends several requests ahead; the second, which waited behind the mute for just the time
-that a new id takes, would else be stored before the first, and that one be taken for a duplicate.
+producer sends several requests ahead. The second waited behind the mute for just the time that a
+new id takes: it would be stored before the first, whose retries would then be out of order until
+the producer gives up.
 """
 
 from typing import TYPE_CHECKING
 
 from broker.client_software import fails_on_throttling_quota_exceeded
 from broker.config.quota_keys import AUTO_ERROR_CODE
+from broker.shadow_quotas import count_if_shadow
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
+from quotas.entities import PRODUCER_IDS_RATE
 
 if TYPE_CHECKING:
     from broker.cluster import Cluster
@@ -119,8 +122,14 @@ class ProducerIdGate:
         was_tracking = manager.is_tracking
         throttle_time_ms = manager.track(context.principal, producer_id, now_ms)
         if throttle_time_ms > 0:
-            context.throttle(throttle_time_ms, manager, now_ms)
-            return False
+            shadowed = count_if_shadow(
+                context, self._cluster, PRODUCER_IDS_RATE.name, throttle_time_ms, now_ms
+            )
+            if shadowed is None:
+                context.throttle(throttle_time_ms, manager, now_ms)
+                return False
+            shadowed.counter.exceed_with_id(producer_id)
+            return True
         if manager.is_tracking and not was_tracking:
             _schedule_cleanup(self._cluster, manager, now_ms)
         if self._refused is None:
@@ -145,15 +154,15 @@ class ProducerIdGate:
                 if refused.early_requests == 1:
                     refused.early_since_ms = context.now_ms
             is_ahead = context.now_ms < refused.early_since_ms + SENT_AHEAD_MS
-            if is_ahead and refused.early_requests <= self._sent_ahead_max():
+            if is_ahead and refused.early_requests <= self._sent_ahead_max(context.broker_id):
                 return True
         del refused.base_sequences[partition]
         if not refused.base_sequences:
             self._refused = None
         return False
 
-    def _sent_ahead_max(self) -> int:
-        config = self._cluster.config
+    def _sent_ahead_max(self, broker_id: int) -> int:
+        config = self._cluster.config.for_broker(broker_id)
         if config["producer.state.batches"] == 1:
             window: int = config["max.in.flight.sequence.number.per.connection"]
             return window

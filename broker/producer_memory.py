@@ -35,4 +35,5 @@ def _run_out_of_memory(cluster: "Cluster", node_id: int, now_ms: int) -> None:
 
 
 def _has_too_many(cluster: "Cluster", node_id: int) -> bool:
-    return producer_id_count(cluster, node_id) > cluster.producer_ids_max
+    ids_max: int = cluster.config.for_broker(node_id)["broker.max.producer.ids"]
+    return 0 <= ids_max < producer_id_count(cluster, node_id)

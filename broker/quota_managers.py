@@ -18,6 +18,7 @@ from quotas.entities import (
 )
 from quotas.metrics import MetricsRegistry
 from quotas.producer_ids import ProducerIdQuotaManager
+from quotas.shadow import ShadowReport
 
 
 class BrokerQuotas:
@@ -50,10 +51,11 @@ class QuotaManagers:
     """What `cluster.quotas` is.
 
     `clients` holds what is set (AlterClientQuotas, or the key `client.quotas` at the start);
-    `brokers` has the counters by broker id; `metrics` reads all of them.
+    `brokers` has the counters by broker id; `shadow` is what quotas in shadow mode would have done;
+    `metrics` reads all of them.
     """
 
-    __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics")
+    __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics", "shadow")
 
     def __init__(
         self,
@@ -62,7 +64,7 @@ class QuotaManagers:
         *,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """`new_seed` gives 16 random bytes; each broker takes some at each of its starts."""
+        """`new_seed` gives 16 random bytes for a broker, at its first producer id after a start."""
         self._new_seed = new_seed
         self.clients = ClientQuotas()
         for entity, values in parse_definitions(config["client.quotas"]):
@@ -74,6 +76,8 @@ class QuotaManagers:
         )
         self.metrics = MetricsRegistry()
         self.metrics.add(self.controller_mutation.measurements)
+        self.shadow = ShadowReport()
+        self.metrics.add(self.shadow.measurements)
         self.brokers: dict[int, BrokerQuotas] = {}
         for broker_id in broker_ids:
             self.add_broker(broker_id, config)

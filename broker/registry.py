@@ -6,11 +6,14 @@ What is advertised is therefore what is handled.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from broker.config.api_versions import parse_api_versions
 from protocol.api_keys import ApiKey
 from protocol.messages import is_flexible
+
+if TYPE_CHECKING:
+    from broker.config.broker_config import BrokerConfig
 
 Handler = Callable[..., Any]
 """`handler(context, request, cluster)` returns a response message, a `Parked`, or None (no answer).
@@ -63,6 +66,20 @@ def handles(
         return handler
 
     return register
+
+
+class RoutesByBroker(dict[int, Mapping[int, Route]]):
+    """Which APIs each broker serves, in which versions, by node id and API key."""
+
+    def __init__(self, config: "BrokerConfig") -> None:
+        super().__init__()
+        self._config = config
+
+    def __missing__(self, node_id: int) -> Mapping[int, Route]:
+        """Compute a broker's routes when they are first needed."""
+        limits = self._config.for_broker(node_id)["broker.api.versions"]
+        routes = self[node_id] = limited_routes(limits)
+        return routes
 
 
 def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:

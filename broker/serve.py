@@ -56,7 +56,8 @@ async def serve(options: ServeOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        StartError: an address cannot be bound, or a fault rule names no broker of the cluster.
+        StartError: an address cannot be bound, or a key or a fault rule is for a broker that the
+            cluster does not have.
         ConfigError: the listeners are configured wrongly.
     """
     configure_logging(options.log_level, options.log_format)
@@ -83,6 +84,9 @@ async def serve(options: ServeOptions) -> None:
 async def start_server(options: ServeOptions) -> Server:
     """A cluster with all its listeners bound and its timers running."""
     broker_count = options.broker_count
+    for node_id in options.config.overrides_by_broker:
+        if not 1 <= node_id <= broker_count:
+            raise StartError(f"broker.{node_id}.*: there are brokers 1 to {broker_count} only")
     to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
     listeners = plan_listeners(options.config, options.host, options.port, broker_count)
     cluster_id = options.config["cluster.id"] or new_cluster_id()

@@ -80,7 +80,7 @@ class Server:
             broker.endpoints[door.name] = Address(told.host, told.port or port)
         first = next(iter(broker.endpoints.values()))
         broker.host, broker.port = first.host, first.port
-        broker.rack = self.cluster.config["broker.rack"] or None
+        broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
 
     async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> "Broker":
         """Have one broker more, on ports of its own; see `membership.add_broker`.

@@ -6,6 +6,9 @@ Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch
 
 from typing import TYPE_CHECKING, Protocol
 
+from broker.shadow_quotas import count_if_shadow, is_shadow
+from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
+
 if TYPE_CHECKING:
     from broker.cluster import Cluster
     from broker.context import RequestContext
@@ -38,8 +41,17 @@ def charge_time(
     if is_exempt:
         manager.record_exempt(stopwatch(), now_ms)
         return
-    throttle_time_ms = manager.record(context.principal, context.client_id, stopwatch(), now_ms)
-    context.throttle(throttle_time_ms, manager, now_ms)
+    spent_ns = stopwatch()
+    throttle_time_ms = manager.record(context.principal, context.client_id, spent_ns, now_ms)
+    if throttle_time_ms == 0:
+        return
+    shadowed = count_if_shadow(context, cluster, REQUEST_PERCENTAGE.name, throttle_time_ms, now_ms)
+    if shadowed is None:
+        context.throttle(throttle_time_ms, manager, now_ms)
+    elif shadowed.is_held:
+        # The client would not have sent it yet.
+        manager.unrecord(context.principal, context.client_id, spent_ns, now_ms)
+        shadowed.counter.exceed(round(spent_ns / 1e6))
 
 
 def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered: bool) -> None:
@@ -53,7 +65,14 @@ def charge_produce(context: "RequestContext", cluster: "Cluster", *, is_answered
     throttle_time_ms = manager.record(
         context.principal, context.client_id, context.size_bytes, now_ms
     )
-    context.throttle(throttle_time_ms, manager, now_ms)
+    if throttle_time_ms == 0:
+        return
+    shadowed = count_if_shadow(context, cluster, PRODUCER_BYTE_RATE.name, throttle_time_ms, now_ms)
+    if shadowed is None:
+        context.throttle(throttle_time_ms, manager, now_ms)
+    elif shadowed.is_held:
+        manager.unrecord(context.principal, context.client_id, context.size_bytes, now_ms)
+        shadowed.counter.exceed(context.size_bytes)
 
 
 def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes: int) -> int:
@@ -63,7 +82,9 @@ def fetch_bytes_max(context: "RequestContext", cluster: "Cluster", wanted_bytes:
         return bytes_max
     manager = cluster.quotas.brokers[context.broker_id].fetch
     quota_bytes = manager.bytes_max(context.principal, context.client_id)
-    return bytes_max if quota_bytes is None else min(bytes_max, quota_bytes)
+    if quota_bytes is None or is_shadow(context, cluster, CONSUMER_BYTE_RATE.name):
+        return bytes_max
+    return min(bytes_max, quota_bytes)
 
 
 def charge_fetch(
@@ -73,8 +94,17 @@ def charge_fetch(
     charge_time(context, cluster, now_ms)
     manager = cluster.quotas.brokers[context.broker_id].fetch
     throttle_time_ms = manager.record(context.principal, context.client_id, byte_count, now_ms)
-    context.throttle(throttle_time_ms, manager, now_ms)
-    if context.throttle_time_ms == 0:
+    shadowed = None
+    if throttle_time_ms > 0:
+        shadowed = count_if_shadow(
+            context, cluster, CONSUMER_BYTE_RATE.name, throttle_time_ms, now_ms
+        )
+        if shadowed is None:
+            context.throttle(throttle_time_ms, manager, now_ms)
+        else:
+            shadowed.counter.exceed(byte_count)
+    if context.throttle_time_ms == 0 and shadowed is None:
         return True
+    # Under the quota the client would get nothing, and so pays for nothing.
     manager.unrecord(context.principal, context.client_id, byte_count, now_ms)
-    return False
+    return context.throttle_time_ms == 0

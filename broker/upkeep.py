@@ -55,7 +55,8 @@ def _expire_producers(cluster: "Cluster", steps: Iterator[int], now_ms: int) -> 
 
 
 def _expiry_steps(cluster: "Cluster", now_ms: int) -> Iterator[int]:
-    expiration_ms = cluster.shared_config["producer.id.expiration.ms"]
     for topic in tuple(cluster.topics.all()):
         for partition in topic.partitions:
+            config = cluster.config.for_broker(partition.leader_id)
+            expiration_ms = config["producer.id.expiration.ms"]
             yield from partition.producers.expire_in_steps(now_ms, expiration_ms)

@@ -211,6 +211,8 @@ def _buckets(
     found: dict[str, list[_Bucket]] = {}
     window_s = config["producer.id.quota.window.size.seconds"]
     for quota, users in plan.buckets("producer_ids_rate").values():
+        if quota.shadow:
+            continue  # what passes is not charged
         user = users[0].principal
         by_node = _by([row for row in series["ids"] if row["user"] == user], "node")
         busiest = max(by_node.values(), key=len, default=[])
@@ -221,6 +223,8 @@ def _buckets(
         found.setdefault(user, []).append(_Bucket(name, corners, quota.value))
     seconds = config["controller.quota.window.num"] * config["controller.quota.window.size.seconds"]
     for quota, users in plan.buckets("controller_mutation_rate").values():
+        if quota.shadow:
+            continue
         names = {tenant.name for tenant in users}
         charges = [
             (row["answered_us"], float(row["mutations"]))

@@ -20,6 +20,7 @@ from rich.table import Table
 
 from client.errors import ClientError
 from loadgen import clock, machine
+from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.plan import RECORDS, Plan, built_in_plans, load_plan
 from loadgen.preparation import (
     Found,
@@ -59,9 +60,13 @@ class OwnBroker(Protocol):
     def pid(self) -> int:
         """Its process."""
 
+    @property
+    def admin_url(self) -> str:
+        """Where its admin port is, if it was started with one."""
 
-Broker = Callable[[int, dict[str, str]], AbstractContextManager[OwnBroker]]
-"""Starts a cluster of so many brokers with this configuration."""
+
+Broker = Callable[[int, dict[str, str], bool], AbstractContextManager[OwnBroker]]
+"""Starts a cluster of so many brokers with this configuration, with an admin port or without."""
 
 
 class LoadError(Exception):
@@ -86,6 +91,10 @@ def parser_of(program: str) -> argparse.ArgumentParser:
     parser.add_argument(
         "--set-quotas", action="store_true", help="set the plan's quotas on that cluster"
     )
+    parser.add_argument(
+        "--admin", metavar="URL", help="that cluster's admin port, for quotas in shadow mode"
+    )
+    parser.add_argument("--admin-token", metavar="TOKEN", help="its broker.admin.token")
     parser.add_argument("--master", default="local[2]", help="of Spark (default: local[2])")
     parser.add_argument(
         "--workers", type=int, help="tasks that send (default: one per slot of a local master)"
@@ -125,7 +134,9 @@ def main_of_job(arguments: Sequence[str]) -> int:
         yield spark
         spark.stop()
 
-    def no_broker(_brokers: int, _config: dict[str, str]) -> AbstractContextManager[OwnBroker]:
+    def no_broker(
+        _brokers: int, _config: dict[str, str], _has_admin_port: bool, /
+    ) -> AbstractContextManager[OwnBroker]:
         raise LoadError("below spark-submit the cluster has to be given: --bootstrap-server")
 
     return _guarded(lambda: run(options, session, no_broker))
@@ -136,7 +147,14 @@ def _guarded(action: Callable[[], int]) -> int:
     usual = signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
     try:
         return action()
-    except (ClientError, LoadError, PlanError, PreparationError, SessionError) as error:
+    except (
+        AdminPortError,
+        ClientError,
+        LoadError,
+        PlanError,
+        PreparationError,
+        SessionError,
+    ) as error:
         print(f"mock-kafka load: {error}", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
@@ -188,13 +206,18 @@ def run(
         servers = options.bootstrap_server or plan.target.bootstrap_servers
         broker: OwnBroker | None = None
         if servers is None:
-            broker = stack.enter_context(own_broker(plan.target.brokers, plan.own_broker_config()))
+            broker = stack.enter_context(
+                own_broker(plan.target.brokers, plan.own_broker_config(), plan.has_shadow_quotas)
+            )
             servers = broker.bootstrap_servers
+        admin_port = _admin_port(options, plan, broker)
         sets_quotas = broker is not None or options.set_quotas
-        found = prepare(plan, run_id, servers, sets_quotas=sets_quotas)
+        found = prepare(plan, run_id, servers, sets_quotas=sets_quotas, admin_port=admin_port)
+        if found.is_shadow:
+            plan = plan.all_in_shadow()
         console.print(f"{plan.name}: {sum(event_counts(plan)):,} events, target {servers}")
         spark = stack.enter_context(session())
-        summary = _drive(spark, plan, found, paths, workers, console, broker)
+        summary = _drive(spark, plan, found, paths, workers, console, broker, admin_port)
         summary |= {
             "plan": plan.name,
             "run_id": run_id,
@@ -225,6 +248,16 @@ def _plan_of(options: argparse.Namespace) -> Plan:
     return plan
 
 
+def _admin_port(
+    options: argparse.Namespace, plan: Plan, broker: OwnBroker | None
+) -> AdminPort | None:
+    if broker is None:
+        return AdminPort(options.admin, options.admin_token) if options.admin else None
+    if not plan.has_shadow_quotas:
+        return None
+    return AdminPort(broker.admin_url, plan.target.config.get("broker.admin.token"))
+
+
 def _drive(
     spark: "SparkSession",
     plan: Plan,
@@ -233,6 +266,7 @@ def _drive(
     workers: int,
     console: Console,
     broker: OwnBroker | None,
+    admin_port: AdminPort | None,
 ) -> dict[str, Any]:
     """Send the load, read it back, and summarise; a part that fails is told in the summary."""
     from loadgen.job import run_load  # noqa: PLC0415 - these load Spark and Arrow
@@ -260,6 +294,13 @@ def _drive(
         name: machine.percent(_spent(cpu_us[name], pid), wall_us, cpus)
         for name, pid in pids.items()
     }
+    shadow_report = []
+    if admin_port is not None:
+        try:
+            # Before the topics are read back, which quotas on fetched bytes would count.
+            shadow_report = admin_port.shadow_report()
+        except AdminPortError as error:
+            reasons.append(f"no report of shadow quotas: {error}")
     read_back_path: str | None = paths.of("read-back") if plan.read_back and plan.topics else None
     if STOPPED_BY_USER in reasons:
         read_back_path = None  # who is in a hurry does not want to wait for that
@@ -269,7 +310,8 @@ def _drive(
         except Exception as error:  # noqa: BLE001 - whatever Spark makes of it
             reasons.append(f"could not be read back: {first_line(error)}")
             read_back_path = None
-    data = RunData(plan, found, paths.of("results"), read_back_path, ended_us if reasons else None)
+    stopped_us = ended_us if reasons else None
+    data = RunData(plan, found, paths.of("results"), read_back_path, stopped_us, shadow_report)
     summary = summarise(spark, data)
     workers_cpu_us = sum(each["cpu_us"] for each in summary["workers"])
     workers_wall_us = max((each["wall_us"] for each in summary["workers"]), default=0)

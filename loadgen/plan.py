@@ -22,6 +22,8 @@ QUOTA_KEYS = (
     "controller_mutation_rate",
     "producer_ids_rate",
 )
+SHADOW_KEY = "client.quota.shadow"
+"""The broker key by which mock-kafka enforces no quota."""
 RECORDS = ("schedule", "results", "read-back")
 _PRODUCER = {"topic", "records", "record_bytes", "acks", "request_timeout_ms"}
 _TOPICS = {"topics_per_request", "partitions", "retries", "request_timeout_ms"}
@@ -104,6 +106,8 @@ class Quota:
     entity: Mapping[str, str]
     key: str
     value: float
+    shadow: bool = False
+    """Whether the broker evaluates it and enforces nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +203,16 @@ class Plan:
                 name = ", ".join(f"{kind} {its[kind]}" for kind in its if kind in quota.entity)
                 found.setdefault(name, (quota, []))[1].append(tenant)
         return found
+
+    @property
+    def has_shadow_quotas(self) -> bool:
+        """Whether a cluster of our own shall have quotas in shadow mode."""
+        is_wide = self.target.config.get(SHADOW_KEY, "false").lower() == "true"
+        return is_wide or any(quota.shadow for quota in self.quotas)
+
+    def all_in_shadow(self) -> "Plan":
+        """The same plan on a broker that enforces no quota."""
+        return replace(self, quotas=tuple(replace(each, shadow=True) for each in self.quotas))
 
     def own_broker_config(self) -> dict[str, str]:
         """The broker configuration that a cluster of our own needs for this plan."""
@@ -308,10 +322,13 @@ def _quotas(section: Section) -> list[Quota]:
         for kind, word in (("user", "user"), ("client-id", "client_id"))
         if section.has(word)
     }
+    shadow = section.flag("shadow", default=False)
     found = [
-        Quota(entity, key, section.number(key, most=1e15)) for key in QUOTA_KEYS if section.has(key)
+        Quota(entity, key, section.number(key, most=1e15), shadow)
+        for key in QUOTA_KEYS
+        if section.has(key)
     ]
-    section.know("user", "client_id", *QUOTA_KEYS)
+    section.know("user", "client_id", "shadow", *QUOTA_KEYS)
     section.end()
     if not entity:
         section.refuse(None, "a quota needs user, client_id or both")

@@ -16,7 +16,8 @@ from client.errors import ApiError, ClientError, UnreachableError
 from client.resources import Address, ConfigResource, NewTopic, QuotaChange, ResourceType
 from client.security import Security, security_of
 from client.transport import SocketTransport
-from loadgen.plan import Plan, Tenant
+from loadgen.admin_port import AdminPort, AdminPortError
+from loadgen.plan import SHADOW_KEY, Plan, Tenant
 from loadgen.run_spec import Topology
 from loadgen.schedule import event_counts
 from loadgen.worker import properties_of
@@ -51,9 +52,18 @@ class Found:
     """The keys that promises depend on."""
     unknown_quotas: list[str] = field(default_factory=list)
     """Quota keys that this target does not have."""
+    is_shadow: bool = False
+    """Whether the target enforces no quota."""
 
 
-def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: bool) -> Found:
+def prepare(
+    plan: Plan,
+    run_id: str,
+    bootstrap_servers: str,
+    *,
+    sets_quotas: bool,
+    admin_port: AdminPort | None = None,
+) -> Found:
     """Make the target ready for a run.
 
     Args:
@@ -61,6 +71,7 @@ def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: boo
         run_id: names the topics that only this run needs.
         bootstrap_servers: where the cluster is.
         sets_quotas: whether the plan's quotas are set; else they are only what is promised.
+        admin_port: where quotas in shadow mode are set; their report is cleared.
 
     Raises:
         PreparationError: nobody answers, somebody is not let in, or a topic or quota is refused.
@@ -77,11 +88,15 @@ def prepare(plan: Plan, run_id: str, bootstrap_servers: str, *, sets_quotas: boo
             _create_topics(admin, _topics_of(plan, run_id))
             topology = _look(admin, [topic.name for topic in plan.topics])
             topology.start_offsets = _end_offsets(transport, topology)
-            config = _read_config(admin, topology)
-            unknown = _set_quotas(admin, plan) if sets_quotas else []
+            config, is_shadow = _read_config(admin, topology)
+            unknown = _set_quotas(admin, plan, admin_port) if sets_quotas else []
+        if admin_port is not None:
+            admin_port.clear_shadow_report()
     except ClientError as error:
         raise PreparationError(f"{bootstrap_servers}: {error}") from error
-    return Found(topology, config, unknown)
+    except AdminPortError as error:
+        raise PreparationError(str(error)) from error
+    return Found(topology, config, unknown, is_shadow)
 
 
 def _one_per_login(tenants: Iterable[Tenant]) -> list[Tenant]:
@@ -176,20 +191,30 @@ def _end_offsets(transport: SocketTransport, topology: Topology) -> dict[str, di
     return found
 
 
-def _read_config(admin: Admin, topology: Topology) -> dict[str, float]:
+def _read_config(admin: Admin, topology: Topology) -> tuple[dict[str, float], bool]:
+    """What promises depend on, and whether no quota is enforced."""
     resource = ConfigResource(ResourceType.BROKER, str(min(topology.brokers)))
     entries = admin.describe_configs([resource])[resource]
     config = dict(_CONFIG_KEYS)
-    if not isinstance(entries, ApiError):
-        config |= {each.name: float(each.value or 0) for each in entries if each.name in config}
-    return config
+    if isinstance(entries, ApiError):
+        return config, False
+    config |= {each.name: float(each.value or 0) for each in entries if each.name in config}
+    return config, any(each.name == SHADOW_KEY and each.value == "true" for each in entries)
 
 
-def _set_quotas(admin: Admin, plan: Plan) -> list[str]:
+def _set_quotas(admin: Admin, plan: Plan, admin_port: AdminPort | None) -> list[str]:
     """Set them all; returns the keys that the target does not know."""
     unknown = []
     for quota in plan.quotas:
         entity = {kind: name or None for kind, name in quota.entity.items()}
+        if quota.shadow:
+            if admin_port is None:
+                raise PreparationError(
+                    f"quota {quota.key} of {dict(quota.entity)}: shadow mode is set at mock-kafka's"
+                    " admin port: --admin URL"
+                )
+            admin_port.set_shadow_quota(entity, quota.key, quota.value)
+            continue
         [error] = admin.alter_client_quotas([QuotaChange(entity, {quota.key: quota.value})])
         if error is None:
             continue

@@ -94,6 +94,37 @@ def mutations_admitted(
     )
 
 
+def shadow_quota(row: Mapping[str, Any]) -> Verdict:
+    """What a quota in shadow mode would have done; nothing is promised by it.
+
+    `row` is one entry of the broker's shadow report.
+    """
+    user, client_id, broker = row["user"], row["client_id"], row["broker"]
+    words = (("user", user), ("client id", client_id))
+    about = ", ".join(f"{kind} {name}" for kind, name in words if name is not None)
+    if broker is not None:
+        about += f" at broker {broker}"
+    return Verdict(
+        f"shadow quota {row['quota']}: evaluated, not enforced",
+        about.strip(),
+        "not judged",
+        f"requests it would have throttled: {row['throttled']}, for"
+        f" {row['throttle_time_total_ms']} ms in all and {row['throttle_time_max_ms']} ms at most;"
+        f" held: {row['held']};"
+        f" over the quota: {row['over_quota']} {SHADOW_UNITS.get(row['quota'], '')}",
+    )
+
+
+SHADOW_UNITS = {
+    "producer_byte_rate": "bytes",
+    "consumer_byte_rate": "bytes",
+    "request_percentage": "ms",
+    "controller_mutation_rate": "partitions",
+    "producer_ids_rate": "producer ids",
+}
+"""What `over_quota` of the broker's shadow report counts, by quota key."""
+
+
 def exactly_once(
     tenant: str, acknowledged: int, missing: int, repeated: int, *, can_repeat: bool
 ) -> Verdict:

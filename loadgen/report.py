@@ -7,6 +7,8 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from loadgen.promises import SHADOW_UNITS
+
 _VERDICT_FIELDS = ("promise", "about", "found")
 _UNKNOWN = "-"
 _TITLES = {
@@ -73,6 +75,7 @@ def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: s
             ),
         ),
         throttles=_throttles(summary["throttles"]),
+        shadow_quotas=_shadow_quotas(summary["shadow_quotas"]),
         requests=_table(
             (
                 "tenant",
@@ -123,6 +126,47 @@ def _throttles(rows: Sequence[Mapping[str, Any]]) -> str:
         '<section class="numbers"><h2>Throttles asked and obeyed</h2><p>Too early: before the'
         f" throttle that was asked for last was over.</p>{table}</section>"
     )
+
+
+def _shadow_quotas(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Who would have been throttled; nothing where no quota in shadow mode was exceeded."""
+    if not rows:
+        return ""
+    table = _table(
+        (
+            "quota",
+            "user",
+            "client id",
+            "broker",
+            "would be throttled",
+            "held",
+            "over the quota",
+            "longest ms",
+            "ms in all",
+            "first",
+            "last",
+        ),
+        (
+            (
+                *(escape(str(each[key] or "")) for key in ("quota", "user", "client_id", "broker")),
+                *(f"{each[key]:,}" for key in ("throttled", "held")),
+                f"{each['over_quota']:,} {SHADOW_UNITS.get(each['quota'], '')}",
+                *(f"{each[f'throttle_time_{key}_ms']:,}" for key in ("max", "total")),
+                *(_time_of_day(each[key]) for key in ("first_ms", "last_ms")),
+            )
+            for each in rows
+        ),
+    )
+    return (
+        '<section class="numbers"><h2>Shadow quotas</h2><p>What quotas that are evaluated and not'
+        " enforced would have done. Held: sent while the connection would have been mute. Times are"
+        f" of the broker's clock, in UTC.</p>{table}</section>"
+    )
+
+
+def _time_of_day(time_ms: int) -> str:
+    seconds, ms = divmod(time_ms, 1000)
+    return f"{seconds // 3600 % 24:02}:{seconds // 60 % 60:02}:{seconds % 60:02}.{ms:03}"
 
 
 def _request(row: Mapping[str, Any]) -> Sequence[str]:

@@ -4,6 +4,7 @@ Latency of an event counts from its intended time to the answer that settled it;
 never settled counts to the end of the run, because leaving it out would flatter the slow.
 """
 
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from loadgen.promises import Verdict
 from loadgen.schedule import event_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -180,6 +181,8 @@ class RunData:
     read_back_path: str | None
     ended_us: int | None = None
     """When a run ended that did not go on to its end."""
+    shadow_report: Sequence[Mapping[str, Any]] = ()
+    """What quotas in shadow mode would have done, as the broker reports it."""
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
@@ -245,6 +248,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
     verdicts = [
         *_id_verdicts(data, found["ids"], found["id_beginnings"]),
         *_mutation_verdicts(data, found["mutations"]),
+        *map(promises.shadow_quota, data.shadow_report),
         *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(found["duplicates"]),
         *_delivery_verdicts(plan, found["expiries"]),
@@ -262,6 +266,7 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "tenants": found["tenants"],
         "requests": [_named(each) for each in found["requests"]],
         "throttles": throttles,
+        "shadow_quotas": list(data.shadow_report),
         "fairness": promises.fairness(shares),
         "lateness_us": lateness,
         "workers": found["workers"],
@@ -321,7 +326,7 @@ def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
         user, node = beginning["user"], beginning["node"]
         tenant = next(each for each in data.plan.tenants if each.principal == user)
         quota = data.plan.quota_of(tenant, "producer_ids_rate")
-        if quota is None or quota.key in data.found.unknown_quotas:
+        if quota is None or quota.shadow or quota.key in data.found.unknown_quotas:
             continue
         times_us = [
             each["first_us"] for each in ids if (each["user"], each["node"]) == (user, node)
@@ -341,7 +346,7 @@ def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
     verdicts = []
     for quota, users in plan.buckets("controller_mutation_rate").values():
         tenants = [tenant for tenant in users if tenant.behaviour in MAIN_APIS]
-        if not tenants:
+        if not tenants or quota.shadow:
             continue
         names = [tenant.name for tenant in tenants]
         its = [row for row in mutations if row["tenant"] in names]

@@ -58,18 +58,22 @@ if TYPE_CHECKING:
         open_admin,
         security_of,
     )
+    from mock_kafka.audit import AuditError, AuditFinding, AuditReport, NotCovered
     from mock_kafka.broker_process import StartError
-    from mock_kafka.cluster import ConfigValue, MockKafka
+    from mock_kafka.cluster import MockKafka
     from mock_kafka.control import ControlError
     from mock_kafka.fault import Fault
-    from mock_kafka.verbs import DEFAULT
-    from mock_kafka.views import Metric, Partition, Record, Request, Topic
+    from mock_kafka.verbs import DEFAULT, ConfigValue
+    from mock_kafka.views import Metric, Partition, Record, Request, ShadowCount, ShadowEvent, Topic
 
 __all__ = [
     "DEFAULT",
     "Address",
     "Admin",
     "ApiError",
+    "AuditError",
+    "AuditFinding",
+    "AuditReport",
     "BufferFullError",
     "ClientError",
     "ClusterDescription",
@@ -91,6 +95,7 @@ __all__ = [
     "MockKafka",
     "NewPartitions",
     "NewTopic",
+    "NotCovered",
     "Partition",
     "PartitionDescription",
     "Phase",
@@ -109,6 +114,8 @@ __all__ = [
     "SaslSettings",
     "Security",
     "SecurityError",
+    "ShadowCount",
+    "ShadowEvent",
     "StartError",
     "ThrottlingQuotaExceededError",
     "TlsSettings",
@@ -122,14 +129,20 @@ __all__ = [
 
 _MODULES = {
     "DEFAULT": "verbs",
-    "ConfigValue": "cluster",
+    "ConfigValue": "verbs",
+    "AuditError": "audit",
+    "AuditFinding": "audit",
+    "AuditReport": "audit",
     "ControlError": "control",
     "Fault": "fault",
     "Metric": "views",
     "MockKafka": "cluster",
+    "NotCovered": "audit",
     "Partition": "views",
     "Record": "views",
     "Request": "views",
+    "ShadowCount": "views",
+    "ShadowEvent": "views",
     "StartError": "broker_process",
     "Topic": "views",
 }

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.verbs import AsyncVerbs, ClusterVerbs
+from mock_kafka.verbs import AsyncVerbs, ClusterVerbs, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:
     from mock_kafka.in_process import BrokerThread
-
-ConfigValue = str | int | float | bool
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -43,6 +41,7 @@ class MockKafka(ClusterVerbs):
         admin_port: int | None = 0,
         in_process: bool = False,
         faults: Rules | None = None,
+        audit: bool = False,
     ) -> None:
         """Describe a cluster; nothing runs yet.
 
@@ -58,9 +57,13 @@ class MockKafka(ClusterVerbs):
                 can't be started. Otherwise a process of its own is faster and disturbed by nothing.
             faults: rules that are there from the start, and again after a reset: the path of a
                 JSON file, or a list (docs/faults.md).
+            audit: record which batches are acknowledged, for the verb `audit`; the same as
+                `audit.enable` in `config`.
         """
         self.brokers = brokers
         self.config = dict(config or {})
+        if audit:
+            self.config["audit.enable"] = True
         self.host = host
         self.port = port
         self.log_level = log_level
@@ -218,10 +221,5 @@ class MockKafka(ClusterVerbs):
         if faults_file is not None:
             arguments += ["--faults", str(faults_file)]
         for key, value in self.config.items():
-            arguments += ["-o", f"{key}={_config_text(value)}"]
+            arguments += ["-o", f"{key}={config_text(value)}"]
         return arguments
-
-
-def _config_text(value: ConfigValue) -> str:
-    """As a properties file would have it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -18,7 +18,7 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{_MISSING} ({error.name} is not here)", file=sys.stderr)
         return 2
 
-    def own_broker(brokers: int, config: dict[str, str]) -> MockKafka:
-        return MockKafka(brokers, config, admin_port=None)
+    def own_broker(brokers: int, config: dict[str, str], has_admin_port: bool, /) -> MockKafka:
+        return MockKafka(brokers, config, admin_port=0 if has_admin_port else None)
 
     return cli.main(arguments, own_broker)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SECTION = "mock-kafka requests"
 _LINES_SHOWN = 50
 _lent = pytest.StashKey[list["MockKafka"]]()
+_audited = pytest.StashKey[list["MockKafka"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,17 +50,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="how many of the last requests a failing test shows (default: %(default)s)",
     )
+    group.addoption(
+        "--mock-kafka-audit",
+        action="store_true",
+        default=None,
+        help="fail a test whose clusters did not store what they acknowledged"
+        " (ini: mock_kafka_audit)",
+    )
     parser.addini("mock_kafka_brokers", "how many brokers the fixture mock_kafka has", default="1")
     parser.addini("mock_kafka_config", "KEY=VALUE of the brokers, one a line", type="linelist")
     parser.addini("mock_kafka_faults", "JSON file of fault rules for every cluster", default="")
+    parser.addini("mock_kafka_audit", "audit every cluster after its test", type="bool")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known."""
     config.addinivalue_line(
         "markers",
-        "mock_kafka(brokers=1, config={}, faults=[]): what the fixture mock_kafka is like for this"
-        " test; config and faults add to what is set for all",
+        "mock_kafka(brokers=1, config={}, faults=[], audit=False): what the fixture mock_kafka is"
+        " like for this test; config and faults add to what is set for all",
     )
 
 
@@ -79,8 +88,9 @@ def mock_kafka_factory(
 ) -> "Iterator[Callable[..., MockKafka]]":
     """`mock_kafka_factory(brokers=3, config={...}, faults=[...])`: a cluster, as often as called.
 
-    It runs. What is left out is as the options say; `faults` may be the path of a file too.
-    Clusters are shared with other tests, one after the other, and are such as just started.
+    It runs. What is left out is as the options say; `faults` may be the path of a file too. With
+    `audit=True` the test fails when the audit has findings after it. Clusters are shared with other
+    tests, one after the other, and are such as just started.
     """
     lent: list[MockKafka] = request.node.stash.setdefault(_lent, [])
 
@@ -88,12 +98,17 @@ def mock_kafka_factory(
         brokers: int | None = None,
         config: dict[str, Any] | None = None,
         faults: "Rules | None" = None,
+        audit: bool | None = None,
     ) -> "MockKafka":
         options = request.config
+        is_audited = _is_audited(options) if audit is None else audit
         kafka = _mock_kafka_pool.lend(
-            _brokers(options) if brokers is None else brokers, _config(options) | (config or {})
+            _brokers(options) if brokers is None else brokers,
+            _config(options) | (config or {}) | ({"audit.enable": True} if is_audited else {}),
         )
         lent.append(kafka)
+        if is_audited:
+            request.node.stash.setdefault(_audited, []).append(kafka)
         for rules in (_faults(options), faults):
             if rules is not None:
                 kafka.add_faults(rules)
@@ -110,10 +125,21 @@ def mock_kafka(
 ) -> "MockKafka":
     """A Kafka cluster, empty, for this test alone: a `mock_kafka.MockKafka` that runs.
 
-    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...])` says what it is like.
+    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` says what it is
+    like.
     """
     marker = request.node.get_closest_marker("mock_kafka")
     return mock_kafka_factory(**(marker.kwargs if marker else {}))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """Fail a test that has passed when the audit of one of its clusters has findings."""
+    yield
+    reports = [kafka.audit() for kafka in item.stash.get(_audited, ()) if kafka.is_running]
+    findings = [str(each) for each in reports if each.finding_count]
+    if findings:
+        pytest.fail("\n".join(findings), pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -144,6 +170,11 @@ def _last_requests(kafka: "MockKafka", count: int) -> str:
 def _brokers(options: pytest.Config) -> int:
     told = options.getoption("--mock-kafka-brokers")
     return int(options.getini("mock_kafka_brokers") if told is None else told)
+
+
+def _is_audited(options: pytest.Config) -> bool:
+    told: bool | None = options.getoption("--mock-kafka-audit")
+    return bool(options.getini("mock_kafka_audit")) if told is None else told
 
 
 def _faults(options: pytest.Config) -> "Path | None":

@@ -7,16 +7,19 @@ from enum import Enum
 from typing import Any, Concatenate, Literal, ParamSpec, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
+from mock_kafka.audit import AuditReport, audit_report_of
 from mock_kafka.control import Control, ControlError
 from mock_kafka.fault import Fault, Rules, When, document_of
 from mock_kafka.views import (
     Metric,
     Record,
     Request,
+    ShadowCount,
     Topic,
     metric_of,
     record_of,
     request_of,
+    shadow_count_of,
     topic_of,
 )
 
@@ -25,6 +28,7 @@ _REQUESTS_MAX = 10_000
 _SHOWN_ON_TIMEOUT = 10
 _WAIT_MARGIN_S = 10.0
 
+ConfigValue = str | int | float | bool
 ClockMode = Literal["real", "scaled", "standing"]
 At = Literal["before_handling", "before_answer"]
 
@@ -187,7 +191,9 @@ class ClusterVerbs(ABC):
     def stop_broker(self, broker: int, *, elect: bool = True) -> None:
         """Cut a broker's connections and refuse new ones; no record is lost.
 
-        With `elect` the others notice, and lead and coordinate in its place.
+        With `elect` the others notice, and lead and coordinate in its place. This returns at once.
+        With `controller.mutation.time.ms` the election waits in the controller's queue, behind
+        topic requests: until the clock gets there (see `advance`), Metadata names the old leaders.
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
 
@@ -195,9 +201,19 @@ class ClusterVerbs(ABC):
         """Leave a broker's connections open and let nothing through them."""
         self.control.ask("POST", f"/v1/brokers/{broker}/cut-off", {"elect": elect})
 
-    def start_broker(self, broker: int) -> None:
-        """Bring a broker back that was stopped or cut off; it leads only what had no leader."""
-        self.control.ask("POST", f"/v1/brokers/{broker}/start")
+    def start_broker(
+        self, broker: int, *, config: Mapping[str, ConfigValue | None] | None = None
+    ) -> None:
+        """Bring a broker back that was stopped or cut off; it leads only what had no leader.
+
+        `config` changes what this broker alone is started with, such as `broker.api.versions`: an
+        upgrade. None takes a key away. A key that all brokers share is a ControlError.
+        """
+        own = {
+            key: None if value is None else config_text(value)
+            for key, value in (config or {}).items()
+        }
+        self.control.ask("POST", f"/v1/brokers/{broker}/start", {"config": own})
 
     def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
         """Have one broker more, on a port of its own; returns its node id.
@@ -239,11 +255,14 @@ class ClusterVerbs(ABC):
         user: str | Default | None = None,
         client_id: str | Default | None = None,
         ip: str | Default | None = None,
+        shadow: bool | None = None,
         **values: Unpack[QuotaValues],
     ) -> None:
         """Set quotas of a user, a client id, both, or an address; None takes one away.
 
-        Without SASL the user is `ANONYMOUS`. They count from the next request.
+        Without SASL the user is `ANONYMOUS`. They count from the next request. With `shadow=True`
+        they are evaluated for `shadow_report` and not enforced, until `shadow=False`; None leaves
+        that as it is.
         """
         named = {"user": user, "client-id": client_id, "ip": ip}
         entity = {
@@ -251,7 +270,16 @@ class ClusterVerbs(ABC):
             for kind, name in named.items()
             if name is not None
         }
-        self.control.ask("PUT", "/v1/quotas", {"entity": entity, "values": values})
+        body = {"entity": entity, "values": values, "shadow": shadow}
+        self.control.ask("PUT", "/v1/quotas", body)
+
+    def shadow_report(self) -> list[ShadowCount]:
+        """Who would have been throttled by quotas in shadow mode within the last hour.
+
+        Quotas are in shadow mode by `quota(..., shadow=True)`, or all of them by the broker key
+        `client.quota.shadow`.
+        """
+        return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
 
     def metrics(self) -> list[Metric]:
         """Rates, tokens and waits of those who have quotas, under Kafka's names.
@@ -360,19 +388,37 @@ class ClusterVerbs(ABC):
         number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
         return number
 
+    # The audit -----------------------------------------------------------------------------
+
+    def audit(self) -> AuditReport:
+        """Compare the acknowledgements that were sent since the start or reset with the logs.
+
+        `audit().raise_on_findings()` raises an AuditError if there are any. It reads all logs, and
+        the cluster answers nobody else meanwhile.
+
+        Raises:
+            ControlError: the cluster was not started with `audit=True`.
+        """
+        return audit_report_of(self.control.ask("GET", "/v1/audit"))
+
     # All of it -----------------------------------------------------------------------------
 
     def reset(self) -> None:
         """Put everything back to the start; connections are cut, addresses stay.
 
         Topics, groups, producers, quotas, configurations, users, faults, the requests that went by,
-        the clock and the brokers. Takes about a millisecond.
+        what the audit covers, the clock and the brokers. Takes about a millisecond.
         """
         self.control.ask("POST", "/v1/reset")
 
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+
+
+def config_text(value: ConfigValue) -> str:
+    """As a properties file would have it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _twin(
@@ -414,6 +460,7 @@ class AsyncVerbs:
     move_leader = _twin(ClusterVerbs.move_leader)
     move_coordinator = _twin(ClusterVerbs.move_coordinator)
     quota = _twin(ClusterVerbs.quota)
+    shadow_report = _twin(ClusterVerbs.shadow_report)
     metrics = _twin(ClusterVerbs.metrics)
     create_topic = _twin(ClusterVerbs.create_topic)
     delete_topic = _twin(ClusterVerbs.delete_topic)
@@ -422,4 +469,5 @@ class AsyncVerbs:
     requests = _twin(ClusterVerbs.requests)
     wait_for = _twin(ClusterVerbs.wait_for)
     last_request_number = _twin(ClusterVerbs.last_request_number)
+    audit = _twin(ClusterVerbs.audit)
     reset = _twin(ClusterVerbs.reset)

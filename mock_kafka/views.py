@@ -2,7 +2,7 @@
 
 from base64 import b64decode
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 
@@ -50,8 +50,9 @@ class Request:
     the connection was closed instead. `errors` are names of the error codes in the answer, wherever
     they stand in it. `request` and `answer` are the decoded messages: dictionaries with the names
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
-    what a rule did to it. Times are in milliseconds of the cluster's clock, `duration_us` in
-    microseconds of the machine's.
+    what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
+    mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,
+    `duration_us` in microseconds of the machine's.
 
     One of the `kind` `connection` is a new connection that a rule refused or held up: `outcome` is
     `refused` or `delayed`, `peer` is the client's `HOST:PORT`, and what a request has is empty.
@@ -74,6 +75,7 @@ class Request:
     duration_us: int | None = None
     throttle_time_ms: int = 0
     muted: bool = False
+    shadow_throttle_times_ms: Mapping[str, int] = field(default_factory=dict, hash=False)
     fault: str | None = None
     request_bytes: int = 0
     answer_bytes: int = 0
@@ -96,6 +98,10 @@ class Request:
         parts += [about] if about else []
         parts.append(f"-> {self.close_reason or self.outcome} {' '.join(self.errors)}".rstrip())
         parts += [f"throttled {self.throttle_time_ms} ms"] if self.throttle_time_ms else []
+        parts += [
+            f"would be throttled {ms} ms by {quota}"
+            for quota, ms in self.shadow_throttle_times_ms.items()
+        ]
         parts += [f"[{self.fault}]"] if self.fault else []
         return "  ".join(parts)
 
@@ -108,6 +114,41 @@ class Metric:
     name: str
     tags: Mapping[str, str]
     value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowEvent:
+    """A request that would have been throttled; times are of the cluster's clock."""
+
+    time_ms: int
+    throttle_time_ms: int
+    user: str
+    client_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ShadowCount:
+    """What a quota in shadow mode would have done to the clients that share it.
+
+    `broker` is None for a quota of the whole cluster; `user` or `client_id` is None where the quota
+    does not distinguish by it. `throttled` requests would have been answered with a
+    `throttle_time_ms`, refused ones included; `held` ones came while their connection would have
+    been mute. `over_quota` is what would not have passed when it came: bytes, ms of handlers' time,
+    partitions, or distinct producer ids. `events` are the newest throttled requests, oldest first.
+    """
+
+    quota: str
+    user: str | None
+    client_id: str | None
+    broker: int | None
+    throttled: int
+    held: int
+    over_quota: int
+    first_ms: int
+    last_ms: int
+    throttle_time_max_ms: int
+    throttle_time_total_ms: int
+    events: tuple[ShadowEvent, ...]
 
 
 def record_of(topic: str, plain: Mapping[str, Any]) -> Record:
@@ -142,6 +183,12 @@ def request_of(plain: Mapping[str, Any]) -> Request:
 def metric_of(plain: Mapping[str, Any]) -> Metric:
     """A measured value of the admin port's JSON."""
     return Metric(plain["group"], plain["name"], plain["tags"], plain["value"])
+
+
+def shadow_count_of(plain: Mapping[str, Any]) -> ShadowCount:
+    """One entry of the shadow report of the admin port's JSON."""
+    events = tuple(ShadowEvent(**each) for each in plain["events"])
+    return ShadowCount(**{**plain, "events": events})
 
 
 _REQUEST_FIELDS = tuple(each.name for each in fields(Request))

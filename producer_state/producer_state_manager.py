@@ -2,13 +2,15 @@
 
 Kafka's `ProducerStateManager`, without segments and snapshots. State is changed after the append
 alone (`apply`, `apply_marker`); a refused batch leaves no trace. It is not part of the log, so
-deleting records does not touch it, and the partition keeps it when its leader changes.
+deleting records does not touch it, and the partition keeps it when its leader changes; `convert`
+gives it the form that the new leader needs.
 
-The fields of a producer are 34 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
-8, timestamp 8) and 24 more per further batch under Kafka's, 130 in all. Resident, a million of them
-in 100 partitions take 46 and 148 bytes each: what the rows' buckets cost, whose heads are shared by
-16 rows and whose bytes are reserved and rounded up by the allocator (`benchmarks`, producer-state).
-What transactions add is kept beside, for the producers that have any.
+The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
+8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. Resident, a
+million of them in 100 partitions take 49 and 149 bytes each: what the rows' buckets cost, whose
+heads are shared by 16 rows and whose bytes are reserved and rounded up by the allocator
+(`benchmarks`, producer-state). What transactions add is kept beside, for the producers that have
+any.
 """
 
 import sys
@@ -30,32 +32,46 @@ from producer_state.rules import (
     Entry,
     RuleSet,
     decide,
+    floor_after,
 )
 from protocol.errors import ErrorCode
 
-# Behind the id: epoch, then the batches, newest first, each as in `Batch`.
+# Behind the id: epoch, then the batches, newest first, each as in `Batch`, then KIP-758's floor.
 _BATCH = Struct("<iiqq")
 _EPOCH = Struct("<h")
+_EPOCH_AND_NEWEST = Struct("<hiiqq")
 _LAST_SEQUENCE = Struct("<h4xi")
+_FLOOR = Struct("<i")
 _BATCHES_AT = ID_BYTES + _EPOCH.size
 _TIMESTAMP_AT = _BATCHES_AT + 16
+_FLOOR_AT = ID_BYTES + _EPOCH_AND_NEWEST.size
+# Only a batch that holds a multiple of this reads the floor and moves it: reading it every time
+# would cost a tenth of `apply`. In between, the floor lies at most 3/4 of all sequence numbers
+# behind the newest one, so it never seems to lie ahead. An epoch begins with 0, a multiple.
+_FLOOR_PERIOD = 2**29
+_FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
 # Later than every timestamp: the bound of a partition without producers.
 _NEVER_MS = 2**63
+_NO_SEQUENCE_BYTES = _FLOOR.pack(NO_SEQUENCE)
 _NO_BATCH = _BATCH.pack(NO_SEQUENCE, NO_SEQUENCE, NO_OFFSET, NO_TIMESTAMP)
 
 _unpack_last_sequence = _LAST_SEQUENCE.unpack_from
+_pack_newest_into = _EPOCH_AND_NEWEST.pack_into
 
 
 class _Layout:
-    """How a row looks that has room for some batches; one for all partitions of a rule set.
+    """How a row looks under a rule set; one object for all partitions of that rule set.
 
-    `pack` and `pack_into` take what follows the id: epoch, newest batch, bytes of the others.
-    `unpack_moved` gives the epoch and the bytes of all batches but the oldest; `timestamps` is
-    for the newest batch's in each of several rows.
+    `pack` and `pack_into` take what follows the id: epoch, newest batch, and the tail's bytes. The
+    tail of a new row is `first_tail`. Under Kafka's rule it holds the older batches; `unpack_moved`
+    gives the epoch and the bytes of all batches but the oldest. Under KIP-758's it is the floor.
+    `timestamps` is for the newest batch's in each of several rows.
     """
 
     __slots__ = (
-        "no_history",
+        "batches_end",
+        "first_tail",
+        "has_floor",
         "pack",
         "pack_into",
         "row_bytes",
@@ -66,17 +82,28 @@ class _Layout:
 
     def __init__(self, batches: int, window: int) -> None:
         self.rules = RuleSet(batches, window)
-        self.no_history = _NO_BATCH * (batches - 1)
-        history_bytes = len(self.no_history)
-        fields = Struct(f"<hiiqq{history_bytes}s")
+        self.has_floor = batches == 1
+        self.first_tail = _FLOOR.pack(0) if self.has_floor else _NO_BATCH * (batches - 1)
+        tail_bytes = len(self.first_tail)
+        fields = Struct(f"<hiiqq{tail_bytes}s")
         self.row_bytes = ID_BYTES + fields.size
+        self.batches_end = _BATCHES_AT + batches * _BATCH.size
         self.pack = fields.pack
         self.pack_into = fields.pack_into
-        self.unpack_moved = Struct(f"<h{history_bytes}s").unpack_from
-        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{history_bytes}x")
+        self.unpack_moved = Struct(f"<h{tail_bytes}s").unpack_from
+        self.timestamps = Struct(f"<{_TIMESTAMP_AT}xq{tail_bytes}x")
 
 
 _layout_of = cache(_Layout)
+
+
+def _with_floor(row: bytes) -> bytes:
+    """Convert a row of Kafka's rule to one of KIP-758's."""
+    newest = row[:_FLOOR_AT]
+    for batch_at in range(len(row) - _BATCH.size, _BATCHES_AT - 1, -_BATCH.size):
+        if row[batch_at + 4 : batch_at + 8] != _NO_SEQUENCE_BYTES:
+            return newest + row[batch_at : batch_at + 4]
+    return newest + _FLOOR.pack(0)
 
 
 class _Transactional(NamedTuple):
@@ -175,21 +202,32 @@ class ProducerStateManager:
         # A batch was just checked: its row is mostly known, and a call costs as much as the rest.
         is_found = producer_id == table.found_id
         position = table.found_position if is_found else table.find(producer_id)
-        history = layout.no_history
         if position < 0:
+            tail = layout.first_tail
+            if layout.has_floor:
+                tail = _FLOOR.pack(floor_after(base_sequence, base_sequence, last_offset_delta))
             table.add(
                 producer_id,
                 layout.pack(
-                    producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms, history
+                    producer_epoch, base_sequence, last_sequence, base_offset, timestamp_ms, tail
                 ),
             )
+        elif layout.has_floor:
+            if last_sequence & _FLOOR_PERIOD_MASK <= last_offset_delta:
+                self._set_floor(position, producer_epoch, base_sequence, last_offset_delta)
+            _pack_newest_into(
+                table.bucket,
+                position + ID_BYTES,
+                producer_epoch,
+                base_sequence,
+                last_sequence,
+                base_offset,
+                timestamp_ms,
+            )
         else:
+            # The batches so far move back by one, the oldest falls out. A new epoch has none.
             fields_at = position + ID_BYTES
-            if history:
-                # The batches so far move back by one, the oldest falls out. A new epoch has none.
-                known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
-                if known_epoch == producer_epoch:
-                    history = moved
+            known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
             layout.pack_into(
                 table.bucket,
                 fields_at,
@@ -198,7 +236,7 @@ class ProducerStateManager:
                 last_sequence,
                 base_offset,
                 timestamp_ms,
-                history,
+                moved if known_epoch == producer_epoch else layout.first_tail,
             )
         if is_transactional or producer_id in self._transactional:
             known = self._transactional.get(producer_id)
@@ -210,6 +248,30 @@ class ProducerStateManager:
             )
         if timestamp_ms < self._oldest_ms:  # noqa: PLR1730 - a call of min takes three times as long
             self._oldest_ms = timestamp_ms
+
+    def _set_floor(
+        self, position: int, producer_epoch: int, base_sequence: int, last_offset_delta: int
+    ) -> None:
+        """Write the floor that holds after a batch; the row still has the batch before it."""
+        bucket = self._table.bucket
+        floor = base_sequence
+        if _EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
+            floor = _FLOOR.unpack_from(bucket, position + _FLOOR_AT)[0]
+        floor = floor_after(floor, base_sequence, last_offset_delta)
+        _FLOOR.pack_into(bucket, position + _FLOOR_AT, floor)
+
+    def convert(self, *, batches: int, window: int) -> None:
+        """Go over to another rule or window; without a change it costs nothing.
+
+        From 5 batches to 1 a producer keeps its newest batch, and the first sequence number of the
+        oldest known batch is its floor: nothing before it is known to be stored. From 1 to 5 that
+        batch is all of its history. All rows are rewritten when the number of batches changes.
+        """
+        layout = _layout_of(batches, window)
+        if layout.row_bytes != self._layout.row_bytes:
+            add_history = lambda row: row[:_FLOOR_AT] + layout.first_tail  # noqa: E731
+            self._table.rewrite(layout.row_bytes, _with_floor if layout.has_floor else add_history)
+        self._layout = layout
 
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int
@@ -234,8 +296,8 @@ class ProducerStateManager:
         """Remember a marker that was just written, and that the transaction is over.
 
         A marker of the producer's epoch leaves its batches, so that one of them sent again is
-        still known; a marker that bumps the epoch clears them. A producer that wasn't known is
-        from now on, which fences its older epochs.
+        still known; a marker that bumps the epoch clears them, and the floor is 0, with which the
+        epoch begins. A producer that wasn't known is from now on, which fences its older epochs.
         """
         table = self._table
         position = table.find(producer_id)
@@ -245,7 +307,7 @@ class ProducerStateManager:
             NO_SEQUENCE,
             NO_OFFSET,
             timestamp_ms,
-            self._layout.no_history,
+            self._layout.first_tail,
         )
         if position < 0:
             table.add(producer_id, no_batches)
@@ -262,20 +324,21 @@ class ProducerStateManager:
         position = table.find(producer_id)
         if position < 0:
             return None
-        bucket = table.bucket
-        batches_at = position + _BATCHES_AT
+        bucket, layout = table.bucket, self._layout
+        batches_at, batches_end = position + _BATCHES_AT, position + layout.batches_end
         batches = tuple(
             batch
-            for batch in map(
-                Batch._make, _BATCH.iter_unpack(bucket[batches_at : position + table.row_bytes])
-            )
+            for batch in map(Batch._make, _BATCH.iter_unpack(bucket[batches_at:batches_end]))
             if batch.last_sequence != NO_SEQUENCE
         )
         producer_epoch = _EPOCH.unpack_from(bucket, position + ID_BYTES)[0]
+        floor = NO_SEQUENCE
+        if layout.has_floor:
+            floor = _FLOOR.unpack_from(bucket, position + _FLOOR_AT)[0]
         transactional = self._transactional.get(producer_id)
         if transactional is not None:
-            return Entry(producer_epoch, batches, *transactional)
-        return Entry(producer_epoch, batches, last_timestamp=batches[0].timestamp)
+            return Entry(producer_epoch, batches, floor, *transactional)
+        return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
         """Forget producers that wrote nothing for `expiration_ms` or longer; returns how many.

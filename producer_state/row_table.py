@@ -10,7 +10,7 @@ more than one bucket's rows, and nothing stalls at any size.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from struct import Struct
 
 ROWS_PER_BUCKET = 16
@@ -142,6 +142,20 @@ class RowTable:
         self._row_count -= removed
         self.found_id = _NO_ID
         return removed
+
+    def rewrite(self, row_bytes: int, convert: Callable[[bytes], bytes]) -> None:
+        """Give all rows another size: `convert` returns a row's new bytes, with the same id first.
+
+        Rows stay in their buckets.
+        """
+        for bucket in self._buckets:
+            rows = [
+                convert(bytes(bucket[position : position + self.row_bytes]))
+                for position in range(0, len(bucket), self.row_bytes)
+            ]
+            bucket[:] = b"".join(rows)
+        self.row_bytes = row_bytes
+        self.found_id = _NO_ID
 
     def producer_ids(self) -> Iterator[int]:
         """The producer ids of all rows, in no order; nothing may be added meanwhile."""

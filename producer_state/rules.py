@@ -6,9 +6,10 @@ next is out of order (`ProducerAppendInfo`, `ProducerStateEntry.findDuplicateBat
 remembers the newest batch and trusts a window of sequence numbers behind it: whatever lies wholly
 inside was appended before, only its offset is no longer known.
 
-KIP-758 says that everything at or behind the newest sequence is in the log. Right after a producer
-was taken in without state at a sequence other than 0 (KIP-360) that isn't so; it is kept as it is,
-as in Kafka.
+KIP-758 guarantees that every sequence number up to the newest one is in the log. But a partition
+without state accepts a producer at any sequence number (KIP-360), and nothing before that one was
+stored. So KIP-758's rule also remembers it, as the floor: a batch that begins before it is out of
+order.
 """
 
 from dataclasses import dataclass
@@ -57,10 +58,13 @@ class Entry(NamedTuple):
     """What is known of a producer on one partition; `batches` newest first.
 
     `batches` is empty when the producer's current epoch was only seen in a transaction marker.
+    `floor` is the first sequence number stored in the current epoch, as long as fewer than
+    `WINDOW_MAX` lie between it and the newest one, see `floor_after`. Only KIP-758's rule reads it.
     """
 
     producer_epoch: int
     batches: tuple[Batch, ...]
+    floor: int
     coordinator_epoch: int = NO_EPOCH
     last_timestamp: int = NO_TIMESTAMP
     """Of the newest batch or marker, in ms; the entry expires by it."""
@@ -103,6 +107,16 @@ def sequence_after(sequence: int, count: int) -> int:
     return (sequence + count) & SEQUENCE_MAX
 
 
+def floor_after(floor: int, base_sequence: int, last_offset_delta: int) -> int:
+    """Return the floor after a batch that continues what was stored since `floor`.
+
+    The floor follows the newest sequence number at a distance of `WINDOW_MAX - 1`, which no window
+    reaches beyond. It would otherwise seem to lie ahead once 2^31 sequence numbers were used.
+    """
+    distance = sequence_after(base_sequence, -floor) + last_offset_delta
+    return sequence_after(floor, max(0, distance - WINDOW_MAX + 1))
+
+
 def decide(
     rules: RuleSet,
     entry: Entry | None,
@@ -124,14 +138,18 @@ def decide(
     batches = entry.batches if producer_epoch == entry.producer_epoch else ()
     last_sequence = batches[0].last_sequence if batches else NO_SEQUENCE
     if base_sequence != sequence_after(last_sequence, 1):
-        return _repeated(rules, batches, base_sequence, last_offset_delta)
+        return _repeated(rules, entry.floor, batches, base_sequence, last_offset_delta)
     if entry.current_txn_start_offset != NO_OFFSET and not is_transactional:
         return OUTSIDE_TRANSACTION
     return APPEND
 
 
 def _repeated(
-    rules: RuleSet, batches: tuple[Batch, ...], base_sequence: int, last_offset_delta: int
+    rules: RuleSet,
+    floor: int,
+    batches: tuple[Batch, ...],
+    base_sequence: int,
+    last_offset_delta: int,
 ) -> Duplicate | Refused:
     """A batch that isn't the next one: in the log already, or out of order?"""
     last_sequence = sequence_after(base_sequence, last_offset_delta)
@@ -144,8 +162,9 @@ def _repeated(
         newest = batches[0].last_sequence
         first_distance = sequence_after(newest, -base_sequence)
         last_distance = sequence_after(newest, -last_sequence)
-        # Both ends have to be behind: a batch that begins there and ends ahead of the newest
-        # sequence has records that were never stored, and must not be called a duplicate.
-        if last_distance <= first_distance < rules.window:
+        floor_distance = sequence_after(newest, -floor)
+        # Both ends must lie between the floor and the newest sequence number: of a batch that
+        # straddles one of these, some records were never stored.
+        if last_distance <= first_distance < rules.window and first_distance <= floor_distance:
             return OLD_DUPLICATE
     return OUT_OF_ORDER

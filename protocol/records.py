@@ -100,6 +100,20 @@ def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
     return bytes(stamped)
 
 
+def sent_crc(batch: bytes, max_timestamp: int) -> int:
+    """The CRC-32C that a stored batch had when its producer sent it with this `max_timestamp`.
+
+    It is computed over the stored bytes: it differs from what was sent when any of them changed.
+    """
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, CRC_START)
+    if not attributes & LOG_APPEND_TIME_FLAG:
+        return int(crc32c(memoryview(batch)[CRC_START:]))
+    sent = bytearray(batch)
+    _ATTRIBUTES.pack_into(sent, CRC_START, attributes & ~LOG_APPEND_TIME_FLAG)
+    _MAX_TIMESTAMP.pack_into(sent, _MAX_TIMESTAMP_POSITION, max_timestamp)
+    return int(crc32c(memoryview(sent)[CRC_START:]))
+
+
 def batch_base_offset(batch: bytes) -> int:
     """The base offset of a stored batch."""
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])

@@ -11,6 +11,7 @@ from math import isfinite
 
 from quotas.entities import (
     CLIENT_ID,
+    CONNECTION_CREATION_RATE,
     CONTROLLER_MUTATION_RATE,
     ENTITY_TYPES,
     IP,
@@ -87,14 +88,24 @@ class ClientQuotas:
         entity: Entity,
         changes: Sequence[tuple[str, float | None]],
         *,
+        is_shadow: bool | None = None,
         validate_only: bool = False,
     ) -> str | None:
         """Set keys of one entity, or take them away (None); all of them or none.
+
+        Args:
+            entity: whose.
+            changes: values by key.
+            is_shadow: whether these keys are evaluated only, not enforced; None leaves that as it
+                is, and enforces those that are new.
+            validate_only: only check.
 
         Returns:
             What is wrong, in one line; None when it was done, or would be with `validate_only`.
         """
         problem = entity_problem(entity) or _changes_problem(entity, changes)
+        if problem is None and is_shadow:
+            problem = _shadow_problem(changes)
         if problem is not None or validate_only:
             return problem
         values = dict(self._values.get(entity, {}))
@@ -105,13 +116,21 @@ class ClientQuotas:
                 values.pop(name, None)
             else:
                 values[name] = value
-            self.limits[name].set(entity, None if value is None else exact(value))
+            limits = self.limits[name]
+            stays_shadow = limits.is_shadow_of(entity) if is_shadow is None else is_shadow
+            exact_value = None if value is None else exact(value)
+            limits.set(entity, exact_value, is_shadow=stays_shadow)
         if values:
             self.is_enabled = True
             self._values[entity] = values
         else:
             self._values.pop(entity, None)
         return None
+
+    def shadow_keys(self, entity: Entity) -> list[str]:
+        """Which of an entity's quotas are in shadow mode, by their keys."""
+        values = self._values.get(entity, {})
+        return [name for name in values if self.limits[name].is_shadow_of(entity)]
 
     def describe(
         self, components: Iterable[Component], *, strict: bool
@@ -149,6 +168,13 @@ def _changes_problem(entity: Entity, changes: Sequence[tuple[str, float | None]]
             problem = _key_problem(entity, name) or _value_problem(QUOTA_KEYS[name], value)
             if problem is not None:
                 return problem
+    return None
+
+
+def _shadow_problem(changes: Sequence[tuple[str, float | None]]) -> str | None:
+    for name, value in changes:
+        if name == CONNECTION_CREATION_RATE.name and value is not None:
+            return f"{name} has no shadow mode"
     return None
 
 

@@ -15,6 +15,9 @@ _K = TypeVar("_K")
 Tags = tuple[str, str]
 """User and client id of a metric and its counter; "" where it is not told apart by it."""
 
+_Level = tuple[str | None, str | None]
+"""User and client id of an entity that has a limit."""
+
 _ABSENT = ""
 """In the place of a user or client id that an entity hasn't got; names are never empty."""
 
@@ -34,33 +37,49 @@ class Limits:
     `version` is another one after every change.
     `is_enabled`: whether the key was ever set. Once it was it stays enabled, and so do the levels
     on which it was, as in Kafka until a broker's restart.
+    A limit may be in shadow mode: evaluated, not enforced.
     """
 
-    __slots__ = ("_by_ip", "_by_level", "_levels", "is_enabled", "version")
+    __slots__ = ("_by_ip", "_by_level", "_levels", "_shadow_levels", "is_enabled", "version")
 
     def __init__(self) -> None:
         self.is_enabled = False
         self._levels = 0
-        self._by_level: dict[tuple[str | None, str | None], Fraction] = {}
+        self._by_level: dict[_Level, Fraction] = {}
+        self._shadow_levels: set[_Level] = set()
         self._by_ip: dict[str | None, Fraction] = {}
         self.version = 0
 
-    def set(self, entity: Entity, limit: Fraction | None) -> None:
+    def set(self, entity: Entity, limit: Fraction | None, *, is_shadow: bool = False) -> None:
         """Set the limit of an entity, or take it away; counts from the next decision."""
         self.version += 1
         names = dict(entity)
         if limit is not None:
             self.is_enabled = True
-            self._levels |= _level(names)
+            self._levels |= _levels_bit(names)
         if IP in names:
             _put(self._by_ip, canonical_ip(names[IP]), limit)
         else:
-            _put(self._by_level, (names.get(USER, _ABSENT), names.get(CLIENT_ID, _ABSENT)), limit)
+            level = _level_of(names)
+            _put(self._by_level, level, limit)
+            if is_shadow and limit is not None:
+                self._shadow_levels.add(level)
+            else:
+                self._shadow_levels.discard(level)
 
     def scope(self, user: str, client_id: str | None) -> Scope:
         """Whose counter a client uses, and its limit."""
         tags = self._tags(user, client_id or _ABSENT)
-        return Scope(tags, self._limit(*tags))
+        level = self._level(*tags)
+        return Scope(tags, None if level is None else self._by_level[level])
+
+    def is_shadow(self, user: str, client_id: str | None) -> bool:
+        """Whether the limit that counts for a client is in shadow mode."""
+        return self._level(*self._tags(user, client_id or _ABSENT)) in self._shadow_levels
+
+    def is_shadow_of(self, entity: Entity) -> bool:
+        """Whether the limit of this very entity is in shadow mode."""
+        return _level_of(dict(entity)) in self._shadow_levels
 
     def ip_limit(self, ip: str) -> Fraction | None:
         """The limit of an address; None is unlimited."""
@@ -84,9 +103,9 @@ class Limits:
             return user, _ABSENT
         return _ABSENT, client_id
 
-    def _limit(self, user: str, client_id: str) -> Fraction | None:
-        """The limit by tags: an empty client id has none of its own, not even the default."""
-        levels: tuple[tuple[str | None, str | None], ...] = ()
+    def _level(self, user: str, client_id: str) -> _Level | None:
+        """Whose limit counts, by tags: an empty client id has none, not even the default."""
+        levels: tuple[_Level, ...] = ()
         if user and client_id:
             levels = (user, client_id), (user, None), (None, client_id), (None, None)
         elif user:
@@ -95,11 +114,15 @@ class Limits:
             levels = (_ABSENT, client_id), (_ABSENT, None)
         for level in levels:
             if level in self._by_level:
-                return self._by_level[level]
+                return level
         return None
 
 
-def _level(names: dict[str, str | None]) -> int:
+def _level_of(names: dict[str, str | None]) -> _Level:
+    return names.get(USER, _ABSENT), names.get(CLIENT_ID, _ABSENT)
+
+
+def _levels_bit(names: dict[str, str | None]) -> int:
     if USER in names:
         return _BOTH_LEVEL if CLIENT_ID in names else _USER_LEVEL
     return _CLIENT_LEVEL if CLIENT_ID in names else 0

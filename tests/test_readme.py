@@ -14,7 +14,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("name", ["README.md", "docs/testing.md"])
+@pytest.mark.parametrize("name", ["README.md", "docs/testing.md", "docs/audit.md"])
 def test_the_examples_run_as_they_stand(name: str, pytester: pytest.Pytester) -> None:
     text = (README.parent / name).read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -7,6 +7,7 @@ import msgspec
 from broker import membership
 from broker.admin.operation import Count, Input, Name, NodeId, Problem, operation
 from broker.admin.state import Admin
+from broker.config.keys import ConfigError
 from broker.journal import Entry
 from broker.listener import ListenError
 
@@ -50,6 +51,12 @@ class StopBody(Input):
     """Whether the others notice, and elect leaders in its place."""
 
     elect: bool = True
+
+
+class StartBody(Input):
+    """What the broker has alone from now on, as if started with it; null takes a key away."""
+
+    config: dict[str, str | None] = msgspec.field(default_factory=dict)
 
 
 class CutBody(Input):
@@ -122,18 +129,47 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
 
 @operation("POST", "/v1/brokers/{node_id}/stop", tag="brokers")
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
-    """Stop a broker: its connections are cut and new ones refused; no record is lost."""
+    """Stop a broker: its connections are cut and new ones refused; no record is lost.
+
+    With `controller.mutation.time.ms` the election comes later on the clock, behind topic requests
+    in the controller's queue; until then the broker is alive and leads.
+    """
     admin.check_broker(path.node_id)
     admin.cluster.stop_broker(path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])
 
 
 @operation("POST", "/v1/brokers/{node_id}/start", tag="brokers")
-def start_broker(admin: Admin, path: BrokerPath) -> BrokerView:
-    """Bring a broker back on its port; it leads only what had no leader."""
+def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
+    """Bring a broker back on its port; it leads only what had no leader.
+
+    `config` changes what this broker alone is started with, as an upgrade does.
+    """
     admin.check_broker(path.node_id)
+    if body.config:
+        _configure(admin, admin.cluster.brokers[path.node_id], body.config)
     admin.cluster.start_broker(path.node_id, admin.now_ms())
     return _view(admin, admin.cluster.brokers[path.node_id])
+
+
+def _configure(admin: Admin, broker: "Broker", overrides: dict[str, str | None]) -> None:
+    """Change what a broker was started with.
+
+    Raises:
+        Problem: 400 for a key or value that can't be; 409 for a key that was also set at run time,
+            since that value would still count.
+    """
+    config = admin.cluster.config
+    try:
+        config = config.with_overrides_of(broker.node_id, overrides)
+    except ConfigError as error:
+        raise Problem(400, f"config: {error}") from error
+    for name in overrides:
+        if name in config.dynamic_layer(broker.node_id) or name in config.dynamic_default:
+            raise Problem(409, f"config: {name} was set at run time, and that value still counts")
+    admin.cluster.set_config(config)
+    if "broker.rack" in overrides:
+        broker.rack = config.for_broker(broker.node_id)["broker.rack"]
 
 
 @operation("POST", "/v1/brokers/{node_id}/cut-off", tag="brokers")

@@ -16,8 +16,10 @@ import structlog
 from aiohttp import web
 
 from broker.admin import (  # noqa: F401 - declares the operations
+    audit,
     brokers,
     clock,
+    controller,
     faults,
     follow,
     groups,

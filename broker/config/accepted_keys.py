@@ -42,6 +42,7 @@ TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
         True,
         "Whether a transactional write to a partition outside its transaction is refused.",
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "transaction.abort.timed.out.transaction.cleanup.interval.ms",
@@ -201,6 +202,7 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
         "Kafka's threads for compaction.",
         at_least(0),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "log.cleaner.delete.retention.ms",
@@ -329,6 +331,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         1,
         "Kafka's threads for following a leader; here replicas share one log.",
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted("log.dir", _LIST, ("/tmp/kafka-logs",), "Kafka's folder; here logs are in memory."),  # noqa: S108
     _accepted("log.dirs", _LIST, None, "Kafka's folders; here logs are in memory."),
@@ -339,6 +342,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "Kafka's threads for connections; here there is one for all.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "num.io.threads",
@@ -347,6 +351,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "Kafka's threads for requests; here there is one for all.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "queued.max.requests",
@@ -362,6 +367,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "Kafka's threads for regular work; here there is one for all.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "num.recovery.threads.per.data.dir",
@@ -370,6 +376,7 @@ PROCESS_KEYS: tuple[ConfigKey, ...] = (
         "Kafka's threads for reading its folders when it starts.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     _accepted(
         "socket.send.buffer.bytes",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
-from broker.config.broker_config import BROKER_KEYS, unknown_key_message
+from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
 from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
 from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
@@ -198,7 +198,11 @@ def _alter_topic(
 def _alter_broker(
     cluster: "Cluster", broker_id: int, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
-    """Bad keys and values are INVALID_REQUEST here, not INVALID_CONFIG, as in Kafka."""
+    """Bad keys and values are INVALID_REQUEST here, not INVALID_CONFIG, as in Kafka.
+
+    So is a key that a broker can't have for itself. With a single broker every key may be set for
+    it: there is no other to differ from.
+    """
     target = None
     if alteration.resource_name:
         refusal = check_broker_name(alteration.resource_name, broker_id)
@@ -219,6 +223,10 @@ def _alter_broker(
     ]
     if read_only:
         return _invalid_request(f"Cannot update these configs dynamically: {', '.join(read_only)}")
+    if target is not None and len(cluster.brokers) > 1:
+        for name in _names_set(alteration.operations):
+            if name in BROKER_KEYS and not BROKER_KEYS[name].is_per_broker:
+                return _invalid_request(f"{shared_key_message(name)}; set it without a broker id")
     try:
         new_config = config.with_dynamic(target, changed)
     except ConfigError as error:
@@ -226,6 +234,10 @@ def _alter_broker(
     if not validate_only:
         cluster.set_config(new_config)
     return None
+
+
+def _names_set(operations: Sequence[Operation]) -> list[str]:
+    return [each.name for each in operations if each.kind != OperationKind.DELETE]
 
 
 def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal | None:

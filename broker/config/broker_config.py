@@ -2,9 +2,11 @@
 
 Four layers, the strongest first, as in Kafka's `DynamicBrokerConfig`: what was changed at run time
 for one broker, what was changed at run time for all brokers, what the broker was started with, and
-the defaults. `config[key]` is the view without the first layer; `config.for_broker(id)` has it.
+the defaults. `config[key]` is the value of brokers without a value of their own;
+`config.for_broker(id)` has the values of one broker.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -31,6 +33,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.CONNECTION_KEYS,
         broker_keys.GROUP_KEYS,
         broker_keys.PRODUCER_KEYS,
+        broker_keys.AUDIT_KEYS,
         broker_keys.JOURNAL_KEYS,
         quota_keys.QUOTA_KEYS,
         security_keys.SECURITY_KEYS,
@@ -41,6 +44,9 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
     )
 )
 """Every key a broker knows, sorted by name."""
+
+_BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
+"""`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
 
 _Name = TypeVar("_Name")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
@@ -69,8 +75,9 @@ class Synonym:
 class BrokerConfig(Mapping[str, Any]):
     """Parsed values by key; never changes, every `with_...` returns a new one.
 
-    `overrides` is what the broker was started with; `dynamic_default` and `dynamic_by_broker` what
-    was changed since then through AlterConfigs, for all brokers and for one. `resources` carries
+    `overrides` is what all brokers were started with, `overrides_by_broker` what single brokers
+    were started with instead; `dynamic_default` and `dynamic_by_broker` what was changed since then
+    through AlterConfigs, for all brokers and for one. `resources` carries
     what AlterConfigs set on groups and client metrics, which have no other owner.
     """
 
@@ -80,6 +87,7 @@ class BrokerConfig(Mapping[str, Any]):
         "dynamic_by_broker",
         "dynamic_default",
         "overrides",
+        "overrides_by_broker",
         "resources",
     )
 
@@ -89,41 +97,81 @@ class BrokerConfig(Mapping[str, Any]):
         dynamic_default: Mapping[str, str] = _NOTHING,
         dynamic_by_broker: Mapping[int, Mapping[str, str]] | None = None,
         resources: Mapping[ResourceName, Mapping[str, str]] | None = None,
+        overrides_by_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
         """Raises ConfigError for an unknown key, a value that won't parse, or a contradiction."""
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
+        self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
         self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
         self.resources = _without_empty(resources or {})
-        self._values: dict[str, Any] = _checked(
-            _DEFAULTS | parse_overrides(overrides) | parse_overrides(dynamic_default)
-        )
+        started_with, changed = parse_overrides(overrides), parse_overrides(dynamic_default)
+        self._values: dict[str, Any] = _checked(_DEFAULTS | started_with | changed)
         self._views: dict[int, Mapping[str, Any]] = {
-            broker_id: _checked(self._values | parse_overrides(layer))
-            for broker_id, layer in self.dynamic_by_broker.items()
+            broker_id: _checked(
+                _DEFAULTS
+                | started_with
+                | parse_overrides(self.overrides_by_broker.get(broker_id, _NOTHING))
+                | changed
+                | parse_overrides(self.dynamic_layer(broker_id))
+            )
+            for broker_id in self.overrides_by_broker.keys() | self.dynamic_by_broker.keys()
         }
 
     @classmethod
     def from_overrides(cls, overrides: Mapping[str, str]) -> "BrokerConfig":
-        """What a broker started with these keys has; ConfigError says what is wrong with them."""
-        return cls(overrides)
+        """What brokers started with these keys have; ConfigError says what is wrong with them.
+
+        `broker.2.KEY` is KEY of broker 2 alone, for the keys in which brokers may differ.
+        """
+        shared: dict[str, str] = {}
+        by_broker: dict[int, dict[str, str]] = {}
+        for name, text in overrides.items():
+            match = _BROKER_PREFIX.fullmatch(name)
+            if match is None:
+                shared[name] = text
+            else:
+                by_broker.setdefault(int(match[1]), {})[match[2]] = text
+        config = cls(shared)
+        for broker_id, own in by_broker.items():
+            config = config.with_overrides_of(broker_id, own)
+        return config
 
     def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
         """The same with further keys set as if the broker had been started with them."""
-        merged = {**self.overrides, **overrides}
-        return BrokerConfig(merged, self.dynamic_default, self.dynamic_by_broker, self.resources)
+        return self._changed(overrides={**self.overrides, **overrides})
+
+    def with_overrides_of(
+        self, broker_id: int, overrides: Mapping[str, str | None]
+    ) -> "BrokerConfig":
+        """The same with keys set as if this broker had been started with them; None takes one away.
+
+        Raises:
+            ConfigError: an unknown key, a bad value, or a key that all brokers share.
+        """
+        own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
+        for name, text in overrides.items():
+            if not find_key(name).is_per_broker:
+                raise ConfigError(f"broker.{broker_id}.{name}: {shared_key_message(name)}")
+            if text is None:
+                own.pop(name, None)
+            else:
+                own[name] = text
+        return self._changed(overrides_by_broker={**self.overrides_by_broker, broker_id: own})
 
     def with_dynamic(self, broker_id: int | None, layer: Mapping[str, str]) -> "BrokerConfig":
         """The same with one dynamic layer replaced: a broker's, or for None that of all brokers."""
         if broker_id is None:
-            return BrokerConfig(self.overrides, layer, self.dynamic_by_broker, self.resources)
-        by_broker = {**self.dynamic_by_broker, broker_id: layer}
-        return BrokerConfig(self.overrides, self.dynamic_default, by_broker, self.resources)
+            return self._changed(dynamic_default=layer)
+        return self._changed(dynamic_by_broker={**self.dynamic_by_broker, broker_id: layer})
 
     def with_resource(self, name: ResourceName, layer: Mapping[str, str]) -> "BrokerConfig":
         """The same with the keys of a group or of client metrics replaced; they are not checked."""
-        resources = {**self.resources, name: layer}
-        return BrokerConfig(self.overrides, self.dynamic_default, self.dynamic_by_broker, resources)
+        return self._changed(resources={**self.resources, name: layer})
+
+    def _changed(self, **layers: Any) -> "BrokerConfig":
+        names = (name for name in self.__slots__ if not name.startswith("_"))
+        return BrokerConfig(**{name: getattr(self, name) for name in names} | layers)
 
     def dynamic_layer(self, broker_id: int | None) -> Mapping[str, str]:
         """What was changed at run time for one broker, or for None for all of them."""
@@ -132,7 +180,7 @@ class BrokerConfig(Mapping[str, Any]):
         return self.dynamic_by_broker.get(broker_id, _NOTHING)
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
-        """The values one broker goes by: as this mapping, with that broker's own layer on top."""
+        """The values of one broker: those of this mapping, but for what that broker has alone."""
         return self._views.get(broker_id, self._values)
 
     def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
@@ -142,13 +190,16 @@ class BrokerConfig(Mapping[str, Any]):
         `log.retention.ms`. Where the default is "not set", there is no default among them.
         """
         names = next((group for group in SYNONYMS if name in group), (name,))
-        own = _NOTHING if broker_id is None else self.dynamic_layer(broker_id)
+        own, started_with = _NOTHING, self.overrides
+        if broker_id is not None:
+            own = self.dynamic_layer(broker_id)
+            started_with = {**self.overrides, **self.overrides_by_broker.get(broker_id, _NOTHING)}
         found = [
             _synonym(each, layer[each], source)
             for layer, source in (
                 (own, ConfigSource.DYNAMIC_BROKER),
                 (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-                (self.overrides, ConfigSource.STATIC_BROKER),
+                (started_with, ConfigSource.STATIC_BROKER),
             )
             for each in names
             if each in layer
@@ -206,6 +257,11 @@ def find_key(name: str) -> ConfigKey:
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
     """One line for a key nobody knows, with the nearest one that somebody does."""
     return f"Unknown configuration {shortened(name)}{did_you_mean(name, known)}"
+
+
+def shared_key_message(name: str) -> str:
+    """One line for a key that was set for one of several brokers, which must agree in it."""
+    return f"{name} has one value for all brokers of the cluster, not one for each"
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:

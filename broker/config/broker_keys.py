@@ -19,6 +19,7 @@ LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
 DAY_MS = 24 * 60 * 60 * 1000
 HOUR_MS = 60 * 60 * 1000
+MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
@@ -54,6 +55,17 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         " out of memory; -1 for any number.",
         unlimited_or_positive,
         is_dynamic=True,
+        is_per_broker=True,
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "controller.mutation.time.ms",
+        ConfigType.DOUBLE,
+        0.0,
+        "Time that the controller takes for each partition that a request creates, adds or deletes;"
+        " other requests of this kind and elections wait until it is done.",
+        between(0, MINUTE_MS),
+        is_dynamic=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -64,9 +76,16 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
         " NAME=LOWEST-HIGHEST or NAME=-1 for single APIs; all there are if empty.",
         api_versions_problem,
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
-    ConfigKey("broker.rack", _STRING, None, "The rack this broker tells its clients it is in."),
+    ConfigKey(
+        "broker.rack",
+        _STRING,
+        None,
+        "The rack this broker tells its clients it is in.",
+        is_per_broker=True,
+    ),
     ConfigKey(
         "advertised.listeners",
         _LIST,
@@ -241,6 +260,7 @@ CONNECTION_KEYS: tuple[ConfigKey, ...] = (
         "Connections a broker holds at once.",
         at_least(0),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "max.connections.per.ip",
@@ -249,6 +269,7 @@ CONNECTION_KEYS: tuple[ConfigKey, ...] = (
         "Connections a broker holds at once from one address.",
         at_least(0),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "fetch.max.bytes",
@@ -321,6 +342,7 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         "Time after its last write that a partition forgets an idempotent producer.",
         at_least(1),
         is_dynamic=True,
+        is_per_broker=True,
     ),
     ConfigKey(
         "producer.id.expiration.check.interval.ms",
@@ -336,6 +358,8 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         "Batches of an idempotent producer that a partition remembers: 1 follows KIP-758, 5 is what"
         " Kafka does today.",
         one_of_numbers(1, 5),
+        is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -344,6 +368,26 @@ PRODUCER_KEYS: tuple[ConfigKey, ...] = (
         10_000_000,
         "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
         between(1, 1 << 30),
+        is_dynamic=True,
+        is_per_broker=True,
+        is_mock_only=True,
+    ),
+)
+
+AUDIT_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey(
+        "audit.enable",
+        _BOOLEAN,
+        False,
+        "Whether acknowledged batches are recorded, so that the audit can compare them with logs.",
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "audit.acknowledgements.max",
+        _INT,
+        100_000,
+        "Acknowledged batches that the audit covers; beyond it the oldest are dropped and counted.",
+        at_least(1),
         is_mock_only=True,
     ),
 )

@@ -65,6 +65,8 @@ class ConfigKey:
     """One key. `default` is a parsed value: None is "not set", a list is a tuple of strings.
 
     `is_dynamic`: can be changed at run time through AlterConfigs.
+    `is_per_broker`: brokers of one cluster may have different values. Any other key has one value
+    for all of them.
     `is_enforced`: the broker acts on it; otherwise it is accepted and described, and changes
     nothing.
     `is_mock_only`: Kafka has no such key.
@@ -77,6 +79,7 @@ class ConfigKey:
     doc: str
     check: Check | None = None
     is_dynamic: bool = False
+    is_per_broker: bool = False
     is_enforced: bool = True
     is_mock_only: bool = False
     broker_synonym: str | None = None

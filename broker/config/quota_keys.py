@@ -5,6 +5,7 @@ from broker.config.values import at_least, between, more_than_zero_below_one, on
 from quotas.definitions import definitions_problem
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
+_BOOLEAN = ConfigType.BOOLEAN
 
 AUTO_ERROR_CODE = "auto"
 """Value of `producer.id.quota.error.code`: the error follows the client's library."""
@@ -18,6 +19,15 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         " user=alice,client-id=app,producer_byte_rate=1024; user=<default>,request_percentage=50"
         " and so on, with <default> for the default entity.",
         definitions_problem,
+        is_mock_only=True,
+    ),
+    ConfigKey(
+        "client.quota.shadow",
+        _BOOLEAN,
+        False,
+        "Whether client quotas are evaluated and reported only, and not enforced. Quotas on new"
+        " connections always are.",
+        is_dynamic=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -94,6 +104,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         " NOT_ENOUGH_REPLICAS for client libraries that are known to fail the batch on it.",
         one_of(AUTO_ERROR_CODE, "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"),
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
 )

@@ -25,16 +25,26 @@ def check_cluster(rule: FaultRule, cluster: "Cluster") -> None:
             known = ", ".join(map(str, cluster.brokers))
             raise ValueError(f"{name}: there is no broker {node_id}, only {known}")
     if rule.api_key is not None:
-        route = cluster.routes.get(rule.api_key)
-        if route is None:
-            raise ValueError(f"api: this cluster has no {rule.api}")
-        has_versions = f"this cluster has {rule.api} {route.version_min} to {route.version_max}"
-        if rule.version_min is not None and rule.version_min > route.version_max:
-            raise ValueError(f"version_min: {has_versions}")
-        if rule.version_max is not None and rule.version_max < route.version_min:
-            raise ValueError(f"version_max: {has_versions}")
+        _check_api(rule, cluster, rule.api_key)
     if rule.at_once and rule.leader is not None and not _partitions(rule, cluster):
         raise ValueError(f"topic: {_absence(rule, cluster)} yet, and at_once waits for none")
+
+
+def _check_api(rule: FaultRule, cluster: "Cluster", api_key: int) -> None:
+    """Whether the rule's broker, or any where it names none, serves its API and versions."""
+    node_ids = cluster.brokers if rule.broker is None else (rule.broker,)
+    routes = [cluster.routes[node_id].get(api_key) for node_id in node_ids]
+    served = [route for route in routes if route is not None]
+    who = "this cluster" if rule.broker is None else f"broker {rule.broker}"
+    if not served:
+        raise ValueError(f"api: {who} has no {rule.api}")
+    version_min = min(route.version_min for route in served)
+    version_max = max(route.version_max for route in served)
+    has_versions = f"{who} has {rule.api} {version_min} to {version_max}"
+    if rule.version_min is not None and rule.version_min > version_max:
+        raise ValueError(f"version_min: {has_versions}")
+    if rule.version_max is not None and rule.version_max < version_min:
+        raise ValueError(f"version_max: {has_versions}")
 
 
 def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int) -> str | None:

@@ -130,7 +130,7 @@ def error_answer(
     if api_key is ApiKey.PRODUCE:
         return _produce_answer(context, request, error_code)
     if api_key is ApiKey.API_VERSIONS and error_code is ErrorCode.UNSUPPORTED_VERSION:
-        route = cluster.routes[api_key]
+        route = cluster.routes[context.broker_id][api_key]
         return Framed(unsupported_version_response(context.correlation_id, route))
     if api_key is ApiKey.METADATA:
         return _metadata_answer(context, request, error_code, cluster)

@@ -42,6 +42,13 @@ _OTHER_ACTIONS = (
     "oversize_bytes",
     "announce_bytes",
 )
+_FALSIFYING_ACTIONS = (
+    "answer",
+    "truncate_bytes",
+    "corrupt_bytes",
+    "oversize_bytes",
+    "announce_bytes",
+)
 APIS_OF_METADATA = frozenset(
     {
         ApiKey.METADATA,
@@ -193,6 +200,14 @@ class FaultRule:
     def decides(self) -> bool:
         """Whether it says what becomes of a request, which only one rule can."""
         return any(name in _DECIDING_ACTIONS for name in self.actions)
+
+    @property
+    def falsifies(self) -> bool:
+        """Whether a response may say what is not so.
+
+        An error claims no success, and a response that is late or lost stays true.
+        """
+        return any(name in _FALSIFYING_ACTIONS for name in self.actions)
 
     @property
     def api_key(self) -> ApiKey | None:

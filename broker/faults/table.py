@@ -161,6 +161,11 @@ class Verdict:
         """Which rules fired and what they do, for logs and journals."""
         return "; ".join(self.descriptions)
 
+    @property
+    def falsifying_rule_ids(self) -> tuple[int, ...]:
+        """The ids of those that make the response say what is not so."""
+        return tuple(each.listed.rule_id for each in self.firings if each.rule.falsifies)
+
     def cluster_firings(self, at: str) -> list[Firing]:
         """Those that do something to the cluster at this point."""
         return [

@@ -6,6 +6,7 @@ Behaviour:
     acks=-1 asks for min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS, nothing appended);
     replicas share the log, so there is nothing to wait for. acks=1 needs the leader alone.
     acks=0 is never answered; an error closes the connection, the only way to tell such a client.
+    A duplicate is no such error: it is ignored.
     Any other acks gets INVALID_REQUIRED_ACKS. The wrong broker says NOT_LEADER_OR_FOLLOWER and,
     from v10 on, who the leader is and where. v13 names topics by id.
     Advertised from version 0: older librdkafka switches compression off otherwise (KAFKA-18659);
@@ -75,7 +76,8 @@ def handle_produce(
     if is_limited:
         charge_produce(context, cluster, is_answered=acks != 0)
     if acks == 0:
-        return Close(_acks_0_reason(topic_results)) if has_error else None
+        reason = _acks_0_reason(topic_results) if has_error else None
+        return Close(reason) if reason is not None else None
     endpoints = _leader_endpoints(context, topic_results, cluster) if has_error else ()
     return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
 
@@ -146,13 +148,14 @@ def _leader_endpoints(
     )
 
 
-def _acks_0_reason(topic_results: list[TopicResult]) -> str:
+def _acks_0_reason(topic_results: list[TopicResult]) -> str | None:
+    """Return why to close the connection; None when all errors are duplicates (KIP-758)."""
     codes = sorted(
         {
             ErrorCode(result.error_code).name
             for topic in topic_results
             for result in topic.partitions
-            if result.error_code
+            if result.error_code not in {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
         }
     )
-    return f"Produce with acks=0 failed: {', '.join(codes)}"
+    return f"Produce with acks=0 failed: {', '.join(codes)}" if codes else None

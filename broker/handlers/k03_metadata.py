@@ -8,7 +8,8 @@ Behaviour:
     its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
     KRaft. It costs its partitions of the client's controller_mutation_rate (KIP-599); while that is
     overdrawn the topic is not created, and this answer is the same. Names that are not legal get
-    INVALID_TOPIC_EXCEPTION.
+    INVALID_TOPIC_EXCEPTION. With controller.mutation.time.ms the topic waits in the controller's
+    queue; requests for its name charge nothing and create nothing in that time.
     A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
     Authorized operations, when asked for (topics v8+, cluster v8-10), are all there are: nothing is
     forbidden.
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from broker.context import RequestContext
+from broker.controller_queue import ControllerEvent
 from broker.registry import handles
 from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
 from broker.topic_admin.mutation_quota import MutationQuota
@@ -99,12 +101,26 @@ def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_creat
 
 def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None:
     """Create with the brokers' defaults, when CreateTopics would have; nobody is told if not."""
+    queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
-    if not isinstance(plan, TopicPlan):
+    if not isinstance(plan, TopicPlan) or name in queue.pending_topics:
         return
-    quota = MutationQuota(cluster, context, is_strict=True)
-    if quota.charge(len(plan.assignments)) is None:
+    partition_count = len(plan.assignments)
+    if MutationQuota(cluster, context, is_strict=True).charge(partition_count) is not None:
+        return
+    if queue.is_immediate:
         cluster.create_topic(name, plan.assignments, plan.overrides)
+        return
+
+    def create(_now_ms: int) -> None:
+        queue.pending_topics.discard(name)
+        plan = check_new_topic(cluster, NewTopic(name))
+        if isinstance(plan, TopicPlan):
+            cluster.create_topic(name, plan.assignments, plan.overrides)
+
+    queue.pending_topics.add(name)
+    event = ControllerEvent("createTopics", create, lambda: partition_count)
+    queue.submit(event, context.now_ms)
 
 
 def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:

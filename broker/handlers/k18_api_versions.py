@@ -1,9 +1,9 @@
 """ApiVersions: v0-4.
 
 Behaviour:
-    Answers from the register of handlers, as broker.api.versions limits it: what is advertised is
-    what is handled. Produce is told from version 0 because older librdkafka switches compression
-    off otherwise (KAFKA-18659).
+    Answers from the register of handlers, as broker.api.versions limits it for the broker that is
+    asked: what is advertised is what is handled. Produce is told from version 0 because older
+    librdkafka switches compression off otherwise (KAFKA-18659).
     A version we don't know is answered in the v0 format with UNSUPPORTED_VERSION and our own range
     (KIP-511); without the range where v3 is not there, as by brokers before it. The response header
     stays at version 0 for every version.
@@ -53,7 +53,7 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster
                 min_version=route.advertised_min,
                 max_version=route.version_max,
             )
-            for _, route in sorted(cluster.routes.items())
+            for _, route in sorted(cluster.routes[context.broker_id].items())
         ],
         throttle_time_ms=0,
     )

@@ -12,7 +12,10 @@ Behaviour:
     throttled instead. With validate_only nothing is charged and nothing refused for it.
     More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
     Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
-    the topic's id. The topic is there when the answer is; timeout_ms counts for nothing.
+    the topic's id. The topic is there when the answer is.
+    With controller.mutation.time.ms the topics that pass these checks wait in the controller's
+    queue, and the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them;
+    they are created all the same. A name that waits there gets TOPIC_ALREADY_EXISTS.
 
 Gaps:
     With validate_only the topic id is zero; Kafka makes one up.
@@ -28,6 +31,7 @@ from broker.config.alteration import Refusal
 from broker.config.description import describe_topic
 from broker.config.topic_config import TopicConfig
 from broker.context import RequestContext
+from broker.controller_queue import TIMED_OUT
 from broker.registry import handles
 from broker.topic_admin.mutation_quota import MutationQuota
 from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
@@ -52,19 +56,58 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: "Cluste
     too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
     quota = MutationQuota(cluster, context, is_strict=is_strict)
-    results = []
+    is_immediate = request.validate_only or cluster.controller_queue.is_immediate
+    results: dict[str, Any] = {}
+    queued: dict[str, int] = {}
     for name, topic in topics.items():
-        outcome = duplicate if counts[name] > 1 else too_large or check_new_topic(cluster, topic)
+        outcome = duplicate if counts[name] > 1 else too_large or _check(cluster, topic)
         if isinstance(outcome, TopicPlan) and not request.validate_only:
             outcome = quota.charge(len(outcome.assignments)) or outcome
         if isinstance(outcome, Refusal):
-            results.append(_refused(context, name, outcome))
+            results[name] = _refused(context, name, outcome)
+        elif is_immediate:
+            results[name] = _create(context, outcome, cluster, is_trial=request.validate_only)
         else:
-            results.append(_create(context, outcome, cluster, is_trial=request.validate_only))
-    quota.settle()
-    return messages.CreateTopicsResponse(
-        version=context.api_version, throttle_time_ms=context.throttle_time_ms, topics=results
+            results[name] = _refused(context, name, TIMED_OUT)
+            queued[name] = len(outcome.assignments)
+
+    def respond(now_ms: int) -> Any:
+        quota.settle(now_ms)
+        return messages.CreateTopicsResponse(
+            version=context.api_version,
+            throttle_time_ms=context.throttle_time_ms,
+            topics=list(results.values()),
+        )
+
+    def create_queued(now_ms: int) -> Any:
+        for name in queued:
+            cluster.controller_queue.pending_topics.discard(name)
+            # Checked again: brokers and topics may have changed, and leaders are spread now.
+            outcome = check_new_topic(cluster, topics[name])
+            if isinstance(outcome, Refusal):
+                results[name] = _refused(context, name, outcome)
+            else:
+                results[name] = _create(context, outcome, cluster, is_trial=False)
+        return respond(now_ms)
+
+    if not queued:
+        return respond(context.now_ms)
+    cluster.controller_queue.pending_topics.update(queued)
+    return cluster.controller_queue.submit_request(
+        "createTopics",
+        context.now_ms,
+        request.timeout_ms,
+        mutation_count=lambda: sum(queued.values()),
+        finish=create_queued,
+        timed_out=respond,
     )
+
+
+def _check(cluster: "Cluster", topic: NewTopic) -> TopicPlan | Refusal:
+    if topic.name in cluster.controller_queue.pending_topics:
+        message = f"Topic '{topic.name}' already exists."
+        return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, message)
+    return check_new_topic(cluster, topic)
 
 
 def _from_wire(topic: Any) -> NewTopic:

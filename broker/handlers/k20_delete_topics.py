@@ -9,7 +9,10 @@ Behaviour:
     throttled instead.
     With delete.topic.enable=false nothing is deleted: TOPIC_DELETION_DISABLED, before v3
     INVALID_REQUEST. Records, producers' state and committed offsets go with the topic; whoever
-    waits for its records hears at once. timeout_ms counts for nothing.
+    waits for its records hears at once.
+    With controller.mutation.time.ms the topics that may go wait in the controller's queue, and the
+    response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are deleted
+    all the same.
 
 Gaps:
     Kafka shuffles the results.
@@ -19,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
+from broker.controller_queue import TIMED_OUT
 from broker.registry import handles
 from broker.topic_admin.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
 from broker.topic_admin.mutation_quota import MutationQuota
@@ -33,6 +37,9 @@ if TYPE_CHECKING:
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
 TOPIC_ID_VERSION_MIN = 6
+# Another request deleted the topic while this one waited in the controller's queue.
+_GONE = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+_GONE_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
 @handles(ApiKey.DELETE_TOPICS, versions=(1, 6))
@@ -46,34 +53,62 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: "Cluste
     else:
         found = find_topics(cluster, wanted)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
+    is_immediate = cluster.controller_queue.is_immediate
     results = []
-    for each in found:
+    queued: list[tuple[int, Topic]] = []
+    for index, each in enumerate(found):
         if isinstance(each.outcome, Refusal):
             refusal: Refusal | None = each.outcome
         else:
-            refusal = _delete(context, each.outcome, cluster, quota)
-        results.append(
-            _Result(
-                version=version,
-                name=each.name,
-                topic_id=each.topic_id,
-                error_code=refusal.error_code if refusal else ErrorCode.NONE,
-                error_message=refusal.error_message if refusal else None,
-            )
+            refusal = quota.charge(len(each.outcome.partitions))
+            if refusal is None and is_immediate:
+                cluster.delete_topic(each.outcome, context.now_ms)
+            elif refusal is None:
+                refusal = TIMED_OUT
+                queued.append((index, each.outcome))
+        results.append(_result(version, each, refusal))
+
+    def respond(now_ms: int) -> Any:
+        quota.settle(now_ms)
+        return messages.DeleteTopicsResponse(
+            version=version, throttle_time_ms=context.throttle_time_ms, responses=results
         )
-    quota.settle()
-    return messages.DeleteTopicsResponse(
-        version=version, throttle_time_ms=context.throttle_time_ms, responses=results
+
+    def delete_queued(now_ms: int) -> Any:
+        names = {each.name for each in wanted}
+        for index, topic in queued:
+            each = found[index]
+            if _is_there(cluster, topic):
+                cluster.delete_topic(topic, now_ms)
+                results[index] = _result(version, each, None)
+            else:
+                results[index] = _result(version, each, _GONE if each.name in names else _GONE_ID)
+        return respond(now_ms)
+
+    if not queued:
+        return respond(context.now_ms)
+    return cluster.controller_queue.submit_request(
+        "deleteTopics",
+        context.now_ms,
+        request.timeout_ms,
+        mutation_count=lambda: sum(len(t.partitions) for _, t in queued if _is_there(cluster, t)),
+        finish=delete_queued,
+        timed_out=respond,
     )
 
 
-def _delete(
-    context: RequestContext, topic: Topic, cluster: "Cluster", quota: MutationQuota
-) -> Refusal | None:
-    refusal = quota.charge(len(topic.partitions))
-    if refusal is None:
-        cluster.delete_topic(topic, context.now_ms)
-    return refusal
+def _is_there(cluster: "Cluster", topic: Topic) -> bool:
+    return cluster.topics.get_by_id(topic.topic_id) is topic
+
+
+def _result(version: int, found: Found, refusal: Refusal | None) -> Any:
+    return _Result(
+        version=version,
+        name=found.name,
+        topic_id=found.topic_id,
+        error_code=refusal.error_code if refusal else ErrorCode.NONE,
+        error_message=refusal.error_message if refusal else None,
+    )
 
 
 def _wanted(version: int, request: Any) -> list[Wanted]:

@@ -5,9 +5,9 @@ Behaviour:
     epoch the request carries (some clients send their old ones, or zeros); as Kafka. Ids come in
     blocks of 1000 per broker. From v3 on, an id without an epoch or the reverse gets
     INVALID_REQUEST.
-    With producer.state.batches=1, versions from 2 on tell a producer how far back the broker knows
-    duplicates: max.in.flight.sequence.number.per.connection, an int32, in the tagged field 10000.
-    Every client so far passes over a field that it doesn't know.
+    With producer.state.batches=1, versions from 2 on tell a producer how far back the broker that
+    is asked knows duplicates: max.in.flight.sequence.number.per.connection, an int32, in the tagged
+    field 10000. Every client so far passes over a field that it doesn't know.
 
 Gaps:
     A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one INVALID_REQUEST:
@@ -44,15 +44,16 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Clu
         ),
         producer_epoch=0 if is_granted else NO_PRODUCER_EPOCH,
     )
-    window = _window(cluster) if is_granted else None
+    window = _window(context, cluster) if is_granted else None
     return encode_response(response, context.api_version, window)
 
 
-def _window(cluster: "Cluster") -> int | None:
-    """KIP-758's window; under Kafka's rules there is none to tell."""
-    if cluster.config["producer.state.batches"] != 1:
+def _window(context: RequestContext, cluster: "Cluster") -> int | None:
+    """KIP-758's window of the broker that is asked; under Kafka's rules there is none to tell."""
+    config = cluster.config.for_broker(context.broker_id)
+    if config["producer.state.batches"] != 1:
         return None
-    window: int = cluster.config["max.in.flight.sequence.number.per.connection"]
+    window: int = config["max.in.flight.sequence.number.per.connection"]
     return window
 
 

@@ -13,8 +13,8 @@ Behaviour:
 Gaps:
     A resource type that Kafka doesn't know fails alone; Kafka fails the whole request.
     A broker logger is described with an empty list: there are no loggers to set from outside.
-    Brokers share their topics, so what was set for one of several brokers is not a topic's default;
-    with a single broker it is.
+    Brokers share their topics, so what a broker had for itself while it was alone is no topic's
+    default once there are others.
     Keys that this broker doesn't know, and its documentation sentences, differ from Kafka's.
 """
 

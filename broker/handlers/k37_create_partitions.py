@@ -9,20 +9,26 @@ Behaviour:
     A topic that is fine costs its new partitions of the controller_mutation_rate (KIP-599): from v3
     on it is refused with THROTTLING_QUOTA_EXCEEDED while that is overdrawn, before v3 the client is
     throttled instead. With validate_only nothing is charged and nothing refused for it.
-    More than 10 000 new partitions in a topic get POLICY_VIOLATION. timeout_ms counts for nothing.
+    More than 10 000 new partitions in a topic get POLICY_VIOLATION.
+    With controller.mutation.time.ms the topics that are fine wait in the controller's queue, and
+    the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they grow all
+    the same.
 
 Gaps:
     Kafka's bound on partitions counts all topics of the request together.
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
+from broker.controller_queue import TIMED_OUT
 from broker.registry import handles
 from broker.topic_admin.mutation_quota import MutationQuota
 from broker.topic_admin.new_partitions import check_new_partitions
+from broker.topic_admin.placement import Assignments
+from broker.topics import Topic
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -40,28 +46,53 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: "Cl
     version = context.api_version
     counts = Counter(topic.name for topic in request.topics)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
-    results = []
+    is_immediate = cluster.controller_queue.is_immediate
+    duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+    results: dict[str, Any] = {}
+    queued = []
     for name, topic in {topic.name: topic for topic in request.topics}.items():
-        if counts[name] > 1:
-            refusal: Refusal | None = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
-        else:
-            refusal = _grow(cluster, topic, None if request.validate_only else quota)
-        results.append(
-            _Result(
-                version=version,
-                name=name,
-                error_code=refusal.error_code if refusal else ErrorCode.NONE,
-                error_message=refusal.error_message if refusal else None,
-            )
+        outcome = duplicate if counts[name] > 1 else _check(cluster, topic)
+        refusal = outcome if isinstance(outcome, Refusal) else None
+        if not isinstance(outcome, Refusal) and not request.validate_only:
+            refusal = quota.charge(len(outcome.assignments))
+            if refusal is None and is_immediate:
+                cluster.add_partitions(outcome.topic, outcome.assignments)
+            elif refusal is None:
+                refusal = TIMED_OUT
+                queued.append(topic)
+        results[name] = _result(version, name, refusal)
+
+    def respond(now_ms: int) -> Any:
+        quota.settle(now_ms)
+        return messages.CreatePartitionsResponse(
+            version=version,
+            throttle_time_ms=context.throttle_time_ms,
+            results=list(results.values()),
         )
-    quota.settle()
-    return messages.CreatePartitionsResponse(
-        version=version, throttle_time_ms=context.throttle_time_ms, results=results
+
+    def grow_queued(now_ms: int) -> Any:
+        for topic in queued:
+            results[topic.name] = _result(version, topic.name, _grow(cluster, topic))
+        return respond(now_ms)
+
+    if not queued:
+        return respond(context.now_ms)
+    return cluster.controller_queue.submit_request(
+        "createPartitions",
+        context.now_ms,
+        request.timeout_ms,
+        mutation_count=lambda: sum(_added_count(cluster, each) for each in queued),
+        finish=grow_queued,
+        timed_out=respond,
     )
 
 
-def _grow(cluster: "Cluster", wanted: Any, quota: MutationQuota | None) -> Refusal | None:
-    """Grow a topic at the cost of a quota; without one, only see whether it could."""
+class _Growth(NamedTuple):
+    topic: Topic
+    assignments: Assignments
+
+
+def _check(cluster: "Cluster", wanted: Any) -> _Growth | Refusal:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
@@ -69,11 +100,26 @@ def _grow(cluster: "Cluster", wanted: Any, quota: MutationQuota | None) -> Refus
     if wanted.assignments is not None:
         chosen = [tuple(assignment.broker_ids) for assignment in wanted.assignments]
     assignments = check_new_partitions(cluster, topic, wanted.count, chosen)
-    if isinstance(assignments, Refusal):
-        return assignments
-    if quota is None:
-        return None
-    refusal = quota.charge(len(assignments))
-    if refusal is None:
-        cluster.add_partitions(topic, assignments)
-    return refusal
+    return assignments if isinstance(assignments, Refusal) else _Growth(topic, assignments)
+
+
+def _grow(cluster: "Cluster", wanted: Any) -> Refusal | None:
+    growth = _check(cluster, wanted)
+    if isinstance(growth, Refusal):
+        return growth
+    cluster.add_partitions(growth.topic, growth.assignments)
+    return None
+
+
+def _added_count(cluster: "Cluster", wanted: Any) -> int:
+    growth = _check(cluster, wanted)
+    return 0 if isinstance(growth, Refusal) else len(growth.assignments)
+
+
+def _result(version: int, name: str, refusal: Refusal | None) -> Any:
+    return _Result(
+        version=version,
+        name=name,
+        error_code=refusal.error_code if refusal else ErrorCode.NONE,
+        error_message=refusal.error_message if refusal else None,
+    )

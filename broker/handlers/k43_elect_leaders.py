@@ -8,6 +8,8 @@ Behaviour:
     already. Any other type gets INVALID_REQUEST for everything.
     A null list asks for all partitions of all topics; then partitions that need no election are
     left out of the answer.
+    While mutations wait in the controller's queue (controller.mutation.time.ms), the election waits
+    behind them. After timeout_ms the response says REQUEST_TIMED_OUT; leaders are elected later.
 
 Gaps:
     An unclean election loses no records: all replicas share one log.
@@ -17,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
+from broker.controller_queue import TIMED_OUT
 from broker.registry import handles
 from broker.topic_admin.election import ElectionType, elect_leader
 from protocol import messages
@@ -35,6 +38,28 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluste
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
     election_type = _election_type(version, request)
+
+    def elect(now_ms: int) -> Any:
+        return _respond(version, request, cluster, election_type, now_ms)
+
+    def time_out(now_ms: int) -> Any:
+        return _respond(version, request, cluster, TIMED_OUT, now_ms)
+
+    if isinstance(election_type, Refusal):
+        return elect(context.now_ms)
+    return cluster.controller_queue.submit_request(
+        "electLeaders", context.now_ms, request.timeout_ms, finish=elect, timed_out=time_out
+    )
+
+
+def _respond(
+    version: int,
+    request: Any,
+    cluster: "Cluster",
+    election_type: ElectionType | Refusal,
+    now_ms: int,
+) -> Any:
+    """Elect and return the response; a refusal elects nothing and is for the whole request."""
     topics = []
     for topic_name, partition_indexes in _asked(request, cluster):
         results = []
@@ -42,19 +67,17 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluste
             if isinstance(election_type, Refusal):
                 refusal: Refusal | None = election_type
             else:
-                refusal = elect_leader(
-                    cluster, topic_name, partition_index, election_type, context.now_ms
-                )
+                refusal = elect_leader(cluster, topic_name, partition_index, election_type, now_ms)
             if request.topic_partitions is None and _is_needless(refusal):
                 continue
             results.append(_result(version, partition_index, refusal))
         topics.append(_TopicResult(version=version, topic=topic_name, partition_result=results))
-    failed = isinstance(election_type, Refusal)
+    failure = election_type if isinstance(election_type, Refusal) else None
     return messages.ElectLeadersResponse(
         version=version,
         throttle_time_ms=0,
-        error_code=ErrorCode.INVALID_REQUEST if failed else ErrorCode.NONE,
-        replica_election_results=topics if not failed or request.topic_partitions else [],
+        error_code=failure.error_code if failure else ErrorCode.NONE,
+        replica_election_results=topics if not failure or request.topic_partitions else [],
     )
 
 

@@ -12,8 +12,8 @@ Behaviour:
 
 Gaps:
     Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
-    With several brokers a topic's defaults come from the keys set for all of them; what was set for
-    one is described, and topics don't follow it.
+    A key that all brokers share, such as a topic's default, can't be set for one of several; with
+    a single broker it can.
     There are no broker loggers: naming one is INVALID_CONFIG.
     Keys of groups and client metrics are kept and described, and have no effect.
 """

@@ -7,17 +7,21 @@ Behaviour:
     cancel it (NO_REASSIGNMENT_IN_PROGRESS when there is none).
     Unknown brokers, a broker twice and empty lists get INVALID_REPLICA_ASSIGNMENT; with v1's
     allow_replication_factor_change=false another number of replicas gets
-    INVALID_REPLICATION_FACTOR. timeout_ms counts for nothing.
+    INVALID_REPLICATION_FACTOR.
+    While mutations wait in the controller's queue (controller.mutation.time.ms), the moves wait
+    behind them. After timeout_ms the response says REQUEST_TIMED_OUT; the moves come later.
 
 Gaps:
     Giving up a cancelled move never needs Kafka's unclean election, but where Kafka would need one
     and may not, it is refused here too.
 """
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from broker.config.alteration import Refusal
 from broker.context import RequestContext
+from broker.controller_queue import TIMED_OUT
 from broker.registry import handles
 from broker.topic_admin.reassignment import cancel_reassignment, start_reassignment
 from protocol import messages
@@ -36,13 +40,39 @@ def handle_alter_partition_reassignments(
     context: RequestContext, request: Any, cluster: "Cluster"
 ) -> Any:
     """Kafka's `ReplicationControlManager.alterPartitionReassignments`."""
+
+    def alter(now_ms: int) -> Any:
+        return _respond(
+            context,
+            request,
+            lambda topic_name, part, may_change: _alter(
+                topic_name, part, cluster, now_ms, may_change=may_change
+            ),
+        )
+
+    def time_out(_now_ms: int) -> Any:
+        return _respond(context, request, lambda *_: TIMED_OUT)
+
+    return cluster.controller_queue.submit_request(
+        "alterPartitionReassignments",
+        context.now_ms,
+        request.timeout_ms,
+        finish=alter,
+        timed_out=time_out,
+    )
+
+
+def _respond(
+    context: RequestContext, request: Any, alter: Callable[[str, Any, bool], Refusal | None]
+) -> Any:
+    """Alter each partition and return the response."""
     version = context.api_version
     may_change = version == 0 or request.allow_replication_factor_change
     topics = []
     for topic in request.topics:
         results = []
         for part in topic.partitions:
-            refusal = _alter(context, topic.name, part, cluster, may_change=may_change)
+            refusal = alter(topic.name, part, may_change)
             results.append(
                 _PartitionResult(
                     version=version,
@@ -63,15 +93,15 @@ def handle_alter_partition_reassignments(
 
 
 def _alter(
-    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster", *, may_change: bool
+    topic_name: str, request: Any, cluster: "Cluster", now_ms: int, *, may_change: bool
 ) -> Refusal | None:
     if request.replicas is None:
-        return cancel_reassignment(cluster, topic_name, request.partition_index, context.now_ms)
+        return cancel_reassignment(cluster, topic_name, request.partition_index, now_ms)
     return start_reassignment(
         cluster,
         topic_name,
         request.partition_index,
         request.replicas,
-        context.now_ms,
+        now_ms,
         may_change_replication_factor=may_change,
     )

@@ -19,6 +19,7 @@ class Session:
     of the session where a token or `connections.max.reauth.ms` bounds it.
     `client_software` is the name and version of ApiVersions v3+; None if the client sent none.
     `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
+    `shadow_muted_until_ms`: until when quotas in shadow mode would have kept the connection mute.
     `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
     """
 
@@ -32,6 +33,7 @@ class Session:
         "mechanism",
         "principal",
         "producer_ids",
+        "shadow_muted_until_ms",
         "takes_raw_tokens",
     )
 
@@ -47,6 +49,7 @@ class Session:
         self.exchange: Exchange | None = None
         self.client_software: ClientSoftware | None = None
         self.producer_ids: ProducerIdGate | None = None
+        self.shadow_muted_until_ms = 0
         self.takes_raw_tokens = False
 
     def begin(self, mechanism: str, exchange: "Exchange", *, takes_raw_tokens: bool) -> None:

@@ -132,9 +132,9 @@ class Idempotence:
         older ones are unresolved, nor in a new epoch while there are undecided ones of the old, nor
         beyond the window, counted from the oldest undecided number (KIP-758).
 
-        The first batch of an epoch goes alone. A broker that doesn't know the producer takes any
-        number for the first (since KIP-360), so if this one were refused and the next one not, the
-        broker would take its retry for a duplicate of what it never had.
+        The first batch of an epoch goes alone. A broker that doesn't know the producer accepts any
+        number first (since KIP-360), so if this one were refused and the next one not, its retry
+        would be out of order.
         """
         if not self.is_ready:
             return False

@@ -37,6 +37,14 @@ SCENARIOS = {
         "a broker goes, and its producer ids take the others along, or not (KIP-936)",
         "producer_ids.cascade",
     ),
+    "controller-overload": Scenario(
+        "elections behind a storm of topics, without and with the quota (KIP-599)",
+        "controller_overload",
+    ),
+    "rolling-upgrade": Scenario(
+        "brokers and producers go over to KIP-758 in its two phases, one at a time, under load",
+        "rolling_upgrade",
+    ),
     "steady-id": Scenario(
         "an id in steady use is never called new when the oldest layer goes (KIP-936)",
         "producer_ids.steady_id",

@@ -125,3 +125,15 @@ def test_api_versions_falls_back_as_the_emulated_release_does(
     response = messages.ApiVersionsResponse.decode(answer[8:], version=0)
     assert (response.error_code, bugs) == (ErrorCode.UNSUPPORTED_VERSION, [])
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == told
+
+
+def test_a_request_is_judged_by_the_versions_of_the_broker_that_got_it() -> None:
+    cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Metadata=4-8"})
+    dispatcher = Dispatcher(cluster, lambda _error, _context: None)
+    frame = metadata(9)
+    answers = [
+        dispatcher.answer((frame, 0, len(frame)), Client(cluster, node_id).connection, NOW_MS)
+        for node_id in (1, 2)
+    ]
+    assert isinstance(answers[0], bytes)
+    assert answers[1] == Close("unsupported version 9 of METADATA")

@@ -118,6 +118,19 @@ def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(cluster: 
     assert shown(cluster, 5)["reason"] == "client disconnected"
 
 
+def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
+    cluster = journalled_cluster()
+    user = (("user", None),)
+    assert cluster.quotas.clients.alter(user, [("producer_byte_rate", 1)], is_shadow=True) is None
+    cluster.create_topic("orders", [(1,)], {})
+    Client(cluster).send(produce_frame("orders") + metadata_frame(2))
+
+    first, second = shown(cluster, 1), shown(cluster, 2)
+    assert first["shadow_throttle_times_ms"]["producer_byte_rate"] > 0
+    assert first["throttle_time_ms"] == 0
+    assert second["shadow_throttle_times_ms"] == {}
+
+
 def test_bodies_can_be_left_out(cluster: Cluster) -> None:
     line = next(iter(cluster.journal))
     plain = describe_line(line, topic_names(cluster), has_bodies=False)

@@ -6,7 +6,6 @@ from broker.cluster import Cluster, Reach
 from broker.membership import BROKERS_MAX, add_broker, decommission_broker, new_broker
 from broker.topics import NO_LEADER
 from protocol import messages
-from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 
@@ -152,9 +151,10 @@ def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
 
 def test_what_a_lone_broker_has_for_itself_counts_only_while_it_is_alone() -> None:
     cluster = make_cluster(1)
-    cluster.set_config(cluster.config.with_dynamic(1, {"broker.api.versions": "2.8"}))
-    assert cluster.routes[ApiKey.PRODUCE].version_max == 9
+    cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "5000"}))
+    topic = cluster.create_topic("t", [(1,)], {})
+    assert topic.max_message_bytes == 5000
     join(cluster)
-    assert cluster.routes[ApiKey.PRODUCE].version_max == 13
+    assert topic.max_message_bytes == 1_048_588
     decommission_broker(cluster, 2, NOW_MS)
-    assert cluster.routes[ApiKey.PRODUCE].version_max == 9
+    assert topic.max_message_bytes == 5000

@@ -1,5 +1,8 @@
+from functools import partial
+
 from prometheus_client.parser import text_string_to_metric_families
 
+from broker.controller_queue import ControllerEvent
 from broker.metrics import PrometheusCollector, prometheus_text
 from tests.broker.cluster_builder import make_cluster
 
@@ -46,3 +49,18 @@ def test_a_collector_reads_the_clock_whenever_it_is_asked() -> None:
 
     assert tokens == [[1], [2]]
     assert collector.describe() == []
+
+
+def test_the_controllers_queue_is_measured_in_kafkas_domain() -> None:
+    cluster = make_cluster(1, **{"controller.mutation.time.ms": "1"})
+    for mutations in (5, 0):
+        event = ControllerEvent("event", lambda _now_ms: None, partial(int, mutations))
+        cluster.controller_queue.submit(event, 0)
+    text = prometheus_text(cluster.quotas.metrics, 0)
+    assert "kafka_controller_controller_event_manager_event_queue_size 2.0" in text
+
+    cluster.timers.run_due(5)
+    text = prometheus_text(cluster.quotas.metrics, 5)
+    name = "kafka_controller_controller_event_manager_event_queue"
+    assert f'{name}_time_ms{{quantile="1.0"}} 5.0' in text
+    assert f'{name}_processing_time_ms{{quantile="0.5"}} 0.0' in text

@@ -115,7 +115,7 @@ def test_one_that_is_started_with_more_room_stays() -> None:
     cluster.timers.run_due(NOW_MS)
     gone = watched(cluster)
     for limit, expected in ((1, [1, 1]), (5, [1, 1, 1])):
-        cluster.producer_ids_max = limit
+        cluster.set_config(cluster.config.with_dynamic(None, {MAX: str(limit)}))
         cluster.start_broker(1, NOW_MS)
         cluster.timers.run_due(NOW_MS)
         assert gone == expected
@@ -147,3 +147,14 @@ def test_no_broker_that_is_up_leads_more_than_it_may(
         cluster.timers.run_due(NOW_MS)
         for node_id in cluster.alive_broker_ids():
             assert producer_id_count(cluster, node_id) <= limit
+
+
+def test_each_broker_has_room_of_its_own() -> None:
+    cluster = make_cluster(2, **{f"broker.2.{MAX}": "1"})
+    cluster.create_topic("t", [(1,), (2,)], {})
+    gone = watched(cluster)
+    for partition_index in (0, 1):
+        for producer_id in range(2):
+            write(cluster, partition_index, producer_id)
+    cluster.timers.run_due(NOW_MS)
+    assert gone == [2]

@@ -65,6 +65,7 @@ def test_all_of_it_is_measured() -> None:
     assert measured["Produce", "byte-rate", "2"] == 1
     assert measured["ControllerMutation", "tokens", None] == 10
     assert {group for group, _name, _broker in measured} == {
+        "ControllerEventManager",
         "ControllerMutation",
         "Fetch",
         "Produce",

@@ -3,7 +3,8 @@
 import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
-from broker.registry import ROUTES, handles, limited_routes
+from broker.config.broker_config import BrokerConfig
+from broker.registry import ROUTES, RoutesByBroker, handles, limited_routes
 from protocol.api_keys import ApiKey
 from protocol.messages import is_flexible
 from protocol.releases import RELEASES
@@ -39,3 +40,15 @@ def test_of_a_release_there_is_what_it_and_we_both_serve(release: tuple[int, ...
         else:
             assert not both
     assert {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.INIT_PRODUCER_ID} <= set(routes)
+
+
+def test_each_broker_has_the_routes_that_its_configuration_leaves() -> None:
+    config = BrokerConfig.from_overrides(
+        {"broker.api.versions": "3.9", "broker.2.broker.api.versions": "Produce=7"}
+    )
+    routes = RoutesByBroker(config)
+
+    assert routes[1][ApiKey.PRODUCE].version_max == 11
+    assert routes[2][ApiKey.PRODUCE].version_max == 7
+    assert routes[2][ApiKey.FETCH] == ROUTES[ApiKey.FETCH]
+    assert routes[1] is routes[1]

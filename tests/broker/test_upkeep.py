@@ -47,3 +47,23 @@ def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long() -> None:
     assert len(producers) == 0
     # Done: the next check comes after the interval again.
     assert cluster.timers.next_due_ms() == now_ms + 100
+
+
+def test_a_partition_forgets_producers_by_the_time_of_its_leader() -> None:
+    cluster = make_cluster(
+        2,
+        **{
+            "broker.2.producer.id.expiration.ms": "500",
+            "producer.id.expiration.ms": "200",
+            "producer.id.expiration.check.interval.ms": "100",
+        },
+    )
+    partitions = cluster.create_topic("t", [(1, 2), (2, 1)], {}).partitions
+    cluster.start(NOW_MS)
+    for partition in partitions:
+        partition.producers.apply(7, 0, 0, 0, 0, NOW_MS)
+
+    cluster.timers.run_due(NOW_MS + 200)
+    assert [len(partition.producers) for partition in partitions] == [0, 1]
+    cluster.timers.run_due(NOW_MS + 500)
+    assert [len(partition.producers) for partition in partitions] == [0, 0]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from broker.audit import audit_cluster
 from broker.clock import ClockMode
 from broker.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
@@ -23,7 +24,11 @@ class BrokerThread:
     """`with BrokerThread(brokers=3) as kafka:`; every verb runs on the broker's own thread."""
 
     def __init__(self, brokers: int = 1, **config: str) -> None:
-        overrides = {"log.retention.ms": "-1", "group.min.session.timeout.ms": "200"} | config
+        overrides = {
+            "log.retention.ms": "-1",
+            "group.min.session.timeout.ms": "200",
+            "audit.enable": "true",
+        } | config
         self._options = ServeOptions(
             "127.0.0.1", 0, brokers, BrokerConfig.from_overrides(overrides), "warning"
         )
@@ -56,11 +61,13 @@ class BrokerThread:
         traceback: TracebackType | None,
     ) -> None:
         assert self._server is not None
+        findings = self.on(lambda cluster, _now_ms: audit_cluster(cluster).comparison.findings)
         asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
         assert self.bugs == []
+        assert findings == []
 
     def call(self, verb: Callable[[Server], _Result]) -> _Result:
         """Run something on the broker's thread."""

@@ -9,6 +9,7 @@ import pytest
 
 from mock_kafka import MockKafka
 from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.audited_clusters import AuditedClusters
 from tests.interop.clients import CLIENTS, Client
 from tests.interop.spark_connector import Connector
 from tests.maven import CannotRunError
@@ -36,6 +37,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def broker_errors(kafka: MockKafka) -> list[str]:
     """What the broker itself calls an error: a bug of ours, whatever the client made of it."""
     return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def audited() -> Iterator[AuditedClusters]:
+    """Every MockKafka that starts from now on records its acknowledgements."""
+    with AuditedClusters() as clusters:
+        yield clusters
+
+
+@pytest.fixture(autouse=True)
+def audit_after_test(audited: AuditedClusters) -> Iterator[None]:
+    """Fail the test when the audit of any cluster has findings that were not there before."""
+    yield
+    assert [str(each) for each in audited.new_findings()] == []
 
 
 @pytest.fixture(scope="session")

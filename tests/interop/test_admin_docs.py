@@ -23,7 +23,9 @@ def admin_address() -> Iterator[str]:
     """Of a cluster of three brokers."""
     command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
     with subprocess.Popen(
-        [*command, "--admin-port", "0", "--log-level", "error"], stdout=subprocess.PIPE, text=True
+        [*command, "--admin-port", "0", "--log-level", "error", "-o", "audit.enable=true"],
+        stdout=subprocess.PIPE,
+        text=True,
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()

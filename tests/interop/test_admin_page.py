@@ -156,6 +156,21 @@ def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, p
     expect(row).to_contain_text("#1 refuse_connection")
 
 
+def test_it_shows_whom_shadow_quotas_would_throttle(cluster: Cluster, page: Page) -> None:
+    quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 1}, "shadow": True}
+    cluster.ask("PUT", "/v1/quotas", quota)
+    cluster.produce("checkout", "orders", b"one coffee")
+
+    cells = page.locator("#shadow tbody tr").first.locator("td")
+    expect(cells.nth(0)).to_have_text("ANONYMOUS")
+    expect(cells.nth(1)).to_have_text("producer_byte_rate")
+    expect(cells.nth(3)).to_have_text("1")
+    row = page.locator("#lines tr", has_text=PRODUCE).first
+    expect(row).to_contain_text("producer_byte_rate would wait")
+    page.locator("#clear-shadow").click()
+    expect(page.locator("#shadow")).to_have_text("No client went beyond a quota in shadow mode.")
+
+
 def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"one coffee")
     page.set_viewport_size({"width": 400, "height": 850})

@@ -1,5 +1,7 @@
 """The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
@@ -174,3 +176,67 @@ def test_lost_answers_lose_no_record_and_double_none(
     for _, number, _partition, offset in sent[:-1]:
         # A batch that was known already may have been answered without its offset.
         assert offset in {"-1", str(int(number) // 2)}
+
+
+def assert_acknowledged_records_are_stored(kafka: MockKafka, topic: str, lines: Lines) -> None:
+    """Every record whose future succeeded is in the log, once and at the offset it was told."""
+    offsets: dict[str, list[int]] = {}
+    for record in kafka.records(topic):
+        offsets.setdefault((record.value or b"").decode(), []).append(record.offset)
+    for _, number, outcome in lines:
+        assert len(offsets.get(number, [])) <= 1, lines
+        if outcome != "TimeoutException":
+            assert number in offsets, f"{number} was acknowledged and is not stored: {lines}"
+            assert int(outcome) in {-1, *offsets[number]}
+    # The case this is about: a later record was stored before the first one, which came again.
+    assert lines[0] == ["outcome", "0", "TimeoutException"]
+    assert [line[2] for line in lines[1:]] == [str(offset) for offset in range(len(lines) - 1)]
+    errors = {error for request in kafka.requests(api="Produce") for error in request.errors}
+    assert errors == {"NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER"}
+    assert broker_errors(kafka) == []
+
+
+@pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
+def test_acknowledged_records_are_stored_when_a_follower_returns(
+    java: JavaClients, topic: str, batches: int
+) -> None:
+    """The first request finds too few replicas in sync; those in flight behind it find enough."""
+    with MockKafka(brokers=2, config={"producer.state.batches": batches}) as kafka:
+        created = kafka.create_topic(topic, 1, 2, {"min.insync.replicas": "2"})
+        [follower] = {1, 2} - {created.partitions[0].leader}
+        kafka.stop_broker(follower)
+        kafka.delay(api="Produce", ms=300, at="before_handling", times=5)
+        with ThreadPoolExecutor(1) as pool:
+            run = pool.submit(
+                java.run,
+                "outcomes",
+                kafka.bootstrap_servers,
+                topic,
+                8,
+                batch_size=1,
+                delivery_timeout_ms=4000,
+                request_timeout_ms=3000,
+            )
+            kafka.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS", timeout_s=60)
+            kafka.start_broker(follower)
+            lines = run.result()
+        assert_acknowledged_records_are_stored(kafka, topic, lines)
+
+
+@pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
+def test_acknowledged_records_are_stored_when_the_first_request_was_refused(
+    java: JavaClients, topic: str, batches: int
+) -> None:
+    with MockKafka(config={"producer.state.batches": batches}) as kafka:
+        kafka.create_topic(topic)
+        kafka.add_fault(api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1)
+        lines = java.run(
+            "outcomes",
+            kafka.bootstrap_servers,
+            topic,
+            5,
+            batch_size=1,
+            delivery_timeout_ms=3000,
+            request_timeout_ms=2000,
+        )
+        assert_acknowledged_records_are_stored(kafka, topic, lines)

@@ -100,6 +100,39 @@ async def test_every_record_is_stored_once_though_answers_are_lost(stored_batche
     assert proxy.tally.drops > 0
 
 
+@pytest.mark.parametrize("stored_batches", [1, 5])
+async def test_every_record_is_stored_once_though_the_producer_id_expired(
+    topic: str, stored_batches: int
+) -> None:
+    """A partition that forgot the producer refuses its next batch and accepts the one behind it."""
+    settings = ProducerSettings(batch_size=1, retry_backoff_ms=5)
+    values = [b"a", b"b", b"c", b"d"]
+
+    async def test(kafka: MockKafka) -> list[Delivered]:
+        async with Producer(kafka.bootstrap_servers, settings) as producer:
+            await (await producer.send(topic, b"first"))
+            kafka.advance(seconds=25 * 3600)
+            kafka.add_fault(
+                api="Produce", error="NOT_ENOUGH_REPLICAS", delay_request_ms=200, times=1
+            )
+            futures = [await producer.send(topic, value) for value in values]
+            return [await future for future in futures]
+
+    config: dict[str, ConfigValue] = {
+        "producer.state.batches": stored_batches,
+        "connections.max.idle.ms": -1,
+    }
+    with MockKafka(config=config) as kafka:
+        delivered = await test(kafka)
+        stored = {record.value: record.offset for record in kafka.records(topic)}
+        assert len(kafka.records(topic)) == len(stored) == 5
+        assert {value: each.offset for value, each in zip(values, delivered, strict=True)} == {
+            value: stored[value] for value in values
+        }
+        errors = {error for request in kafka.requests(api="Produce") for error in request.errors}
+    assert errors == {"NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER"}
+
+
 async def test_a_broker_that_comes_back_is_found_again(topic: str) -> None:
     port = free_port_run(1)
     kafka = MockKafka(port=port)

@@ -83,6 +83,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "answered_early": 8,
             }
         ],
+        "shadow_quotas": [],
         "requests": [request],
         "series": {
             "seconds": [

@@ -15,7 +15,9 @@ from loadgen.progress import Standing
 from mock_kafka import MockKafka
 
 
-def no_broker(_brokers: int, _config: dict[str, str]) -> AbstractContextManager[OwnBroker]:
+def no_broker(
+    _brokers: int, _config: dict[str, str], _has_admin_port: bool, /
+) -> AbstractContextManager[OwnBroker]:
     raise AssertionError("a target was given")
 
 
@@ -126,6 +128,7 @@ def test_a_ctrl_c_and_sigterm_before_the_load_end_the_command_in_one_line(
 
     class OwnBroker:
         bootstrap_servers = "x:1"
+        admin_url = "http://x:2"
         pid = 0
 
         def __enter__(self) -> "OwnBroker":

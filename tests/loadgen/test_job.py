@@ -57,9 +57,13 @@ def test_two_workers_send_each_event_once(
             assert intended[event["event_id"]] == event["t_us"]
 
 
+def own_broker(brokers: int, config: dict[str, str], _has_admin_port: bool, /) -> MockKafka:
+    return MockKafka(brokers, config)
+
+
 def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     options = cli.parser_of("test").parse_args([*arguments, "--out", str(out)])
-    status = cli.run(options, lambda: nullcontext(spark), MockKafka)
+    status = cli.run(options, lambda: nullcontext(spark), own_broker)
     return status, json.loads((out / "summary.json").read_text())
 
 

@@ -151,6 +151,21 @@ def test_a_file_wins_over_a_built_in_plan(tmp_path: Path) -> None:
     assert load_plan(str(path)).name == "mine"
 
 
+def test_a_quota_may_be_in_shadow_mode() -> None:
+    text = (
+        "duration_s: 1\nquotas: [{user: a, producer_byte_rate: 5, shadow: true}, {user: b,"
+        " producer_byte_rate: 5}]\ntenants: [{name: a, behaviour: topic-creator, rate: 1}]\n"
+    )
+    plan = parse_plan(text, "x.yaml")
+    assert [quota.shadow for quota in plan.quotas] == [True, False]
+    assert plan.has_shadow_quotas
+    assert [quota.shadow for quota in plan.all_in_shadow().quotas] == [True, True]
+    enforced = parse_plan(text.replace(", shadow: true", ""), "x.yaml")
+    assert not enforced.has_shadow_quotas
+    wide = text.replace(", shadow: true", "") + "target: {config: {client.quota.shadow: true}}\n"
+    assert parse_plan(wide, "x.yaml").has_shadow_quotas
+
+
 def test_the_most_specific_quota_counts_and_a_default_is_a_bucket_for_each() -> None:
     def mutations(value: float, **entity: str) -> Quota:
         names = {"user": "user", "client": "client-id"}

@@ -1,9 +1,13 @@
 """What can be known before a run is told before it."""
 
 import socket
+from dataclasses import replace
 
 import pytest
+from kafka import KafkaAdminClient
 
+from loadgen.admin_port import AdminPort
+from loadgen.plan import Quota
 from loadgen.preparation import (
     PreparationError,
     open_files_needed,
@@ -35,6 +39,32 @@ def test_the_cluster_is_looked_at_and_the_topics_are_made(servers: str) -> None:
     assert found.config["controller.quota.window.num"] == 11.0
     again = prepare(plan, "run", servers, sets_quotas=True)
     assert again.topology == found.topology
+
+
+def test_a_shadow_quota_is_set_at_the_admin_port_and_its_report_begins_empty() -> None:
+    plan = replace(plan_of(STEADY), quotas=(Quota({"user": ""}, "producer_byte_rate", 5.0, True),))
+    with MockKafka() as kafka:
+        kafka.quota(user="ANONYMOUS", controller_mutation_rate=1, shadow=True)
+        with KafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers) as admin:
+            for name in ("one", "two"):
+                admin.create_topics({name: {"num_partitions": 20, "replication_factor": 1}})
+        assert kafka.shadow_report()
+        with pytest.raises(PreparationError, match="--admin URL"):
+            prepare(plan, "r", kafka.bootstrap_servers, sets_quotas=True)
+        port = AdminPort(kafka.admin_url)
+        found = prepare(plan, "r", kafka.bootstrap_servers, sets_quotas=True, admin_port=port)
+
+        listed = kafka.control.ask("GET", "/v1/quotas")
+        assert kafka.shadow_report() == []
+        assert not found.is_shadow
+    wanted = {"entity": {"user": None}, "values": {"producer_byte_rate": 5.0}}
+    assert {**wanted, "shadow": ["producer_byte_rate"]} in listed
+
+
+def test_a_target_that_enforces_no_quota_is_recognised() -> None:
+    with MockKafka(config={"client.quota.shadow": True}) as kafka:
+        found = prepare(plan_of(STEADY), "r", kafka.bootstrap_servers, sets_quotas=True)
+    assert found.is_shadow
 
 
 def test_nobody_there_is_told_within_seconds() -> None:

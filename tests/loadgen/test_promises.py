@@ -11,6 +11,7 @@ from loadgen.promises import (
     ids_activated,
     mutations_admitted,
     punctuality,
+    shadow_quota,
     throttles,
 )
 
@@ -90,6 +91,30 @@ def test_the_generator_is_judged_as_well() -> None:
     assert punctuality(5.0, 5.0).verdict == "kept"
     assert punctuality(5.1, 5.0).verdict == "broken"
     assert punctuality(None, 5.0).verdict == "not judged"
+
+
+def test_a_shadow_quota_is_not_judged_and_says_what_it_would_have_done() -> None:
+    row = {
+        "quota": "producer_ids_rate",
+        "user": "alice",
+        "client_id": None,
+        "broker": 2,
+        "throttled": 3,
+        "held": 4,
+        "over_quota": 5,
+        "throttle_time_max_ms": 700,
+        "throttle_time_total_ms": 1500,
+    }
+    verdict = shadow_quota(row)
+
+    assert verdict.promise == "shadow quota producer_ids_rate: evaluated, not enforced"
+    assert (verdict.about, verdict.verdict) == ("user alice at broker 2", "not judged")
+    assert verdict.found == (
+        "requests it would have throttled: 3, for 1500 ms in all and 700 ms at most; held: 4;"
+        " over the quota: 5 producer ids"
+    )
+    of_client = shadow_quota({**row, "user": None, "client_id": "app", "broker": None})
+    assert of_client.about == "client id app"
 
 
 def test_equal_shares_are_fair() -> None:

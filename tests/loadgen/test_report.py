@@ -58,6 +58,30 @@ def test_throttles_are_told_as_asked_and_obeyed_where_there_were_any() -> None:
     assert "Throttles asked" not in render(summary_of(throttles=[]), CHARTS, PLAN.text)
 
 
+def test_shadow_quotas_are_shown_where_one_was_exceeded() -> None:
+    row: dict[str, object] = {
+        "quota": "producer_byte_rate",
+        "user": "<i>",
+        "client_id": None,
+        "broker": 1,
+        "throttled": 1234,
+        "held": 17,
+        "over_quota": 5_000_000,
+        "throttle_time_max_ms": 2500,
+        "throttle_time_total_ms": 30_000,
+        "first_ms": 1_000,
+        "last_ms": 3_661_002,
+        "events": [],
+    }
+    page = render(summary_of(shadow_quotas=[row]), {}, PLAN.text)
+
+    for words in ("&lt;i&gt;", "1,234", "17", "5,000,000 bytes", "2,500", "30,000"):
+        assert f"<td>{words}</td>" in page
+    assert "<td>00:00:01.000</td>" in page
+    assert "<td>01:01:01.002</td>" in page
+    assert "Shadow quotas" not in render(summary_of(), {}, PLAN.text)
+
+
 def test_only_a_run_that_is_not_complete_says_so() -> None:
     assert "not complete" not in page()
     ended = summary_of(is_complete=False, ended=["the <target> died"])

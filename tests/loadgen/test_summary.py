@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from client.resources import Address
+from loadgen.admin_port import AdminPort
 from loadgen.plan import Plan, Quota, Tenant, parse_plan
 from loadgen.preparation import Found, prepare
 from loadgen.promises import THIS_RUN
@@ -218,6 +219,32 @@ def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
     assert (summary["measured_s"], summary["requests_per_s"]) == (4.0, 0.2)
     # Each tenant has ten events, and four of the writer's were seen.
     assert summary["totals"]["not_due"] == len(TENANTS) * 10 - 4
+
+
+def test_a_run_against_shadow_quotas_says_who_would_have_been_throttled(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    text = MIXED.replace("producer_ids_rate: 3", "producer_ids_rate: 3, shadow: true")
+    plan = parse_plan(text.replace("rate: 1}", "rate: 1, shadow: true}"), "mixed.yaml")
+    with MockKafka(config=plan.own_broker_config()) as kafka:
+        port = AdminPort(kafka.admin_url)
+        servers = kafka.bootstrap_servers
+        found = prepare(plan, "r", servers, sets_quotas=True, admin_port=port)
+        results = tmp_path / "results.parquet"
+        pq.write_table(pa.Table.from_batches(run_on(plan, "r", found), ARROW_SCHEMA), results)
+        report = port.shadow_report()
+        summary = summarise(spark, RunData(plan, found, str(results), None, shadow_report=report))
+    told = verdicts(summary)
+    assert (IDS, "user wasteful at broker 1") not in told
+    assert (MUTATIONS, "tenants maker") not in told
+    assert told[IDS, "user again at broker 1"] == "kept"
+    shadow = {about: word for (promise, about), word in told.items() if "shadow" in promise}
+    assert shadow == {"user wasteful at broker 1": "not judged", "user maker": "not judged"}
+    assert summary["throttles"] == []
+    wasteful = next(row for row in summary["shadow_quotas"] if row["user"] == "wasteful")
+    ids = {row["first_us"] for row in summary["series"]["ids"] if row["user"] == "wasteful"}
+    assert wasteful["over_quota"] == len(ids) - 3
+    assert wasteful["throttled"] + wasteful["held"] == len(ids) - 3
 
 
 def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Path) -> None:

@@ -73,6 +73,39 @@ CONFIGURED = """
         topic = mock_kafka.create_topic("orders")
         assert (len(topic.partitions), len(topic.partitions[0].replicas)) == (4, 2)
 """
+AUDITED = """
+    import pytest
+    from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+    from kafka.structs import OffsetAndMetadata
+
+    def commit(kafka, offset):
+        producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+        producer.send("orders", b"1").get(30)
+        producer.close()
+        consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="billing")
+        partition = TopicPartition("orders", 0)
+        consumer.assign([partition])
+        consumer.commit({partition: OffsetAndMetadata(offset, "", -1)})
+        consumer.close(autocommit=False)
+
+    def test_all_is_stored(mock_kafka):
+        commit(mock_kafka, 1)
+        assert mock_kafka.audit().covered == 1
+
+    def test_an_offset_beyond_the_end(mock_kafka):
+        commit(mock_kafka, 7)
+
+    @pytest.mark.mock_kafka(audit=False)
+    def test_one_that_is_not_audited(mock_kafka):
+        commit(mock_kafka, 7)
+
+    def test_that_fails_by_itself(mock_kafka):
+        commit(mock_kafka, 7)
+        assert "its own reason" == ""
+
+    def test_a_cluster_that_was_stopped(mock_kafka):
+        mock_kafka.stop()
+"""
 ASYNC = """
     import asyncio
     import pytest
@@ -192,6 +225,41 @@ def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool
     if is_ini:
         pytester.makeini("[pytest]\nmock_kafka_faults = faults.json")
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize("is_ini", [True, False])
+def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
+    pytester: pytest.Pytester, is_ini: bool
+) -> None:
+    pytester.makepyfile(AUDITED)
+    options = [] if is_ini else ["--mock-kafka-audit"]
+    if is_ini:
+        pytester.makeini("[pytest]\nmock_kafka_audit = true")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "--mock-kafka-log=0", *options)
+    done.assert_outcomes(passed=3, failed=2)
+    done.stdout.fnmatch_lines(
+        [
+            "audit: 1 findings; acknowledgements: 1 covered*",
+            "  offset_beyond_log_end  orders-0 offset 7  group 'billing' has committed offset 7*",
+            "*its own reason*",
+            "FAILED *test_an_offset_beyond_the_end*",
+            "FAILED *test_that_fails_by_itself*",
+        ]
+    )
+
+
+def test_nothing_is_audited_unless_it_is_asked_for(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(AUDITED)
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or not_audited")
+    done.assert_outcomes(passed=2)
+
+
+def test_one_test_may_ask_for_its_audit(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        AUDITED.replace("audit=False", "audit=True").replace("is_not_audited", "is")
+    )
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or one_that")
+    done.assert_outcomes(passed=1, failed=1)
 
 
 def test_a_word_without_a_value_is_told(pytester: pytest.Pytester) -> None:

@@ -244,12 +244,29 @@ def test_quotas_are_set_shown_and_taken_away(kafka: MockKafka) -> None:
     assert {
         "entity": {"user": "alice", "client-id": None},
         "values": {"producer_byte_rate": 1024.0},
+        "shadow": [],
     } in listed
     assert len(listed) == 3
     kafka.quota(user="alice", client_id=DEFAULT, producer_byte_rate=None)
     assert len(kafka.control.ask("GET", "/v1/quotas")) == 2
     with pytest.raises(ControlError, match="names no quota"):
         kafka.quota(user="alice")
+
+
+def test_a_shadow_quota_throttles_nobody_and_says_whom_it_would(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    kafka.set_clock("standing")
+    kafka.quota(user="ANONYMOUS", producer_byte_rate=1, shadow=True)
+    producer.send("orders", b"1", partition=0).get(30)
+
+    [count] = kafka.shadow_report()
+    assert (count.quota, count.user, count.client_id) == ("producer_byte_rate", "ANONYMOUS", None)
+    [event] = count.events
+    assert (event.time_ms, event.client_id) == (kafka.now_ms(), "till")
+    [request] = kafka.requests(api="Produce")
+    assert request.throttle_time_ms == 0
+    assert request.shadow_throttle_times_ms == {"producer_byte_rate": event.throttle_time_ms}
 
 
 def test_metrics_show_who_is_counted(kafka: MockKafka, producer: KafkaProducer) -> None:

@@ -4,7 +4,14 @@ from dataclasses import FrozenInstanceError, fields
 
 import pytest
 
-from mock_kafka.views import Request, metric_of, record_of, request_of
+from mock_kafka.views import (
+    Request,
+    ShadowEvent,
+    metric_of,
+    record_of,
+    request_of,
+    shadow_count_of,
+)
 
 PLAIN = {
     "kind": "request",
@@ -45,8 +52,26 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
         request.number = 8  # type: ignore[misc]
     assert {each.name for each in fields(Request)} == {
         *PLAIN,
-        *("request", "answer", "kind", "peer", "delay_ms"),
+        *("request", "answer", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
     }
+    assert hash(request) == hash(request_of(PLAIN))
+
+
+def test_a_request_says_which_quota_in_shadow_mode_would_throttle_it() -> None:
+    request = request_of({**PLAIN, "shadow_throttle_times_ms": {"producer_ids_rate": 36_000}})
+
+    assert "would be throttled 36000 ms by producer_ids_rate" in str(request)
+
+
+def test_the_events_of_a_shadow_quota_are_values() -> None:
+    event = {"time_ms": 5, "throttle_time_ms": 7, "user": "alice", "client_id": None}
+    numbers = {"throttled": 1, "held": 2, "over_quota": 3, "first_ms": 4, "last_ms": 5}
+    times = {"throttle_time_max_ms": 7, "throttle_time_total_ms": 7}
+    whose = {"quota": "producer_ids_rate", "user": "alice", "client_id": None, "broker": 1}
+    count = shadow_count_of({**whose, **numbers, **times, "events": [event]})
+
+    assert count.events == (ShadowEvent(5, 7, "alice", None),)
+    assert (count.quota, count.over_quota) == ("producer_ids_rate", 3)
 
 
 def test_a_connection_that_a_rule_refused_reads_as_one_line_too() -> None:

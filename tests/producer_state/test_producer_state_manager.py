@@ -3,6 +3,8 @@
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from producer_state.producer_state_manager import (
     Counts,
@@ -20,7 +22,9 @@ from producer_state.rules import (
     OUTSIDE_TRANSACTION,
     SEQUENCE_MAX,
     STALE_EPOCH,
+    WINDOW_MAX,
     Batch,
+    Decision,
     Duplicate,
 )
 from protocol.errors import ErrorCode
@@ -147,6 +151,94 @@ def test_the_window_is_that_of_the_constructor() -> None:
 
     assert partition.send(5) == OLD_DUPLICATE
     assert partition.send(4) == OUT_OF_ORDER
+
+
+def test_a_batch_before_the_first_one_stored_is_out_of_order() -> None:
+    partition = Partition(1)
+    assert [partition.send(2, 3), partition.send(5)] == [APPEND] * 2
+
+    assert [partition.send(0, 2), partition.send(1), partition.send(1, 2)] == [OUT_OF_ORDER] * 3
+    assert partition.send(2, 3) == OLD_DUPLICATE
+
+
+def test_no_number_before_the_first_of_an_epoch_is_a_duplicate() -> None:
+    partition = Partition(1)
+    partition.send(5, 10)
+    assert [partition.send(0, 2, epoch=1), partition.send(2, epoch=1)] == [APPEND] * 2
+
+    assert partition.send(MAX, epoch=1) == OUT_OF_ORDER
+    assert partition.send(MAX, 2, epoch=1) == OUT_OF_ORDER
+    assert partition.send(5, 10, epoch=1) == OUT_OF_ORDER
+    assert partition.send(0, 2, epoch=1) == OLD_DUPLICATE
+
+
+def test_no_number_before_the_first_of_an_epoch_that_a_marker_began_is_a_duplicate() -> None:
+    partition = Partition(1)
+    partition.send(5, 10)
+    partition.mark(1)
+    assert [partition.send(0, 2, epoch=1), partition.send(2, epoch=1)] == [APPEND] * 2
+
+    assert partition.send(MAX, epoch=1) == OUT_OF_ORDER
+    assert partition.send(0, 2, epoch=1) == OLD_DUPLICATE
+
+
+def test_a_marker_of_the_same_epoch_keeps_the_floor() -> None:
+    partition = Partition(1)
+    partition.send(5, is_transactional=True)
+    partition.mark(0)
+    partition.send(6, is_transactional=True)
+
+    assert partition.send(4, is_transactional=True) == OUT_OF_ORDER
+    assert partition.send(5, is_transactional=True) == OLD_DUPLICATE
+
+
+def test_a_producer_that_was_forgotten_has_a_new_floor() -> None:
+    partition = Partition(1)
+    partition.send(0, 5)
+    assert partition.producers.expire(NOW_MS + 1000, 1000) == 1
+    assert [partition.send(6), partition.send(7)] == [APPEND] * 2
+
+    assert [partition.send(5), partition.send(0, 5)] == [OUT_OF_ORDER] * 2
+    assert partition.send(6) == OLD_DUPLICATE
+
+
+def test_numbers_that_start_over_are_not_before_the_floor_of_the_first_round() -> None:
+    partition = Partition(1)
+    partition.send(7)
+    partition.replicate(8, MAX - 8)
+    partition.send(MAX, 10)
+
+    assert [partition.send(sequence) for sequence in (MAX - 1, MAX, 0, 7)] == [OLD_DUPLICATE] * 4
+    assert partition.send(9) == APPEND
+
+
+@given(
+    start=st.integers(0, MAX),
+    window=st.sampled_from([1, 1000, WINDOW, WINDOW_MAX]),
+    counts=st.lists(
+        st.integers(1, 5) | st.integers(2**26, 2**29) | st.integers(2**29, 2**31),
+        min_size=1,
+        max_size=20,
+    ),
+)
+def test_what_lies_in_the_window_and_was_stored_is_a_duplicate_and_nothing_else(
+    start: int, window: int, counts: list[int]
+) -> None:
+    """Positions go on where sequence numbers start over, so what is stored is start to newest."""
+    partition = Partition(1, window)
+    newest = start - 1
+    for batch_count in counts:
+        partition.replicate((newest + 1) % 2**31, batch_count)
+        newest += batch_count
+        oldest = max(start, newest - window + 1)
+        for position in (oldest - 1, oldest, newest - WINDOW_MAX, start - 1, newest - 2):
+            for delta in (0, 1):
+                is_newest = (position, delta) == (newest - batch_count + 1, batch_count - 1)
+                if is_newest or newest - position >= MAX:
+                    continue
+                is_stored = oldest <= position and position + delta <= newest
+                decision = partition.producers.check(PRODUCER, 0, position % 2**31, delta)
+                assert decision == (OLD_DUPLICATE if is_stored else OUT_OF_ORDER)
 
 
 @pytest.mark.parametrize(("batches", "window"), [(2, WINDOW), (0, WINDOW), (1, 0), (1, 2**30 + 1)])
@@ -326,3 +418,89 @@ def test_counts_are_added_up_over_partitions() -> None:
 
     assert counts == Counts(4, first.producers.bytes_held() + second.producers.bytes_held())
     assert count([]) == Counts(0, 0)
+
+
+def numbered(partition: Partition, sequences: list[int], epoch: int = 0) -> list[Decision]:
+    return [partition.send(sequence, epoch=epoch) for sequence in sequences]
+
+
+def test_from_five_batches_to_one_the_newest_stays_and_the_oldest_known_is_the_floor() -> None:
+    partition = Partition(5)
+    numbered(partition, list(range(8)))
+    newest = partition.newest_batch()
+
+    partition.producers.convert(batches=1, window=WINDOW)
+
+    entry = partition.producers.entry(PRODUCER)
+    assert entry is not None
+    assert (entry.batches, entry.floor) == ((newest,), 3)
+    repeated = Duplicate(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, newest.base_offset, NOW_MS)
+    assert numbered(partition, [7, 6, 3, 2, 9]) == [
+        repeated,
+        OLD_DUPLICATE,
+        OLD_DUPLICATE,
+        OUT_OF_ORDER,
+        OUT_OF_ORDER,
+    ]
+    assert partition.send(8) == APPEND
+
+
+def test_a_converted_floor_is_exact_while_fewer_than_five_batches_were_stored() -> None:
+    partition = Partition(5)
+    numbered(partition, [20, 21])
+    partition.producers.convert(batches=1, window=WINDOW)
+    assert numbered(partition, [20, 19]) == [OLD_DUPLICATE, OUT_OF_ORDER]
+
+
+def test_from_one_batch_to_five_that_batch_is_all_of_the_history() -> None:
+    partition = Partition(1)
+    numbered(partition, list(range(8)))
+    newest = partition.newest_batch()
+
+    partition.producers.convert(batches=5, window=WINDOW)
+
+    entry = partition.producers.entry(PRODUCER)
+    assert entry is not None
+    assert entry.batches == (newest,)
+    assert numbered(partition, [7, 6]) == [Duplicate(ErrorCode.NONE, 7, NOW_MS), OUT_OF_ORDER]
+    numbered(partition, list(range(8, 13)))
+    assert numbered(partition, [8, 7]) == [Duplicate(ErrorCode.NONE, 8, NOW_MS), OUT_OF_ORDER]
+
+
+@pytest.mark.parametrize(("before", "after"), [(1, 5), (5, 1)])
+def test_a_conversion_keeps_epochs_transactions_and_how_long_producers_stay(
+    before: int, after: int
+) -> None:
+    partition = Partition(before)
+    partition.send(0, epoch=2, timestamp_ms=NOW_MS, is_transactional=True)
+    partition.mark(3, 1, timestamp_ms=NOW_MS + 5)
+    partition.send(0, producer_id=2, timestamp_ms=NOW_MS + 3)
+    described = partition.producers.describe()
+
+    partition.producers.convert(batches=after, window=WINDOW)
+
+    assert partition.producers.describe() == described
+    assert partition.send(0, epoch=2) == STALE_EPOCH
+    assert partition.send(1, epoch=3) == OUT_OF_ORDER
+    assert partition.send(0, epoch=3, timestamp_ms=NOW_MS + 5) == APPEND
+    assert partition.producers.expire(NOW_MS + 13, 10) == 1
+    assert partition.producers.expire(NOW_MS + 15, 10) == 1
+
+
+def test_a_round_of_expiry_goes_on_through_a_conversion() -> None:
+    partition = Partition(5)
+    for producer_id in range(300):
+        partition.send(0, producer_id=producer_id)
+    steps = partition.producers.expire_in_steps(NOW_MS + 10, 10)
+    removed = next(steps)
+    partition.producers.convert(batches=1, window=WINDOW)
+    assert removed + sum(steps) == 300
+    assert len(partition.producers) == 0
+
+
+def test_a_new_window_counts_at_once() -> None:
+    partition = Partition(1, window=10)
+    numbered(partition, list(range(10)))
+    assert partition.send(0) == OLD_DUPLICATE
+    partition.producers.convert(batches=1, window=5)
+    assert numbered(partition, [4, 5]) == [OUT_OF_ORDER, OLD_DUPLICATE]

@@ -83,7 +83,8 @@ class Model:
             # By sequence numbers, the newest that has them: after 2^31 records they come again.
             if (batch.first % SEQUENCES, batch.last - batch.first) == (sequence, last - first):
                 return (code, batch.base_offset, batch.timestamp)
-        if not self.is_kafka and last <= newest.last and first > newest.last - self.window:
+        oldest = max(stored[0].first, newest.last - self.window + 1)
+        if not self.is_kafka and oldest <= first and last <= newest.last:
             return (code, -1, -1)
         return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
@@ -298,7 +299,8 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         position = stored[-1].last + first
         answer = self.send(producer_id, known.epoch, position % SEQUENCES, count)
         has_started_over = stored[-1].last - stored[0].first >= SEQUENCES - 100
-        if isinstance(answer, tuple) and position >= stored[0].first and not has_started_over:
+        if isinstance(answer, tuple) and not has_started_over:
+            assert stored[0].first <= position
             assert position + count - 1 <= stored[-1].last
 
     @precondition(lambda self: any(known.current for known in self.model.known.values()))
@@ -309,6 +311,14 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             return
         position = known.current[-1].last - self.model.window + distance
         self.send(producer_id, known.epoch, position % SEQUENCES, count)
+
+    @precondition(lambda self: any(known.current for known in self.model.known.values()))
+    @rule(data=st.data(), distance=st.integers(-3, 3), count=st.integers(1, 6))
+    def send_at_the_floor(self, data: st.DataObject, distance: int, count: int) -> None:
+        producer_id, known = self.some_known(data)
+        if not known.current or known.open_at >= 0:
+            return
+        self.send(producer_id, known.epoch, (known.current[0].first + distance) % SEQUENCES, count)
 
     @precondition(lambda self: self.model.known)
     @rule(

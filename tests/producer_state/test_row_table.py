@@ -197,3 +197,21 @@ def test_a_table_whose_rows_went_gives_their_memory_back() -> None:
 def test_rows_cost_little_more_than_their_bytes() -> None:
     assert filled(range(50_000)).bytes_held() < 1.3 * ROW_BYTES * 50_000
     assert filled([7]).bytes_held() < 400
+
+
+def test_rewritten_rows_have_another_size_and_are_found_as_before() -> None:
+    table = RowTable(ID_BYTES + 2)
+    table.rewrite(ID_BYTES + 1, lambda row: row[:-1])
+    table.rewrite(ID_BYTES + 2, lambda row: row + b"-")
+    for producer_id in range(200):
+        table.add(producer_id, b"%02d" % (producer_id % 100))
+    assert table.find(7) >= 0
+
+    table.rewrite(ID_BYTES + 4, lambda row: row + row[-2:])
+
+    for producer_id in range(200):
+        position = table.find(producer_id)
+        fields = table.bucket[position + ID_BYTES : position + table.row_bytes]
+        assert fields == b"%02d%02d" % (producer_id % 100, producer_id % 100)
+    assert table.find(200) < 0
+    assert len(table) == len(list(table.producer_ids())) == 200

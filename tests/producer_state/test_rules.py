@@ -22,6 +22,7 @@ from producer_state.rules import (
     Entry,
     RuleSet,
     decide,
+    floor_after,
     sequence_after,
 )
 from protocol.errors import ErrorCode
@@ -37,14 +38,25 @@ TIMESTAMP_MS = 1_700_000_000_000
 NEWEST_AGAIN = Duplicate(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, OFFSET, TIMESTAMP_MS)
 
 
-def entry_of(*batches: tuple[int, int], epoch: int = 0, open_at: int = NO_OFFSET) -> Entry:
-    """A producer that wrote batches (first, last sequence), newest first; the newest at OFFSET."""
+def entry_of(
+    *batches: tuple[int, int],
+    epoch: int = 0,
+    open_at: int = NO_OFFSET,
+    floor: int | None = None,
+) -> Entry:
+    """A producer that wrote batches (first, last sequence), newest first; the newest at OFFSET.
+
+    Without a floor it wrote so much that no window reaches back to its first batch.
+    """
+    if floor is None:
+        floor = sequence_after(batches[0][1], 1 - WINDOW_MAX) if batches else 0
     return Entry(
         epoch,
         tuple(
             Batch(first, last, OFFSET - age, TIMESTAMP_MS - age)
             for age, (first, last) in enumerate(batches)
         ),
+        floor,
         current_txn_start_offset=open_at,
     )
 
@@ -344,6 +356,82 @@ def test_kip_758_calls_duplicate_what_lies_wholly_in_the_window(
     rules = RuleSet(1, window)
 
     assert decide(rules, entry_of(newest), 0, sequence, count - 1) == expected
+
+
+# Floor, newest batch, then batches as (first sequence, count) by what they get.
+FLOOR_VECTORS: list[tuple[int, tuple[int, int], dict[Decision, list[tuple[int, int]]]]] = [
+    (
+        5,
+        (10, 19),
+        {
+            APPEND: [(20, 1)],
+            NEWEST_AGAIN: [(10, 10)],
+            OLD_DUPLICATE: [(5, 1), (5, 15), (6, 4), (19, 1)],
+            OUT_OF_ORDER: [(4, 1), (4, 2), (0, 20), (0, 1), (MAX, 1), (MAX, 25), (5, 16)],
+        },
+    ),
+    # The producer began with its newest batch.
+    (2, (2, 2), {APPEND: [(3, 1)], NEWEST_AGAIN: [(2, 1)], OUT_OF_ORDER: [(0, 2), (1, 2), (1, 1)]}),
+    # An epoch begins with 0: no number before it was used, 2^31 - 1 least of all.
+    (
+        0,
+        (0, 1),
+        {OLD_DUPLICATE: [(0, 1), (1, 1)], OUT_OF_ORDER: [(MAX, 1), (MAX, 2), (MAX - 9_999_998, 1)]},
+    ),
+    # The numbers started over between the floor and the newest batch.
+    (
+        MAX - 1,
+        (3, 4),
+        {
+            OLD_DUPLICATE: [(MAX - 1, 1), (MAX - 1, 7), (MAX, 3), (0, 5)],
+            OUT_OF_ORDER: [(MAX - 2, 1), (MAX - 2, 2), (5000, 1)],
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("floor", "newest", "sequence", "count", "expected"),
+    [
+        pytest.param(floor, newest, sequence, count, expected, id=f"{floor}-{sequence}x{count}")
+        for floor, newest, by_decision in FLOOR_VECTORS
+        for expected, vectors in by_decision.items()
+        for sequence, count in vectors
+    ],
+)
+def test_kip_758_never_calls_a_batch_from_before_the_floor_a_duplicate(
+    floor: int, newest: tuple[int, int], sequence: int, count: int, expected: Decision
+) -> None:
+    entry = entry_of(newest, floor=floor)
+
+    assert decide(KIP_758, entry, 0, sequence, count - 1) == expected
+
+
+@pytest.mark.parametrize("floor", [0, 5, 11])
+def test_kafka_s_rule_does_not_look_at_the_floor(floor: int) -> None:
+    entry = entry_of((10, 19), (8, 9), floor=floor)
+
+    assert decide(KAFKA, entry, 0, 8, 1) == duplicate(1)
+    assert decide(KAFKA, entry, 0, 7, 0) == OUT_OF_ORDER
+
+
+@pytest.mark.parametrize(
+    ("floor", "base_sequence", "last_offset_delta", "expected"),
+    [
+        (0, 0, 0, 0),
+        (7, 7, 99, 7),
+        (0, WINDOW_MAX - 1, 0, 0),
+        (0, WINDOW_MAX - 1, 1, 1),
+        (0, WINDOW_MAX, 9, 10),
+        (MAX, 5, WINDOW_MAX - 6, 0),
+        (3, 3, MAX, 3 + WINDOW_MAX),
+        (3, WINDOW_MAX + 2, MAX, 2),
+    ],
+)
+def test_the_floor_follows_the_newest_number_at_the_largest_window(
+    floor: int, base_sequence: int, last_offset_delta: int, expected: int
+) -> None:
+    assert floor_after(floor, base_sequence, last_offset_delta) == expected
 
 
 sequences = st.integers(0, MAX) | st.integers(0, 20) | st.integers(MAX - 20, MAX)

@@ -47,6 +47,19 @@ def test_log_append_time_stands_on_every_record_and_in_the_crc() -> None:
     assert [r.timestamp for r in records.read_records(stamped)] == [NOW_MS, NOW_MS]
 
 
+@given(st.integers(-1, 2**62), st.integers(0, 2**62), st.sampled_from(sorted(CODECS)))
+def test_the_crc_that_a_producer_sent_is_found_again_in_what_is_stored(
+    timestamp: int, base_offset: int, codec: str
+) -> None:
+    sent = make_batch(b"a" * 99, b"b", timestamps=[timestamp, timestamp], codec=codec)
+    header = records.read_header(sent, 0)
+    stored = records.stamp(sent, 0, len(sent), base_offset, 3)
+    for each in (stored, records.stamp_log_append_time(stored, NOW_MS)):
+        assert records.sent_crc(each, header.max_timestamp) == header.crc
+        damaged = each[:-1] + bytes((each[-1] ^ 1,))
+        assert records.sent_crc(damaged, header.max_timestamp) != header.crc
+
+
 @pytest.mark.parametrize("codec", CODECS)
 def test_zstd_is_recognised_by_the_stored_batch(codec: str) -> None:
     assert records.is_zstd(make_batch(b"a" * 100, codec=codec)) == (codec == "zstd")

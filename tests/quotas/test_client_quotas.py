@@ -137,6 +137,38 @@ def test_the_name_default_is_not_the_default() -> None:
     assert quotas.limits[P].scope("anybody", "c").limit == 2
 
 
+def test_shadow_mode_is_of_one_key_of_one_entity_and_stays_when_its_value_changes() -> None:
+    quotas = ClientQuotas()
+    alice = make_entity([("user", "alice")])
+    assert quotas.alter(alice, [("producer_byte_rate", 5)]) is None
+    assert quotas.alter(alice, [("producer_ids_rate", 5)], is_shadow=True) is None
+    assert quotas.shadow_keys(alice) == ["producer_ids_rate"]
+
+    assert quotas.alter(alice, [("producer_ids_rate", 6), ("producer_byte_rate", 6)]) is None
+    assert quotas.shadow_keys(alice) == ["producer_ids_rate"]
+    assert quotas.alter(alice, [("producer_ids_rate", 6)], is_shadow=False) is None
+    assert quotas.shadow_keys(alice) == []
+
+
+def test_a_shadow_quota_that_is_taken_away_and_set_again_is_enforced() -> None:
+    quotas = ClientQuotas()
+    alice = make_entity([("user", "alice")])
+    assert quotas.alter(alice, [("producer_byte_rate", 5)], is_shadow=True) is None
+    assert quotas.alter(alice, [("producer_byte_rate", None)]) is None
+    assert quotas.shadow_keys(alice) == []
+    assert quotas.alter(alice, [("producer_byte_rate", 5)]) is None
+    assert quotas.shadow_keys(alice) == []
+
+
+def test_the_quota_on_connections_has_no_shadow_mode() -> None:
+    quotas = ClientQuotas()
+    address = make_entity([("ip", "127.0.0.1")])
+    problem = quotas.alter(address, [("connection_creation_rate", 5)], is_shadow=True)
+
+    assert problem == "connection_creation_rate has no shadow mode"
+    assert quotas.describe([], strict=False) == []
+
+
 def test_a_key_shadows_no_other_key() -> None:
     quotas = ClientQuotas()
     quotas.alter(USER_AND_CLIENT, [(P, 1.0)])

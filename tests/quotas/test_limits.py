@@ -81,6 +81,29 @@ def test_who_has_no_limit_is_counted_by_the_levels_that_were_ever_set(
     assert make_limits(*levels).scope("u", "c") == Scope(tags, None)
 
 
+def test_the_limit_that_counts_says_whether_it_is_in_shadow_mode() -> None:
+    limits = Limits()
+    limits.set(entity(user="alice"), Fraction(1), is_shadow=True)
+    limits.set(entity(user=None), Fraction(1))
+    limits.set(entity(user="alice", client_id="enforced"), Fraction(1))
+
+    assert limits.is_shadow("alice", "any")
+    assert not limits.is_shadow("alice", "enforced")
+    assert not limits.is_shadow("bob", "any")
+    assert limits.is_shadow_of(entity(user="alice"))
+    assert not limits.is_shadow_of(entity(user=None))
+    limits.set(entity(user="alice"), Fraction(2))
+    assert not limits.is_shadow("alice", "any")
+
+
+def test_a_limit_that_was_taken_away_is_no_longer_in_shadow_mode() -> None:
+    limits = Limits()
+    limits.set(entity(user="alice"), Fraction(1), is_shadow=True)
+    limits.set(entity(user="alice"), None, is_shadow=True)
+
+    assert not limits.is_shadow("alice", None)
+
+
 def test_an_empty_client_id_has_not_even_the_default() -> None:
     limits = make_limits(entity(client_id=None))
 

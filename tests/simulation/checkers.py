@@ -258,6 +258,11 @@ def memory(history: History) -> Iterator[str]:
     yield from history.memory
 
 
+def audit(history: History) -> Iterator[str]:
+    """The broker's own audit of its acknowledgements has no findings."""
+    yield from history.audit
+
+
 CHECKERS: dict[str, Checker] = {
     checker.__name__: checker
     for checker in (
@@ -271,6 +276,7 @@ CHECKERS: dict[str, Checker] = {
         muting,
         internal_errors,
         memory,
+        audit,
     )
 }
 

@@ -161,6 +161,8 @@ class History:
     log_starts: dict[Place, int] = field(default_factory=dict)
     """Where logs began at the end."""
     internal_errors: list[str] = field(default_factory=list)
+    audit: list[str] = field(default_factory=list)
+    """Findings of the broker's audit."""
     memory: list[str] = field(default_factory=list)
     """Bounds of memory that did not hold."""
 

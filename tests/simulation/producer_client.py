@@ -1,13 +1,15 @@
 """A producer: the reference client's core, its connections, and records that tell who sent them."""
 
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from client.producer.batch import Record
+from client.producer.batch import Batch, Record
 from client.producer.calls import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.core import ProducerCore
 from client.producer.delivery import Outcome
 from client.producer.requests import answer_of, is_answered, message_of
+from client.producer.sequences import Idempotence
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from protocol.api_keys import ApiKey
@@ -25,6 +27,7 @@ class ProducerClient:
     """Drives a core as its shell would: actions out, what happens in, a poll after each."""
 
     core_class: type[ProducerCore] = ProducerCore
+    keeps_order = True
 
     def __init__(
         self,
@@ -55,7 +58,7 @@ class ProducerClient:
             user,
             settings.acks,
             settings.enable_idempotence,
-            is_ordered=settings.enable_idempotence
+            is_ordered=(settings.enable_idempotence and self.keeps_order)
             or (settings.acks != 0 and settings.max_in_flight_requests_per_connection == 1),
             delivery_timeout_ms=settings.delivery_deadline_ms,
         )
@@ -178,6 +181,41 @@ class ProducerClient:
                     answered.handled_ms,
                 )
             )
+
+
+class PipeliningIdempotence(Idempotence):
+    """Sequence numbers of a producer that does not send the first batch of an epoch alone."""
+
+    def number(self, batch: Batch) -> None:
+        super().number(batch)
+        sequences = self.of(batch)
+        assert sequences is not None
+        sequences.is_begun = True
+
+
+class PipeliningCore(ProducerCore):
+    """A core that may have several batches in flight from the first one on."""
+
+    def __init__(
+        self,
+        settings: ProducerSettings,
+        *,
+        bootstrap: Sequence[Address],
+        random: Callable[[], float],
+    ) -> None:
+        super().__init__(settings, bootstrap=bootstrap, random=random)
+        self._state.idempotence = PipeliningIdempotence()
+
+
+class PipeliningProducerClient(ProducerClient):
+    """A producer that pipelines from its first batch, as the Java client and librdkafka do.
+
+    A partition without state may then accept the second batch after it refused the first. The first
+    is stored behind it, in the next epoch.
+    """
+
+    core_class = PipeliningCore
+    keeps_order = False
 
 
 def told(call: Call) -> str:

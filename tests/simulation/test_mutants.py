@@ -11,17 +11,20 @@ from broker.groups.coordinator import GroupCoordinator
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k14_sync_group
 from broker.partition_log import PartitionLog
+from broker.producer_rules import new_producers
 from broker.server import Server
 from broker.topics import Partition
 from client.producer import answers, expiry
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
+from producer_state import producer_state_manager
+from producer_state.rules import WINDOW_MAX, Decision, Entry, RuleSet, sequence_after
 from protocol.errors import ErrorCode
 from quotas.producer_ids import ProducerIdQuotaManager
 from quotas.token_bucket import TokenBucket
 from tests.simulation.world import World
 
-SEEDS_MAX = 80
+SEEDS_MAX = 200
 Patch = pytest.MonkeyPatch
 
 
@@ -45,11 +48,26 @@ def forget_producers(patch: Patch) -> None:
     def forgetful(original: Any) -> Any:
         def set_leader(self: Cluster, partition: Partition, leader_id: int, now_ms: int) -> None:
             original(self, partition, leader_id, now_ms)
-            partition.producers = self._new_producers()
+            partition.producers = new_producers(self.config, leader_id)
 
         return set_leader
 
     wrap(patch, Cluster, "set_leader", forgetful)
+
+
+def forget_the_floor(patch: Patch) -> None:
+    """A partition takes every number in the window behind the newest for one that it has."""
+
+    def trusting(original: Any) -> Any:
+        def decide(rules: RuleSet, entry: Entry, *rest: Any, **options: Any) -> Decision:
+            newest = entry.batches[0].last_sequence if entry.batches else 0
+            floor = sequence_after(newest, 1 - WINDOW_MAX)
+            decision: Decision = original(rules, entry._replace(floor=floor), *rest, **options)
+            return decision
+
+        return decide
+
+    wrap(patch, producer_state_manager, "decide", trusting)
 
 
 def number_anew(patch: Patch) -> None:
@@ -196,10 +214,13 @@ def keep_connections(patch: Patch) -> None:
     ("bug", "checker"),
     [
         (forget_producers, "records"),
+        (forget_the_floor, "records"),
         (number_anew, "records"),
         (call_failures_certain, "records"),
         (lose_last_batch, "records"),
         (lose_last_batch, "reads"),
+        (lose_last_batch, "audit"),
+        (forget_producers, "audit"),
         (expire_late, "deadlines"),
         (assign_to_all, "assignments"),
         (lose_commits, "commits"),

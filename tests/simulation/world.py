@@ -1,12 +1,14 @@
 """One seeded world: made, run until everything is decided, healed, read to the end and judged."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from random import Random
 from uuid import UUID
 
+from broker.audit import audit_cluster
 from broker.connection import Connection
+from broker.faults import FaultRule
 from broker.topics import Topic
 from client.producer.settings import ProducerSettings
 from client.resources import Address
@@ -28,13 +30,14 @@ from tests.simulation.group_member import (
 )
 from tests.simulation.history import History, Place, QuotaChange, SeenRecord
 from tests.simulation.network import Network, Weather
-from tests.simulation.producer_client import ProducerClient
+from tests.simulation.producer_client import PipeliningProducerClient, ProducerClient
 from tests.simulation.virtual_time import START_MS, Schedule
 
 CHAOS_MS = 3_500
 HEALING_MS_MAX = 30_000
 STEP_MS = 250
 LOG_BYTES_SMALL = 6_000
+PIPELINING_CHANCE = 0.4
 BUFFERED_BYTES_MAX = 2 * 1024 * 1024
 DATA_TOPICS = ("orders", "payments")
 DOOMED_TOPIC = "doomed"
@@ -59,7 +62,6 @@ def silent(_line: str) -> None:
 class World:
     """Everything that one seed decides."""
 
-    producer_class: type[ProducerClient] = ProducerClient
     member_class: type[GroupMember] = GroupMember
 
     def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
@@ -144,6 +146,7 @@ class World:
             ),
             "producer.id.quota.window.size.seconds": str(WINDOW_SECONDS),
             "quota.window.num": "3",
+            "audit.enable": "true",
         }
         if self.has_small_log:
             config["log.memory.max.bytes"] = str(LOG_BYTES_SMALL)
@@ -206,7 +209,12 @@ class World:
             metadata_max_age_ms=random.choice((500, 300_000)),
             max_in_flight_requests_per_connection=random.choice((None, None, 1, 2, 5)),
         )
-        return self.producer_class(
+        producer_class = ProducerClient
+        if self._random(f"{name} pipelines").random() < PIPELINING_CHANCE:
+            settings = replace(settings, batch_size=1, max_in_flight_requests_per_connection=5)
+            producer_class = PipeliningProducerClient
+            self._refuse_some_batches(name)
+        return producer_class(
             name,
             "writer",
             settings,
@@ -220,6 +228,17 @@ class World:
                 ApiKey.INIT_PRODUCER_ID: random.choice((1, 4, 5)),
             },
         )
+
+    def _refuse_some_batches(self, client_id: str) -> None:
+        """Refuse some Produce requests of a client while the ones behind them are on their way."""
+        rule = {
+            "api": "Produce",
+            "client_id": client_id,
+            "error": "NOT_ENOUGH_REPLICAS",
+            "probability": 0.2,
+            "seed": self.seed,
+        }
+        self.server.cluster.faults.add(FaultRule.from_json(rule), START_MS)
 
     def _make_member(self, name: str, group: int) -> GroupMember:
         random = self.random
@@ -264,6 +283,7 @@ class World:
             self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
+        self.history.audit += map(str, audit_cluster(self.server.cluster).comparison.findings)
         violations = check(self.history)
         for each in violations:
             self.trace(f"VIOLATION {each}")

@@ -1,6 +1,7 @@
 """Brokers and connections over the admin port."""
 
 import asyncio
+import re
 import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from broker.admin.brokers import (
     ConnectionPath,
     CutBody,
     NewBrokerBody,
+    StartBody,
     StopBody,
     add_broker,
     cut_connection,
@@ -64,14 +66,14 @@ def test_a_broker_is_stopped_cut_off_and_started() -> None:
     path = BrokerPath(1)
     stopped = stop_broker(admin, path, StopBody())
     assert (stopped.is_alive, stopped.reach, stopped.is_controller) == (False, "refuses", False)
-    assert start_broker(admin, path).reach == "serves"
+    assert start_broker(admin, path, StartBody()).reach == "serves"
     unnoticed = stop_broker(admin, path, StopBody(elect=False))
     assert (unnoticed.is_alive, unnoticed.reach) == (True, "refuses")
     assert cut_off_broker(admin, path, CutBody()).reach == "silent"
-    assert start_broker(admin, path).is_alive
+    assert start_broker(admin, path, StartBody()).is_alive
     fenced = fence_broker(admin, path)
     assert (fenced.is_alive, fenced.reach) == (False, "serves")
-    assert start_broker(admin, path).is_alive
+    assert start_broker(admin, path, StartBody()).is_alive
 
 
 async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> None:
@@ -137,7 +139,7 @@ def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
     admin, path = make_admin(), BrokerPath(node_id)
     attempts: list[Callable[[], object]] = [
         lambda: stop_broker(admin, path, StopBody()),
-        lambda: start_broker(admin, path),
+        lambda: start_broker(admin, path, StartBody()),
         lambda: cut_off_broker(admin, path, CutBody()),
         lambda: fence_broker(admin, path),
         lambda: decommission_broker(admin, path),
@@ -166,3 +168,46 @@ async def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None
         assert caught.value.status == 404
         last = list(site.admin.cluster.journal)[-1]
         assert getattr(last, "reason", "") == "cut through the admin port"
+
+
+def test_a_broker_can_be_started_with_other_values_of_its_own() -> None:
+    admin, path = make_admin(), BrokerPath(2)
+    key = "producer.state.batches"
+    stop_broker(admin, path, StopBody())
+    start_broker(admin, path, StartBody({key: "5", "broker.rack": "b"}))
+    assert [admin.cluster.config.for_broker(n)[key] for n in (1, 2, 3)] == [1, 5, 1]
+    assert list_brokers(admin)[1].rack == "b"
+
+    start_broker(admin, path, StartBody({key: None}))
+    assert admin.cluster.config.for_broker(2)[key] == 1
+    assert admin.cluster.config.for_broker(2)["broker.rack"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"num.partitions": "3"}, "broker.2.num.partitions: num.partitions has one value for all"),
+        ({"producer.state.batches": "3"}, "must be one of: 1, 5"),
+        ({"max.conections": "3"}, "did you mean max.connections?"),
+    ],
+)
+def test_a_broker_that_cannot_be_started_so_stays_down(
+    config: dict[str, str | None], message: str
+) -> None:
+    admin, path = make_admin(), BrokerPath(2)
+    stop_broker(admin, path, StopBody())
+    with pytest.raises(Problem, match=re.escape(message)) as caught:
+        start_broker(admin, path, StartBody(config))
+    assert caught.value.status == 400
+    assert not admin.cluster.brokers[2].is_alive
+
+
+def test_a_start_does_not_pretend_to_change_what_was_set_at_run_time() -> None:
+    admin, path = make_admin(), BrokerPath(2)
+    for node_id in (2, None):
+        config = admin.cluster.config.with_dynamic(node_id, {"max.connections": "9"})
+        admin.cluster.set_config(config)
+        with pytest.raises(Problem, match="was set at run time"):
+            start_broker(admin, path, StartBody({"max.connections": "8"}))
+        admin.cluster.set_config(config.with_dynamic(node_id, {}))
+    start_broker(admin, path, StartBody({"max.connections": "8"}))

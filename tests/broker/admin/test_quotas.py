@@ -9,15 +9,20 @@ from broker.admin.operation import Problem
 from broker.admin.quotas import (
     QuotaBody,
     QuotaView,
+    ShadowEventView,
+    clear_shadow_report,
     delete_quotas,
     list_filters,
     list_measurements,
     list_quotas,
+    list_shadow_report,
     put_quotas,
 )
+from broker.shadow_quotas import count_if_shadow
+from protocol.api_keys import ApiKey
 from quotas.entities import CONTROLLER_MUTATION_RATE
 from tests.broker.admin.admin_server import make_admin
-from tests.broker.cluster_builder import NOW_MS
+from tests.broker.cluster_builder import NOW_MS, make_context
 
 
 def test_quotas_are_set_shown_and_taken_away() -> None:
@@ -61,6 +66,39 @@ def test_what_kafka_refuses_is_refused_and_changes_nothing(
         put_quotas(admin, QuotaBody(entity, values))
     assert caught.value.status == 400
     assert list_quotas(admin) == []
+
+
+def test_shadow_mode_is_set_listed_and_ended() -> None:
+    admin = make_admin()
+    alice: dict[str, str | None] = {"user": "alice"}
+    values: dict[str, float | None] = {"producer_byte_rate": 1024}
+    put_quotas(admin, QuotaBody(alice, values, shadow=True))
+    assert list_quotas(admin)[0].shadow == ["producer_byte_rate"]
+    put_quotas(admin, QuotaBody(alice, {"producer_byte_rate": 10}))
+    assert list_quotas(admin)[0].shadow == ["producer_byte_rate"]
+    put_quotas(admin, QuotaBody(alice, values, shadow=False))
+    assert list_quotas(admin)[0].shadow == []
+
+
+def test_the_shadow_report_is_shown_and_cleared() -> None:
+    admin = make_admin()
+    put_quotas(admin, QuotaBody({"user": "alice"}, {"producer_byte_rate": 1}, shadow=True))
+    for later_ms in (0, 10):
+        context = make_context(ApiKey.PRODUCE, 8, principal="alice", now_ms=NOW_MS + later_ms)
+        count_if_shadow(context, admin.cluster, "producer_byte_rate", 70, context.now_ms)
+
+    [view] = list_shadow_report(admin)
+    assert (view.quota, view.user, view.client_id, view.broker) == (
+        "producer_byte_rate",
+        "alice",
+        None,
+        1,
+    )
+    assert (view.first_ms, view.last_ms, view.throttled) == (NOW_MS, NOW_MS + 10, 2)
+    assert (view.throttle_time_max_ms, view.throttle_time_total_ms) == (70, 140)
+    assert view.events[0] == ShadowEventView(NOW_MS, 70, "alice", "test-client")
+    clear_shadow_report(admin)
+    assert list_shadow_report(admin) == []
 
 
 def test_tokens_are_shown_as_they_are_now() -> None:

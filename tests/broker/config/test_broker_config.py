@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from broker.config.broker_config import (
@@ -10,6 +12,7 @@ from broker.config.broker_config import (
     unknown_key_message,
 )
 from broker.config.keys import ConfigError, ConfigSource, ResourceType
+from broker.config.topic_keys import TOPIC_KEYS
 from protocol.properties import parse_properties
 
 DEFAULT = ConfigSource.DEFAULT
@@ -233,3 +236,55 @@ def test_a_configuration_shows_how_much_of_it_was_set() -> None:
     assert repr(BrokerConfig.from_overrides({"num.partitions": "2"})) == (
         "BrokerConfig(1 set, 0 dynamic)"
     )
+
+
+def test_a_broker_may_be_started_with_values_of_its_own() -> None:
+    name = "producer.state.batches"
+    config = BrokerConfig.from_overrides({f"broker.2.{name}": "5", "max.connections": "9"})
+    assert [config.for_broker(n)[name] for n in (1, 2, 3)] == [1, 5, 1]
+    assert config.for_broker(2)["max.connections"] == 9
+    assert config[name] == 1
+
+    for all_brokers in ("5", "1"):
+        config = config.with_dynamic(None, {name: all_brokers})
+        assert config.for_broker(2)[name] == int(all_brokers)
+    config = config.with_dynamic(None, {}).with_dynamic(2, {name: "1"})
+    assert config.for_broker(2)[name] == 1
+    config = config.with_dynamic(2, {}).with_overrides({name: "1"})
+    assert config.for_broker(2)[name] == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (
+            "broker.2.num.partitions",
+            "3",
+            "broker.2.num.partitions: num.partitions has one value for all brokers of the cluster",
+        ),
+        ("broker.2.max.conections", "3", "did you mean max.connections?"),
+        ("broker.2.producer.state.batches", "2", "must be one of: 1, 5"),
+        ("broker.two.max.connections", "2", "Unknown configuration broker.two.max.connections"),
+    ],
+)
+def test_a_bad_value_of_one_broker_is_refused(name: str, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        BrokerConfig.from_overrides({name: text})
+
+
+def test_every_key_that_brokers_share_can_be_told_from_those_they_may_differ_in() -> None:
+    """A topic's default is shared: all replicas of a partition have one configuration."""
+    own = {key.name for key in BROKER_KEYS.values() if key.is_per_broker and key.is_enforced}
+    assert own == {
+        "broker.api.versions",
+        "broker.max.producer.ids",
+        "broker.rack",
+        "max.connections",
+        "max.connections.per.ip",
+        "max.in.flight.sequence.number.per.connection",
+        "producer.id.expiration.ms",
+        "producer.id.quota.error.code",
+        "producer.state.batches",
+    }
+    defaults = {key.broker_synonym for key in TOPIC_KEYS.values()}
+    assert not own & defaults

@@ -169,3 +169,14 @@ def test_a_rule_for_what_the_cluster_has_not_is_refused(rule: FaultRule, message
         FaultRule(leader="none", topic="b"),
     ):
         check_cluster(fit, cluster)
+
+
+def test_a_rule_is_checked_by_the_versions_of_the_broker_that_it_names() -> None:
+    cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Produce=7,Fetch=-1"})
+    check_cluster(FaultRule(api="Produce", delay_ms=1, version_min=8), cluster)
+    check_cluster(FaultRule(api="Fetch", delay_ms=1), cluster)
+
+    with pytest.raises(ValueError, match=r"^version_min: broker 2 has Produce 3 to 7$"):
+        check_cluster(FaultRule(api="Produce", delay_ms=1, version_min=8, broker=2), cluster)
+    with pytest.raises(ValueError, match=r"^api: broker 2 has no Fetch$"):
+        check_cluster(FaultRule(api="Fetch", delay_ms=1, broker=2), cluster)

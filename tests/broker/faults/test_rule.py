@@ -99,3 +99,24 @@ def test_any_object_is_a_rule_or_a_value_error(document: dict[str, Any]) -> None
     except ValueError:
         return
     assert rule.actions
+
+
+@pytest.mark.parametrize(
+    ("actions", "falsifies"),
+    [
+        ({"answer": {}, "api": "Metadata"}, True),
+        ({"answer": {}, "api": "Metadata", "error": "NONE"}, True),
+        ({"truncate_bytes": 1}, True),
+        ({"corrupt_bytes": 1}, True),
+        ({"oversize_bytes": 1}, True),
+        ({"announce_bytes": 1}, True),
+        ({"error": "NOT_CONTROLLER", "at": "before_answer"}, False),
+        ({"drop": "within_answer"}, False),
+        ({"hang": "before_answer"}, False),
+        ({"delay_ms": 1, "throttle_time_ms": 1, "bytes_per_second": 1}, False),
+    ],
+)
+def test_a_rule_falsifies_a_response_when_it_changes_what_it_says(
+    actions: dict[str, Any], falsifies: bool
+) -> None:
+    assert FaultRule(**actions).falsifies is falsifies

@@ -251,3 +251,17 @@ def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> No
     assert cluster.faults.is_enabled
     # The second has delayed the answer all the same.
     assert [each.fire_count for each in cluster.faults.rules()] == [0, 1]
+
+
+def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
+    table = table_of(
+        FaultRule(delay_ms=1, throttle_time_ms=1),
+        FaultRule(corrupt_bytes=1),
+        FaultRule(error="NOT_LEADER_OR_FOLLOWER"),
+        FaultRule(announce_bytes=1),
+        FaultRule(api="Metadata", answer={}),
+    )
+    verdict = ask(table)
+    assert verdict is not None
+    # The last one was not asked: an error decided before it.
+    assert verdict.falsifying_rule_ids == (2, 4)

@@ -142,6 +142,24 @@ def test_acks_0_is_never_answered_and_an_error_ends_the_connection() -> None:
     assert end_offsets(cluster) == [2, 2]
 
 
+@pytest.mark.parametrize("rules", ["1", "5"])
+def test_acks_0_duplicates_are_ignored(rules: str) -> None:
+    cluster = make_cluster(1, **{"producer.state.batches": rules})
+    cluster.create_topic("t", cluster.place(2, 1), {})
+    batches = [
+        make_batch(b"x", producer_id=7, producer_epoch=0, base_sequence=sequence)
+        for sequence in range(3)
+    ]
+    for batch in [*batches, batches[0], batches[2]]:
+        assert send(cluster, [(0, batch)], acks=0) is None
+    assert end_offsets(cluster) == [3, 0]
+
+    # Another partition's error is still reported, by name.
+    closed = send(cluster, [(0, batches[0]), (1, BATCH[:-1])], acks=0)
+    assert isinstance(closed, Close)
+    assert closed.reason == "Produce with acks=0 failed: CORRUPT_MESSAGE"
+
+
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_wrong_broker_says_who_leads_from_version_10_on(version: int) -> None:
     cluster = cluster_with_topic(partitions=1, brokers=3)

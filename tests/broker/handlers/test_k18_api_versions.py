@@ -56,6 +56,19 @@ def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> 
     assert bytes(response.encode(version=3)) == b"\x00\x2a\x01" + bytes(4) + b"\x00"
 
 
+def test_each_broker_of_a_cluster_advertises_its_own_versions() -> None:
+    cluster = make_cluster(2, **{"broker.2.broker.api.versions": "3.9"})
+
+    def produce_max(broker_id: int) -> int:
+        response = call(cluster, messages.ApiVersionsRequest(version=0), 0, broker_id=broker_id)
+        (told,) = (key for key in response.api_keys if key.api_key == ApiKey.PRODUCE)
+        return int(told.max_version)
+
+    assert [produce_max(1), produce_max(2)] == [13, 11]
+    cluster.set_config(cluster.config.with_dynamic(2, {"broker.api.versions": "4.0"}))
+    assert [produce_max(1), produce_max(2)] == [13, 12]
+
+
 @pytest.mark.parametrize(("api_version", "is_known"), [(2, False), (3, True), (4, True)])
 def test_the_session_keeps_the_name_and_version_of_the_software(
     api_version: int, is_known: bool

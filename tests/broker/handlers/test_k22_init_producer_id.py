@@ -1,5 +1,6 @@
 """InitProducerId: a new id each time, whatever the client remembers."""
 
+from struct import pack
 from typing import Any
 
 import pytest
@@ -132,3 +133,15 @@ def test_a_producer_may_use_up_its_epochs_and_go_on_with_a_new_id(
     assert second.producer_id != first.producer_id
     assert send(second.producer_id, 0, 0) == ErrorCode.NONE
     assert topic.partitions[0].log.log_end_offset == 4
+
+
+def test_each_broker_of_a_cluster_tells_its_own_window() -> None:
+    window = "max.in.flight.sequence.number.per.connection"
+    cluster = make_cluster(
+        3, **{f"broker.1.{window}": "100", "broker.2.producer.state.batches": "5", window: "50"}
+    )
+    told = [init(cluster, 4, broker_id=broker_id).unknown_tags for broker_id in (1, 2, 3)]
+    assert told == [{"_10000": pack(">i", 100)}, None, {"_10000": pack(">i", 50)}]
+
+    cluster.set_config(cluster.config.with_dynamic(2, {"producer.state.batches": "1"}))
+    assert init(cluster, 4, broker_id=2).unknown_tags == told[2]

@@ -168,7 +168,7 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
 
     assert entries["num.partitions"].read_only
     assert (entries["num.partitions"].value, entries["num.partitions"].config_source) == ("3", 4)
-    assert entries["max.in.flight.sequence.number.per.connection"].read_only
+    assert not entries["max.in.flight.sequence.number.per.connection"].read_only
     assert not entries["message.max.bytes"].read_only
     assert [entry.name for entry in result.configs if entry.is_sensitive] == [
         "broker.admin.token",
@@ -292,3 +292,20 @@ def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() 
     entry = the_one_entry(describe(cluster, (CLIENT_METRICS, "m", ["interval.ms"])))
     assert (entry.value, entry.config_source) == ("100", 7)
     assert synonyms_of(entry) == [("interval.ms", "100", 7)]
+
+
+def test_a_broker_tells_what_it_alone_was_started_with() -> None:
+    cluster = new_cluster(max_connections="7", broker_2_max_connections="8")
+
+    told = {}
+    for broker_id in (1, 2):
+        resource = (BROKER, str(broker_id), ["max.connections"])
+        (result,) = describe(cluster, resource, broker_id=broker_id)
+        (entry,) = result.configs
+        told[broker_id] = (entry.value, entry.config_source, synonyms_of(entry))
+
+    default = ("max.connections", "2147483647", 5)
+    assert told == {
+        1: ("7", 4, [("max.connections", "7", 4), default]),
+        2: ("8", 4, [("max.connections", "8", 4), default]),
+    }

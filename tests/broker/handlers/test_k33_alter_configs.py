@@ -82,15 +82,15 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
 
     results = alter(
         cluster,
-        (BROKER, "2", [("message.max.bytes", "8")]),
-        (BROKER, "", [("message.max.bytes", "9")]),
+        (BROKER, "2", [("max.connections", "8")]),
+        (BROKER, "", [("max.connections", "9")]),
         broker_id=2,
     )
 
     assert outcome(results) == [OK, OK]
-    assert cluster.config["message.max.bytes"] == 9
-    assert cluster.config.for_broker(2)["message.max.bytes"] == 8
-    assert cluster.config.for_broker(1)["message.max.bytes"] == 9
+    assert cluster.config["max.connections"] == 9
+    assert cluster.config.for_broker(2)["max.connections"] == 8
+    assert cluster.config.for_broker(1)["max.connections"] == 9
 
 
 def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:

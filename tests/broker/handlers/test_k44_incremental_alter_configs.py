@@ -5,8 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from broker.cluster import Cluster
+from broker.config.broker_config import BROKER_KEYS
 from broker.config.keys import ResourceType
 from broker.config.topic_config import validate_topic_overrides
+from broker.config.values import format_value
 from broker.handlers.k44_incremental_alter_configs import handle_incremental_alter_configs
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -146,18 +148,50 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
 
     results = alter(
         cluster,
-        (BROKER, "3", [("message.max.bytes", SET, "8")]),
-        (BROKER, "", [("message.max.bytes", SET, "9"), ("log.cleanup.policy", APPEND, "compact")]),
+        (BROKER, "3", [("max.connections", SET, "8")]),
+        (BROKER, "", [("max.connections", SET, "9"), ("log.cleanup.policy", APPEND, "compact")]),
         broker_id=3,
     )
 
     assert outcome(results) == [OK, OK]
-    assert cluster.config["message.max.bytes"] == 9
+    assert cluster.config["max.connections"] == 9
     assert cluster.config["log.cleanup.policy"] == ("delete", "compact")
-    assert cluster.config.for_broker(3)["message.max.bytes"] == 8
+    assert cluster.config.for_broker(3)["max.connections"] == 8
 
-    alter(cluster, (BROKER, "3", [("message.max.bytes", DELETE, None)]), broker_id=3)
-    assert cluster.config.for_broker(3)["message.max.bytes"] == 9
+    alter(cluster, (BROKER, "3", [("max.connections", DELETE, None)]), broker_id=3)
+    assert cluster.config.for_broker(3)["max.connections"] == 9
+
+
+SHARED_KEYS = sorted(
+    key.name for key in BROKER_KEYS.values() if key.is_dynamic and not key.is_per_broker
+)
+
+
+@pytest.mark.parametrize("name", SHARED_KEYS)
+def test_one_of_several_brokers_cannot_have_its_own_value_of_a_key_they_share(name: str) -> None:
+    cluster = new_cluster()
+    before = cluster.config
+    text = format_value(BROKER_KEYS[name].default) or "1"
+
+    results = alter(cluster, (BROKER, "2", [(name, SET, text)]), broker_id=2)
+
+    message = f"{name} has one value for all brokers of the cluster, not one for each"
+    assert outcome(results) == [
+        (ErrorCode.INVALID_REQUEST, f"{message}; set it without a broker id")
+    ]
+    assert cluster.config is before
+    assert outcome(alter(cluster, (BROKER, "", [(name, SET, text)]))) == [OK]
+    assert outcome(alter(new_cluster(1), (BROKER, "1", [(name, SET, text)]))) == [OK]
+
+
+def test_what_a_broker_had_while_it_was_alone_can_be_taken_back_beside_others() -> None:
+    cluster = new_cluster()
+    cluster.set_config(cluster.config.with_dynamic(2, {"message.max.bytes": "9"}))
+
+    operation = (BROKER, "2", [("message.max.bytes", DELETE, None)])
+    assert outcome(alter(cluster, operation, broker_id=2)) == [OK]
+
+    assert cluster.config.dynamic_layer(2) == {}
 
 
 def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
@@ -170,17 +204,14 @@ def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
     assert topic.max_message_bytes == 9
 
 
-@pytest.mark.parametrize(("broker_count", "bytes_max"), [(1, 9), (2, 1_048_588)])
-def test_what_is_set_for_the_only_broker_reaches_the_topics_too(
-    broker_count: int, bytes_max: int
-) -> None:
-    cluster = new_cluster(broker_count)
+def test_what_is_set_for_the_only_broker_reaches_the_topics_too() -> None:
+    cluster = new_cluster(1)
 
     alter(cluster, (BROKER, "1", [("message.max.bytes", SET, "9")]))
 
     topic = cluster.topics.get("orders")
     assert topic is not None
-    assert topic.max_message_bytes == bytes_max
+    assert topic.max_message_bytes == 9
 
 
 @pytest.mark.parametrize("operation", [APPEND, SUBTRACT])

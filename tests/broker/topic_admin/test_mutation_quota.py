@@ -11,7 +11,7 @@ def test_a_strict_quota_refuses_what_comes_after_the_overdraft() -> None:
     quota = MutationQuota(cluster, context, is_strict=True)
 
     assert [quota.charge(12), quota.charge(1)] == [None, QUOTA_EXCEEDED]
-    quota.settle()
+    quota.settle(NOW_MS)
     assert context.throttle_time_ms == 1000
     assert context.throttled_by is cluster.quotas.controller_mutation
 
@@ -21,7 +21,7 @@ def test_what_is_overdrawn_without_a_refusal_throttles_nobody_yet() -> None:
     context = make_context(ApiKey.CREATE_TOPICS, 7, principal="alice")
     quota = MutationQuota(cluster, context, is_strict=True)
     quota.charge(12)
-    quota.settle()
+    quota.settle(NOW_MS)
 
     assert context.throttle_time_ms == 0
 
@@ -33,7 +33,7 @@ def test_a_permissive_quota_throttles_and_never_shortens_another_throttle() -> N
         context.throttle(before_ms, cluster.quotas.brokers[1].request, NOW_MS)
         quota = MutationQuota(cluster, context, is_strict=False)
         assert quota.charge(12 if before_ms == 0 else 0) is None
-        quota.settle()
+        quota.settle(NOW_MS)
 
         assert context.throttle_time_ms == after_ms
 
@@ -43,5 +43,5 @@ def test_other_clients_are_free() -> None:
     quota = MutationQuota(make_cluster(1, **QUOTAS), context, is_strict=True)
 
     assert [quota.charge(1000), quota.charge(1000)] == [None, None]
-    quota.settle()
+    quota.settle(NOW_MS)
     assert context.throttle_time_ms == 0

@@ -55,6 +55,7 @@ public final class Clients {
         }
         switch (arguments[0]) {
             case "produce" -> produce(config, topic, count);
+            case "outcomes" -> outcomes(config, topic, count);
             case "consume" -> consume(config, topic, count);
             case "share" -> share(config, topic, count);
             case "administer" -> administer(config, topic);
@@ -82,6 +83,28 @@ public final class Clients {
                     print("throttled", metric.metricValue());
                 }
             });
+        }
+    }
+
+    /** Send `count` numbers to one partition; print the offset of each, or the error it ended in. */
+    private static void outcomes(Properties config, String topic, int count) throws Exception {
+        try (KafkaProducer<String, String> producer = producer(config)) {
+            producer.partitionsFor(topic);
+            List<Future<RecordMetadata>> sent = new ArrayList<>();
+            for (int number = 0; number < count; number++) {
+                sent.add(producer.send(numbered(topic, 0, number)));
+            }
+            for (int number = 0; number < count; number++) {
+                print("outcome", number, outcome(sent.get(number)));
+            }
+        }
+    }
+
+    private static String outcome(Future<RecordMetadata> sent) throws InterruptedException {
+        try {
+            return "" + sent.get().offset();
+        } catch (ExecutionException error) {
+            return error.getCause().getClass().getSimpleName();
         }
     }
 
@@ -233,11 +256,7 @@ public final class Clients {
                 }
                 Set<String> results = new TreeSet<>();
                 for (Future<RecordMetadata> future : sent) {
-                    try {
-                        results.add("" + future.get().offset());
-                    } catch (ExecutionException error) {
-                        results.add(error.getCause().getClass().getSimpleName());
-                    }
+                    results.add(outcome(future));
                 }
                 print("results", String.join(",", results));
             }
