@@ -50,7 +50,7 @@ TOGETHER = 6
 ROUNDS = 8
 ALONE_S = 2.0
 TIMEOUT_S = 20.0
-ANSWER_BYTES_MAX = 1 << 16
+RESPONSE_BYTES_MAX = 1 << 16
 TOPIC = "flood"
 
 _ID = Struct(">q")
@@ -99,36 +99,36 @@ class Requests:
         return frame
 
 
-def error_codes(answer: bytes) -> list[int]:
-    response = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, answer)
+def error_codes(result: bytes) -> list[int]:
+    response = decode_response(ApiKey.PRODUCE, PRODUCE_VERSION, result)
     return [part.error_code for part in response.responses[0].partition_responses]
 
 
-def answer_of(address: tuple[str, int], frame: bytearray) -> bytes:
+def response_of(address: tuple[str, int], frame: bytearray) -> bytes:
     """As a `BlockingConnection` has it, in half the time."""
     with socket.socket() as connection:
         connection.connect(address)
         connection.sendall(frame)
-        answer = connection.recv(ANSWER_BYTES_MAX)
-        while len(answer) < 4 + int.from_bytes(answer[:4], "big"):
-            more = connection.recv(ANSWER_BYTES_MAX)
+        response = connection.recv(RESPONSE_BYTES_MAX)
+        while len(response) < 4 + int.from_bytes(response[:4], "big"):
+            more = connection.recv(RESPONSE_BYTES_MAX)
             if not more:
                 raise ConnectionError("the server closed the connection")
-            answer += more
-    return answer
+            response += more
+    return response
 
 
 def run_part(address: tuple[str, int], first: int, ids: int, ids_per_request: int) -> None:
     requests = Requests(ids_per_request)
     refused_size = 0
     for number, producer_id in enumerate(range(first, first + ids, ids_per_request)):
-        answer = answer_of(address, requests.with_ids(producer_id))
-        # Refused all alike, all answers have one size; every hundredth is looked into.
-        if number % 100 == 0 or len(answer) != refused_size:
-            codes = set(error_codes(answer))
+        response = response_of(address, requests.with_ids(producer_id))
+        # Refused all alike, all responses have one size; every hundredth is looked into.
+        if number % 100 == 0 or len(response) != refused_size:
+            codes = set(error_codes(response))
             assert codes <= {ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED}
             if ErrorCode.NONE not in codes:
-                refused_size = len(answer)
+                refused_size = len(response)
 
 
 def measure(progress: Callable[[str], None]) -> dict[str, float]:

@@ -45,11 +45,11 @@ from benchmarks.filter_rivals import BitOfEachLayer, ListOfFilters, Rival, SetOf
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import Bar, print_line, progress
 from benchmarks.server_process import PROJECT, serve, two_cpus
-from mock_kafka.scenarios.table import text_table
 from quotas.entities import make_entity
 from quotas.layered_bloom_filter import LayeredBloomFilter
 from quotas.limits import Limits
 from quotas.producer_ids import ProducerIdQuotaManager
+from scenarios.table import text_table
 
 MODULE = "benchmarks.producer_id_quota"
 WINDOW_MS, LAYERS, RATE = 3_600_000, 4, 0.001

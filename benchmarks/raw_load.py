@@ -24,7 +24,7 @@ from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
 READ_BYTES = 1 << 20
-ANSWER_WAIT_S = 20
+RESPONSE_WAIT_S = 20
 
 
 class LoadError(Exception):
@@ -37,7 +37,7 @@ class LoadConnection:
 
     socket: socket.socket
     requests: ProduceRequests
-    answers: list[bytes] = field(default_factory=list)
+    responses: list[bytes] = field(default_factory=list)
 
     @classmethod
     def open(
@@ -64,26 +64,26 @@ def run_pipelined(
     first: int,
     end: int,
     in_flight: int,
-    answer_bytes: int,
+    response_bytes: int,
 ) -> Timing:
     """Requests first to end - 1 on one connection, topped up as soon as answers are in."""
     sock, requests = connection.socket, connection.requests
     receive, send = sock.recv, sock.send
     frames, size = requests.frames, requests.size
-    keep = connection.answers.append
+    keep = connection.responses.append
     clock = time.perf_counter_ns
     # Blocking in recv itself: one system call per read instead of two.
     sock.settimeout(None)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, Struct("ll").pack(ANSWER_WAIT_S, 0))
-    # (time, requests or answer bytes so far), one entry per system call
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, Struct("ll").pack(RESPONSE_WAIT_S, 0))
+    # (time, requests or response bytes so far), one entry per system call
     sends: list[tuple[int, int]] = []
     reads: list[tuple[int, int]] = []
     begin_byte, end_byte = first * size, end * size
     sent_byte = begin_byte
-    read_bytes, read_bytes_end = 0, (end - first) * answer_bytes
+    read_bytes, read_bytes_end = 0, (end - first) * response_bytes
     cost_clock = CostClock(server_pid)
     while True:
-        target = min(end_byte, begin_byte + (read_bytes // answer_bytes + in_flight) * size)
+        target = min(end_byte, begin_byte + (read_bytes // response_bytes + in_flight) * size)
         if target > sent_byte:
             now_ns = clock()
             sent_byte += send(frames[sent_byte:target])
@@ -91,9 +91,9 @@ def run_pipelined(
         try:
             data = receive(READ_BYTES)
         except BlockingIOError:
-            raise LoadError(f"no answer for {ANSWER_WAIT_S} s after {read_bytes} bytes") from None
+            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s after {read_bytes} bytes") from None
         read_bytes += len(data)
-        reads.append((clock(), read_bytes // answer_bytes))
+        reads.append((clock(), read_bytes // response_bytes))
         keep(data)
         if read_bytes >= read_bytes_end:
             break
@@ -108,20 +108,20 @@ def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -
     latencies_ns = array("q")
     sent_at = iter(sends)
     sent_ns, sent = next(sent_at)
-    answered = 0
-    for read_ns, answered_end in reads:
-        while answered < answered_end:
-            if answered >= sent:
+    responded = 0
+    for read_ns, response_end in reads:
+        while responded < response_end:
+            if responded >= sent:
                 sent_ns, sent = next(sent_at)
                 continue
-            count = min(sent, answered_end) - answered
+            count = min(sent, response_end) - responded
             latencies_ns.extend([read_ns - sent_ns] * count)
-            answered += count
+            responded += count
     return latencies_ns
 
 
 def run_one_by_one(
-    server_pid: int, connections: list[LoadConnection], first: int, end: int, answer_bytes: int
+    server_pid: int, connections: list[LoadConnection], first: int, end: int, response_bytes: int
 ) -> Timing:
     """Requests first to end - 1 on every connection, each after the answer to the one before."""
     epoll = select.epoll()
@@ -130,7 +130,7 @@ def run_one_by_one(
     by_fd = {connection.socket.fileno(): connection for connection in connections}
     receive = {fd: connection.socket.recv for fd, connection in by_fd.items()}
     send = {fd: connection.socket.send for fd, connection in by_fd.items()}
-    keep = {fd: connection.answers.append for fd, connection in by_fd.items()}
+    keep = {fd: connection.responses.append for fd, connection in by_fd.items()}
     frames = {
         fd: iter([connection.requests.run(index, index + 1) for index in range(first, end)])
         for fd, connection in by_fd.items()
@@ -146,14 +146,14 @@ def run_one_by_one(
         sent_ns[fd] = clock()
         send[fd](next(frames[fd]))
     while left:
-        events = wait(ANSWER_WAIT_S)
+        events = wait(RESPONSE_WAIT_S)
         if not events:
-            raise LoadError(f"no answer for {ANSWER_WAIT_S} s, {left} still to come")
+            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s, {left} still to come")
         for fd, _ in events:
             data = receive[fd](65536)
             now_ns = clock()
-            if len(data) != answer_bytes:
-                raise LoadError(f"an answer of {len(data)} instead of {answer_bytes} bytes")
+            if len(data) != response_bytes:
+                raise LoadError(f"a response of {len(data)} instead of {response_bytes} bytes")
             note(now_ns - sent_ns[fd])
             keep[fd](data)
             left -= 1
@@ -169,27 +169,27 @@ def run_one_by_one(
 # Checking ------------------------------------------------------------------------------------
 
 
-def first_answer(connection: LoadConnection) -> bytes:
-    """Send request 0 and decode its answer properly; returns it, as the pattern for all others."""
+def first_response(connection: LoadConnection) -> bytes:
+    """Send request 0 and decode its response properly; returns it, as the pattern for all others."""
     sock = connection.socket
-    sock.settimeout(ANSWER_WAIT_S)
+    sock.settimeout(RESPONSE_WAIT_S)
     sock.sendall(connection.requests.run(0, 1))
     (size,) = Struct(">i").unpack(prefix := sock.recv(4, socket.MSG_WAITALL))
-    answer = prefix + sock.recv(size, socket.MSG_WAITALL)
+    result = prefix + sock.recv(size, socket.MSG_WAITALL)
     sock.setblocking(False)
     response = request_bytes.decode_response(
-        ApiKey.PRODUCE, request_bytes.PRODUCE_VERSION, memoryview(answer)
+        ApiKey.PRODUCE, request_bytes.PRODUCE_VERSION, memoryview(result)
     )
     (topic,) = response.responses
     (partition,) = topic.partition_responses
     if partition.error_code or topic.name != TOPIC or partition.index != 0:
-        raise LoadError(f"the first answer is {response}")
-    connection.answers.append(answer)
-    return answer
+        raise LoadError(f"the first response is {response}")
+    connection.responses.append(result)
+    return result
 
 
-def check_answers(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
-    """Every answer's size, correlation id, names and error code; base offsets are handed out once.
+def check_responses(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
+    """Every response's size, correlation id, names and error code; base offsets are handed out once.
 
     Raises:
         LoadError: one is not as it should be.
@@ -200,9 +200,9 @@ def check_answers(connections: list[LoadConnection], count: int, pattern: bytes)
     size_wanted, _, middle_wanted, _, _ = row.unpack(pattern)
     base_offsets: list[int] = []
     for connection in connections:
-        received = b"".join(connection.answers)
+        received = b"".join(connection.responses)
         if len(received) != count * len(pattern):
-            raise LoadError(f"{len(received)} bytes of answers, not {count} x {len(pattern)}")
+            raise LoadError(f"{len(received)} bytes of responses, not {count} x {len(pattern)}")
         for index, (size, correlation, names, error_code, base_offset) in enumerate(
             row.iter_unpack(received)
         ):
@@ -230,14 +230,14 @@ def measure(
     is_idempotent: bool,
 ) -> dict[str, float]:
     """Warm up, run, check; the figures of one run. `requests` are shared by the connections."""
-    # one more than the warm-up: the first answer is the pattern
+    # one more than the warm-up: the first response is the pattern
     warm = 1 + max(1, warm_up // connection_count)
     each = warm + requests // connection_count
     with ExitStack() as sockets:
         connections = _connect(address, connection_count, each, is_idempotent)
         for connection in connections:
             sockets.enter_context(connection.socket)
-        patterns = [first_answer(connection) for connection in connections]
+        patterns = [first_response(connection) for connection in connections]
         pattern = patterns[0]
 
         def run(first: int, end: int) -> Timing:
@@ -249,7 +249,7 @@ def measure(
 
         run(1, warm)
         timing = run(warm, each)
-    check_answers(connections, each, pattern)
+    check_responses(connections, each, pattern)
     count = len(timing.latencies_ns)
     ordered = sorted(timing.latencies_ns)
     return {

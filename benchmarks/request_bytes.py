@@ -126,7 +126,7 @@ def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview
 
 
 class BlockingConnection:
-    """One request, then its answer: for all that isn't measured by itself."""
+    """One request, then its response: for all that isn't measured by itself."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
         self.socket = socket.create_connection(address, timeout=timeout_s)

@@ -20,16 +20,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from benchmarks.canned_answers import TOPIC
+from benchmarks.canned_responses import TOPIC
 from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
 from loadgen.job import run_load
-from loadgen.plan import Plan, Tenant, Topic
+from loadgen.plan.plan import Plan, Tenant, Topic
+from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.preparation import prepare
-from loadgen.run_spec import RunSpec, Topology
-from loadgen.session import load_session
+from loadgen.spark_session import load_session
 from mock_kafka import MockKafka
 
 WORKERS = 2
@@ -44,14 +44,14 @@ class Case:
     rate: int
     clients: int = 50
     window: int = 5
-    answers_per_s_min: float = 0
+    responses_per_s_min: float = 0
     lateness_p99_ms_max: float | None = None
 
 
 CANNED = (
-    Case("flat out", 0, answers_per_s_min=100_000),
-    Case("open loop 30,000/s", 30_000, answers_per_s_min=29_700),
-    Case("open loop 5,000/s", 5_000, answers_per_s_min=4_950, lateness_p99_ms_max=2),
+    Case("flat out", 0, responses_per_s_min=100_000),
+    Case("open loop 30,000/s", 30_000, responses_per_s_min=29_700),
+    Case("open loop 5,000/s", 5_000, responses_per_s_min=4_950, lateness_p99_ms_max=2),
 )
 OURS = (Case("flat out", 0), Case("open loop 5,000/s", 5_000))
 
@@ -78,17 +78,17 @@ def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: 
         run_load(spark, RunSpec("bench", plan, topology, WORKERS), folder)
         rows = pq.read_table(
             f"{folder}/results",
-            columns=["intended_us", "sent_us", "answered_us", "worker_cpu_us", "worker_wall_us"],
+            columns=["intended_us", "sent_us", "response_us", "worker_cpu_us", "worker_wall_us"],
         )
-    answered_us = rows["answered_us"].drop_null().to_numpy()
-    measured = (answered_us >= 0) & (answered_us < plan.duration_s * 1e6)
-    answers_per_s = float(measured.sum()) / plan.duration_s
+    response_us = rows["response_us"].drop_null().to_numpy()
+    measured = (response_us >= 0) & (response_us < plan.duration_s * 1e6)
+    responses_per_s = float(measured.sum()) / plan.duration_s
     mask = pc.greater_equal(rows["intended_us"], 0)
     due = rows.filter(mask)
     late_ms = pc.subtract(due["sent_us"], due["intended_us"]).drop_null().to_numpy() / 1000
-    figures: dict[str, float] = {"answers_per_s": round(answers_per_s)}
+    figures: dict[str, float] = {"responses_per_s": round(responses_per_s)}
     if case.rate:
-        service_us = pc.subtract(due["answered_us"], due["intended_us"]).drop_null().to_numpy()
+        service_us = pc.subtract(due["response_us"], due["intended_us"]).drop_null().to_numpy()
         for share in (50, 99):
             figures[f"lateness_p{share}_ms"] = round(float(np.percentile(late_ms, share)), 3)
             figures[f"response_p{share}_ms"] = round(
@@ -97,7 +97,7 @@ def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: 
     cpus = pc.sum(pc.unique(rows["worker_cpu_us"])).as_py() / pc.max(rows["worker_wall_us"]).as_py()
     figures["generator_cpus"] = round(cpus, 2)
     lateness = figures.get("lateness_p99_ms")
-    is_met = answers_per_s >= case.answers_per_s_min and (
+    is_met = responses_per_s >= case.responses_per_s_min and (
         case.lateness_p99_ms_max is None or (lateness or 0) <= case.lateness_p99_ms_max
     )
     print_line(
@@ -109,7 +109,7 @@ def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: 
             "window": case.window,
             **figures,
             "bars": {
-                "answers_per_s": case.answers_per_s_min or None,
+                "responses_per_s": case.responses_per_s_min or None,
                 "lateness_p99_ms": case.lateness_p99_ms_max,
             },
             "met": is_met,
@@ -121,7 +121,7 @@ def measure(spark: SparkSession, target: str, case: Case, plan: Plan, topology: 
 @contextmanager
 def canned() -> Iterator[Address]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.canned_answers"],
+        [sys.executable, "-m", "benchmarks.canned_responses"],
         cwd=PROJECT,
         stdout=subprocess.PIPE,
         text=True,
@@ -142,10 +142,10 @@ def main() -> None:
     seconds = parser.parse_args().seconds
     with tempfile.TemporaryDirectory() as folder, load_session("local[2]", Path(folder)) as spark:
         for case in CANNED:
-            progress(f"spark: {case.name}, canned answers")
+            progress(f"spark: {case.name}, canned responses")
             with canned() as address:
                 topology = Topology({1: address}, 1, {TOPIC: [1] * PARTITIONS})
-                measure(spark, "canned answers", case, plan_of(case, seconds), topology)
+                measure(spark, "canned responses", case, plan_of(case, seconds), topology)
         for case in OURS:
             progress(f"spark: {case.name}, mock-kafka")
             plan = plan_of(case, seconds)

@@ -1,4 +1,4 @@
-"""How long a server takes from its exec to the first Metadata answer, over a raw socket."""
+"""How long a server takes from its exec to the first Metadata response, over a raw socket."""
 
 import time
 from collections.abc import Mapping

@@ -32,7 +32,7 @@ _VERSIONS = {
 
 @dataclass(slots=True)
 class StormClient:
-    """One client: its step in `_NEXT`, and the part of an answer that has come."""
+    """One client: its step in `_NEXT`, and the part of a response that has come."""
 
     socket: socket.socket
     step: int = 0
@@ -42,7 +42,7 @@ class StormClient:
 
     @property
     def is_done(self) -> bool:
-        """Whether the last answer is in, a good one."""
+        """Whether the last response is in, a good one."""
         return self.step == len(_NEXT)
 
     def send(self, producer_id: int, producer_epoch: int) -> None:
@@ -59,7 +59,7 @@ class StormClient:
         self.socket.send(frame)
 
     def receive(self) -> None:
-        """Take what has come; with a whole answer, go to the next step."""
+        """Take what has come; with a whole response, go to the next step."""
         data = self.socket.recv(65536)
         if not data:
             self.failure = "closed by the server"

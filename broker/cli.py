@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str]) -> None:
-    from broker import certificates  # noqa: PLC0415 - takes a while, and serve needs none of it
+    from broker.server import certificates  # noqa: PLC0415 - takes a while, and serve needs none of it
 
     try:
         files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())

@@ -13,20 +13,21 @@ from uuid import uuid4
 
 import structlog
 
+from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.entrance import Entrance
 from broker.faults import FaultRule
-from broker.listener import ListenError, cannot_listen, listening_sockets
-from broker.security.listeners import Address, plan_listeners
 from broker.security.principal_mapping import name_mapper
-from broker.server import Server
-from broker.tls import server_context
+from broker.server.listener import ListenError, cannot_listen, listening_sockets
+from broker.server.listener_security import ListenerSecurity
+from broker.server.listener_settings import plan_listeners
+from broker.server.server import Server
+from broker.server.tls import server_context
 
-if TYPE_CHECKING:
-    from broker.admin.state import Admin
-    from broker.admin.web import AdminPort
+if TYPE_CHECKING:  # takes longer to import than all of the start
+    from broker.http_admin.state import Admin
+    from broker.http_admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -69,11 +70,13 @@ async def serve(options: ServeOptions) -> None:
         loop.add_signal_handler(signal_number, stopped.set)
     server = await start_server(options)
     lines = bootstrap_lines(server.cluster)
-    door = None if options.admin_port is None else open_admin_door(options, server)
-    if door is not None:
-        lines.append(f"admin.url={door.url}")
+    admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
+    if admin_socket is not None:
+        lines.append(f"admin.url={admin_socket.url}")
     print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
-    admin_port = None if door is None else await serve_admin_port(door, options, server)
+    admin_port = (
+        None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
+    )
     gc.freeze()
     await stopped.wait()
     if admin_port is not None:
@@ -98,7 +101,9 @@ async def start_server(options: ServeOptions) -> Server:
         tls = (
             server_context(options.config, has_sasl=has_sasl) if listener.protocol.has_tls else None
         )
-        server.doors.append((listener, Entrance(listener.name, has_sasl, tls, to_principal)))
+        server.listener_plans.append(
+            (listener, ListenerSecurity(listener.name, has_sasl, tls, to_principal))
+        )
     for broker in cluster.brokers.values():
         try:
             await server.open(broker)
@@ -106,22 +111,22 @@ async def start_server(options: ServeOptions) -> Server:
             raise StartError(str(error)) from error
     server.start()
     try:
-        cluster.faults.add_all(options.faults, server.clock.now_ms())
+        server.dispatcher.faults.add_all(options.faults, server.clock.now_ms())
     except ValueError as error:
         await server.stop()
         raise StartError(f"--faults: {error}") from error
-    cluster.first_faults = options.faults
+    server.first_faults = options.faults
     return server
 
 
-class AdminDoor(NamedTuple):
+class AdminSocket(NamedTuple):
     """Where the admin port listens, while nobody serves it yet."""
 
     url: str
     sockets: list[socket.socket]
 
 
-def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
+def bind_admin_port(options: ServeOptions, server: Server) -> AdminSocket:
     """Listen for the admin port; who comes waits. From now on the journal is kept.
 
     Raises:
@@ -133,11 +138,13 @@ def open_admin_door(options: ServeOptions, server: Server) -> AdminDoor:
         sockets = listening_sockets(host, port)
     except (OSError, OverflowError) as error:
         raise StartError(str(cannot_listen(host, port, error))) from error
-    server.cluster.journal.is_enabled = True
-    return AdminDoor(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
+    server.dispatcher.journal.is_enabled = True
+    return AdminSocket(f"http://{Address(host, sockets[0].getsockname()[1])}", sockets)
 
 
-async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Server) -> "AdminPort":
+async def serve_admin_port(
+    admin_socket: AdminSocket, options: ServeOptions, server: Server
+) -> "AdminPort":
     """Serve the admin port.
 
     What it is made of is loaded in a thread: that takes longer than all of the start, and the first
@@ -146,13 +153,13 @@ async def serve_admin_port(door: AdminDoor, options: ServeOptions, server: Serve
     make_admin, make_port = await asyncio.to_thread(_load_admin_port)
     assert isinstance(server.clock, BrokerClock)
     port = make_port(make_admin(server, server.clock), options.config["broker.admin.token"])
-    await port.start(options.admin_host, door.sockets)
+    await port.start(options.admin_host, admin_socket.sockets)
     return port
 
 
 def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
-    from broker.admin.state import Admin  # noqa: PLC0415 - see `serve_admin_port`
-    from broker.admin.web import AdminPort  # noqa: PLC0415
+    from broker.http_admin.state import Admin  # noqa: PLC0415 - see `serve_admin_port`
+    from broker.http_admin.web import AdminPort  # noqa: PLC0415
 
     return Admin, AdminPort
 

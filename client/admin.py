@@ -2,7 +2,7 @@
 
 Time, sleeping and the network are arguments; everything here is decisions. What a broker refuses
 for one topic or resource is a value (`ApiError`) in the result; what keeps the whole question from
-its answer is raised as a `ClientError`.
+its response is raised as a `ClientError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -38,10 +38,10 @@ Outcomes = dict[str, ApiError | None]
 
 
 class Transport(Protocol):
-    """What `Admin` needs of the outside: an answer of a broker, or a `ClientError`."""
+    """What `Admin` needs of the outside: a response of a broker, or a `ClientError`."""
 
     def ask(self, address: Address, request: Any) -> Any:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its response.
 
         Raises:
             UnreachableError: nothing was sent.
@@ -322,7 +322,7 @@ class Admin:
         return outcomes
 
     def _ask(self, request: Any, address: Address | None = None) -> Any:
-        """An answer of this broker, or else of the first that can be reached."""
+        """A response of this broker, or else of the first that can be reached."""
         if address is not None:
             return self._ask_at(address, request)
         while True:
@@ -334,7 +334,7 @@ class Admin:
                 del self._bootstrap[0]
 
     def _ask_at(self, address: Address, request: Any) -> Any:
-        """Ask, but not sooner than the broker wished with its last answer (KIP-219).
+        """Ask, but not sooner than the broker wished with its last response (KIP-219).
 
         Raises:
             ThrottlingQuotaExceededError: the API timeout was over first; nothing was sent.

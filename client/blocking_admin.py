@@ -21,14 +21,14 @@ def open_admin(
 ) -> Iterator[Admin]:
     """An admin client for the length of a `with` block; its connections are closed then.
 
-    Its methods block: each returns with the answer, or raises when `default_api_timeout_ms` is
+    Its methods block: each returns with the response, or raises when `default_api_timeout_ms` is
     over. In coroutines call them by `asyncio.to_thread`, one at a time.
 
     Args:
         bootstrap_servers: `HOST:PORT`, comma-separated or one by one.
         client_id: as brokers see it, who may have quotas for it.
         security: TLS and SASL; None for neither.
-        request_timeout_ms: how long one answer may take.
+        request_timeout_ms: how long one response may take.
         default_api_timeout_ms: how long one call may take with all it asks again.
 
     Raises:

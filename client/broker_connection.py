@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from client.errors import ClientError, ConnectionLostError, SecurityError
 from client.handshake import handshake
+from client.protocol_codec import Wire
 from client.resources import Address
 from client.security import SaslSettings
-from client.wire import Wire
 
 
 class BrokerConnection(asyncio.Protocol):

@@ -6,7 +6,7 @@ QUOTA_EXCEEDED_TEXT = "The throttling quota has been exceeded."
 
 
 class ClientError(Exception):
-    """Anything that keeps a client from its answer."""
+    """Anything that keeps a client from its response."""
 
 
 class UnreachableError(ClientError):
@@ -26,7 +26,7 @@ class UnsupportedVersionError(ClientError):
 
 
 class ApiError(ClientError):
-    """An error code in an answer."""
+    """An error code in a response."""
 
     def __init__(self, error_code: int, message: str | None = None) -> None:
         """`message` is the broker's own sentence; without one the error's name stands in."""
@@ -53,7 +53,7 @@ def error_name(error_code: int) -> str:
 def error_of(
     error_code: int, message: str | None = None, throttle_time_ms: int = 0
 ) -> ApiError | None:
-    """The error behind a code of an answer, or None for success."""
+    """The error behind a code of a response, or None for success."""
     if error_code == ErrorCode.NONE:
         return None
     if error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED:

@@ -5,9 +5,9 @@ from collections.abc import Generator
 from typing import Any
 
 from client.errors import SecurityError, error_name
+from client.protocol_codec import Wire
 from client.sasl import exchange
 from client.security import SaslSettings
-from client.wire import Wire
 from protocol import messages
 from protocol.errors import ErrorCode
 
@@ -37,7 +37,7 @@ def _authenticate(wire: Wire, settings: SaslSettings) -> Generator[bytes, Any, N
     )
     token: bytes | None = speaker.first()
     while token is not None:
-        answer = yield wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
-        if answer.error_code != ErrorCode.NONE:
-            raise SecurityError(answer.error_message or error_name(answer.error_code))
-        token = speaker.respond(bytes(answer.auth_bytes))
+        response = yield wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        if response.error_code != ErrorCode.NONE:
+            raise SecurityError(response.error_message or error_name(response.error_code))
+        token = speaker.respond(bytes(response.auth_bytes))

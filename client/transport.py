@@ -7,9 +7,9 @@ from typing import Any
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.handshake import handshake
+from client.protocol_codec import Wire
 from client.resources import Address
 from client.security import SaslSettings, Security, TlsSettings
-from client.wire import Wire
 
 REQUEST_TIMEOUT_MS = 30_000
 _READ_BYTES = 64 * 1024
@@ -105,7 +105,7 @@ class _Connection:
             return
 
     def exchange(self, frame: bytes) -> Any:
-        """Send a frame and wait for the answer."""
+        """Send a frame and wait for the response."""
         try:
             self._socket.sendall(frame)
             while (response := self.wire.next_response()) is None:

@@ -68,12 +68,12 @@ class AdminPort:
             connection.request(method, path, data, self._headers)
             response = connection.getresponse()
             text = response.read()
-            answer = json.loads(text) if text else None
+            result = json.loads(text) if text else None
         except (OSError, HTTPException, ValueError) as error:
             raise AdminPortError(f"no admin port at {self._url}: {error!r}") from error
         finally:
             connection.close()
         if response.status >= 400:
-            detail = answer["detail"] if isinstance(answer, dict) else response.reason
+            detail = result["detail"] if isinstance(result, dict) else response.reason
             raise AdminPortError(f"admin port {self._url}: {detail}")
-        return answer
+        return result

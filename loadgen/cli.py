@@ -19,9 +19,14 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 
 from client.errors import ClientError
-from loadgen import clock, machine
+from loadgen import clock
+from loadgen import host_info as machine
 from loadgen.admin_port import AdminPort, AdminPortError
-from loadgen.plan import RECORDS, Plan, built_in_plans, load_plan
+from loadgen.analysis.checks import THIS_RUN
+from loadgen.plan.plan import RECORDS, Plan, built_in_plans, load_plan
+from loadgen.plan.run_spec import STOPPED_BY_USER, RunSpec
+from loadgen.plan.schedule import event_counts
+from loadgen.plan.yaml_reader import PlanError
 from loadgen.preparation import (
     Found,
     PreparationError,
@@ -30,17 +35,13 @@ from loadgen.preparation import (
     slots_error,
 )
 from loadgen.progress import Listener, Speed, Standing
-from loadgen.promises import THIS_RUN
-from loadgen.run_spec import STOPPED_BY_USER, RunSpec
-from loadgen.schedule import event_counts
-from loadgen.session import (
+from loadgen.spark_session import (
     SessionError,
     dishonest_settings,
     first_line,
     load_session,
     slots_of,
 )
-from loadgen.yaml_reader import PlanError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -269,9 +270,9 @@ def _drive(
     admin_port: AdminPort | None,
 ) -> dict[str, Any]:
     """Send the load, read it back, and summarise; a part that fails is told in the summary."""
+    from loadgen.analysis.read_back import read_back  # noqa: PLC0415
+    from loadgen.analysis.summary import RunData, summarise  # noqa: PLC0415
     from loadgen.job import run_load  # noqa: PLC0415 - these load Spark and Arrow
-    from loadgen.read_back import read_back  # noqa: PLC0415
-    from loadgen.summary import RunData, summarise  # noqa: PLC0415
 
     wrong = dishonest_settings(spark)
     if wrong:
@@ -395,8 +396,8 @@ def _allow_open_files(count: int) -> None:
 
 
 def _write(summary: dict[str, Any], plan: Plan, found: Found, paths: Paths) -> None:
-    from loadgen.charts import draw  # noqa: PLC0415 - slow to load
-    from loadgen.report import render  # noqa: PLC0415
+    from loadgen.analysis.charts import draw  # noqa: PLC0415 - slow to load
+    from loadgen.analysis.report import render  # noqa: PLC0415
 
     text = json.dumps(summary, indent=1, ensure_ascii=False)
     (paths.out / "summary.json").write_text(text + "\n", encoding="utf-8")
@@ -422,7 +423,7 @@ def _print(summary: dict[str, Any], paths: Paths, console: Console) -> None:
     console.print(
         f"{totals['requests']:,} requests, {summary['requests_per_s']:,.0f} answers/s,"
         f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
-        f" {totals['unanswered']:,} unanswered, {totals['not_sent']:,} never sent,"
+        f" {totals['no_response']:,} unanswered, {totals['not_sent']:,} never sent,"
         f" {totals['not_due']:,} not due before the end"
     )
     for reason in summary["ended"]:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from loadgen import rows
-from loadgen.run_spec import RunSpec
-from loadgen.schedule import schedule
-from loadgen.worker import work
+from loadgen.plan.run_spec import RunSpec
+from loadgen.plan.schedule import schedule
+from loadgen.worker.worker import work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

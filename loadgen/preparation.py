@@ -17,10 +17,10 @@ from client.resources import Address, ConfigResource, NewTopic, QuotaChange, Res
 from client.security import Security, security_of
 from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
-from loadgen.plan import SHADOW_KEY, Plan, Tenant
-from loadgen.run_spec import Topology
-from loadgen.schedule import event_counts
-from loadgen.worker import properties_of
+from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
+from loadgen.plan.run_spec import Topology
+from loadgen.plan.schedule import event_counts
+from loadgen.worker.worker import properties_of
 from protocol import messages
 from protocol.errors import ErrorCode
 

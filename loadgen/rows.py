@@ -16,7 +16,7 @@ from protocol.api_keys import ApiKey
 
 SCHEMA = (
     "worker int, event_id bigint, tenant string, user string, client int, api string,"
-    " version smallint, intended_us bigint, handed_us bigint, sent_us bigint, answered_us bigint,"
+    " version smallint, intended_us bigint, handed_us bigint, sent_us bigint, response_us bigint,"
     " producer_id bigint, epoch smallint, sequence int, topic string, partition int, records int,"
     " bytes int, error_code smallint, throttle_time_ms int, attempt smallint, status string,"
     " kind string, base_offset bigint, mutations int, early_us bigint, node int,"
@@ -32,12 +32,12 @@ _BATCH_ROWS = 20_000
 class Status(IntEnum):
     """How a request ended."""
 
-    UNANSWERED = 0
-    ANSWERED = 1
+    NO_RESPONSE = 0
+    RESPONDED = 1
     LOST = 2
-    """The connection broke, or was broken by the client itself, before the answer."""
+    """The connection broke, or was broken by the client itself, before the response."""
     EXPIRED = 3
-    """The caller was told that the batch's time is over; `answered_us` is when."""
+    """The caller was told that the batch's time is over; `response_us` is when."""
     NOT_SENT = 4
 
 
@@ -74,7 +74,7 @@ _STAMPED: tuple[tuple[str, str], ...] = (
 )
 """What is the same in all requests of one kind over one connection."""
 _ENDING: tuple[tuple[str, str], ...] = (
-    ("answered_us", "q"),
+    ("response_us", "q"),
     ("error_code", "h"),
     ("throttle_time_ms", "i"),
     ("base_offset", "q"),
@@ -92,7 +92,7 @@ def _codes(fields: tuple[tuple[str, str], ...]) -> str:
 
 _STAMP = Struct("<" + _codes(_STAMPED))
 _END = Struct("<" + _codes(_ENDING))
-_NO_END = _END.pack(NONE, 0, 0, -1, 0, Status.UNANSWERED)
+_NO_END = _END.pack(NONE, 0, 0, -1, 0, Status.NO_RESPONSE)
 _ROW = Struct(f"<{_codes(_FIELDS)}{_STAMP.size}s{_END.size}s")
 _END_POSITION = _ROW.size - _END.size
 
@@ -183,21 +183,21 @@ class Rows:
     def end(
         self,
         row: int,
-        answered_us: int,
+        response_us: int,
         error_code: int,
         throttle_time_ms: int = 0,
         base_offset: int = -1,
         mutations: int = 0,
         status: int = 1,
     ) -> None:
-        """Its answer came, or something else ended it."""
+        """Its response came, or something else ended it."""
         _END.pack_into(
             self._buffer, row + _END_POSITION,
-            answered_us, error_code, throttle_time_ms, base_offset, mutations, status,
+            response_us, error_code, throttle_time_ms, base_offset, mutations, status,
         )  # fmt: skip
 
     def lose(self, row: int) -> None:
-        """There will be no answer any more."""
+        """There will be no response any more."""
         _END.pack_into(self._buffer, row + _END_POSITION, NONE, 0, 0, -1, 0, Status.LOST)
 
     def batches(
@@ -222,12 +222,12 @@ class Rows:
             columns: dict[str, Any] = {
                 name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
             }
-            for name in ("intended_us", "handed_us", "sent_us", "answered_us"):
+            for name in ("intended_us", "handed_us", "sent_us", "response_us"):
                 columns[name] = _where(part[name] - zero_us, part[name] == NONE)
             for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
                 columns[name] = _where(part[name], part[name] < 0)
-            is_answered = part["status"] == Status.ANSWERED
-            columns["error_code"] = _where(part["error_code"], ~is_answered)
+            expects_response = part["status"] == Status.RESPONDED
+            columns["error_code"] = _where(part["error_code"], ~expects_response)
             columns["tenant"] = _words(tenant, names)
             columns["user"] = _words(tenant, users)
             columns["topic"] = _words(part["topic"], topics)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO
 
-from mock_kafka.guarded import PATH_VARIABLE
+from mock_kafka.isolated_launcher import PATH_VARIABLE
 
 FIRST_LINE_PREFIX = "bootstrap.servers="
 FURTHER_LINE_PREFIX = "bootstrap.servers."
@@ -20,7 +20,7 @@ ADMIN_LINE_PREFIX = "admin.url="
 LOG_LINES_MAX = 10_000
 """Log lines kept; older ones go, so that a talkative broker has a bound."""
 
-_GUARDED = Path(__file__).with_name("guarded.py")
+_ISOLATED_LAUNCHER = Path(__file__).with_name("isolated_launcher.py")
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _FURTHER_LINES_TIMEOUT_S = 1.0
@@ -41,7 +41,7 @@ class BrokerProcess:
             StartError: it ended, said something else, or said nothing for `start_timeout_s`.
         """
         # -I: a broker.py in the user's folders must not be what runs.
-        command = [sys.executable, "-I", str(_GUARDED), *arguments]
+        command = [sys.executable, "-I", str(_ISOLATED_LAUNCHER), *arguments]
         path = os.pathsep.join(each for each in sys.path if each)
         self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             command,

@@ -26,7 +26,7 @@ def _configs(arguments: Sequence[str]) -> int:
 
 
 def _scenario(arguments: Sequence[str]) -> int:
-    from mock_kafka.scenarios.cli import main  # noqa: PLC0415
+    from scenarios.cli import main  # noqa: PLC0415
 
     return main(arguments[1:])
 

@@ -4,16 +4,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
+from mock_kafka.in_process import BrokerThread
 from mock_kafka.verbs import AsyncVerbs, ClusterVerbs, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
-
-if TYPE_CHECKING:
-    from mock_kafka.in_process import BrokerThread
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -169,7 +167,7 @@ class MockKafka(ClusterVerbs):
         """Have a function see every request before it is handled, with `in_process=True` alone.
 
         What it returns is a fault rule for this request: fields of docs/faults.md, such as
-        `{"error": "NOT_COORDINATOR"}` or `{"answer": {...}}`, or None to leave it alone. It runs on
+        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None to leave it alone. It runs on
         the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
         Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
 
@@ -208,7 +206,7 @@ class MockKafka(ClusterVerbs):
     ) -> None:
         await asyncio.to_thread(self.stop)
 
-    def _running(self) -> "BrokerProcess | BrokerThread":
+    def _running(self) -> BrokerProcess | BrokerThread:
         if self._process is None:
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
         return self._process

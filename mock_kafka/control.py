@@ -7,7 +7,7 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-ANSWER_TIMEOUT_S = 60.0
+RESPONSE_TIMEOUT_S = 60.0
 """Moving the clock by a year takes a while."""
 
 
@@ -39,9 +39,9 @@ class Control:
         path: str,
         body: object = None,
         query: Mapping[str, object] | None = None,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float = RESPONSE_TIMEOUT_S,
     ) -> Any:
-        """The answer's body, decoded where it is JSON; None where there is none.
+        """The response's body, decoded where it is JSON; None where there is none.
 
         Of `query`, what is None is left out.
 
@@ -57,17 +57,17 @@ class Control:
         try:
             status, content_type, text = self._exchange(method, target, data, timeout_s)
         except TimeoutError as error:
-            raise TimeoutError(f"{method} {path}: no answer in {timeout_s} s") from error
+            raise TimeoutError(f"{method} {path}: no response in {timeout_s} s") from error
         except (OSError, HTTPException) as error:
             raise ConnectionError(
                 f"{method} {path}: the cluster does not answer at {self.url} ({error!r}); is it"
                 " still running? log_lines() has what it said"
             ) from error
-        answer = json.loads(text) if text and "json" in content_type else text.decode() or None
+        response = json.loads(text) if text and "json" in content_type else text.decode() or None
         if status >= 400:
-            detail = answer["detail"] if isinstance(answer, dict) else f"{status}: {answer}"
+            detail = response["detail"] if isinstance(response, dict) else f"{status}: {response}"
             raise ControlError(status, detail)
-        return answer
+        return response
 
     def close(self) -> None:
         """Close the connections that are kept."""

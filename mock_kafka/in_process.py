@@ -9,15 +9,12 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from broker.faults.hook import PlainHook
+from broker.serve import ServeOptions
+from broker.server.server import Server
 from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, StartError
 from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
-
-if TYPE_CHECKING:
-    from broker.faults.hook import PlainHook
-    from broker.serve import ServeOptions
-    from broker.server import Server
 
 _OUR_FOLDER = Path(__file__).resolve().parent.parent
 
@@ -81,16 +78,17 @@ class BrokerThread:
         """None while it runs, 0 afterwards."""
         return None if self._thread.is_alive() else 0
 
-    def set_hook(self, function: "PlainHook | None") -> None:
+    def set_hook(self, function: PlainHook | None) -> None:
         """Have a function see every request before it is handled; None for none."""
         from broker.faults.hook import hook_of  # noqa: PLC0415
 
         assert self._loop is not None
         assert self._server is not None
-        cluster, hook = self._server.cluster, None if function is None else hook_of(function)
+        faults = self._server.dispatcher.faults
+        hook = None if function is None else hook_of(function)
 
         async def set_it() -> None:
-            cluster.faults.set_hook(hook)
+            faults.set_hook(hook)
 
         asyncio.run_coroutine_threadsafe(set_it(), self._loop).result()
 
@@ -105,17 +103,17 @@ class BrokerThread:
         self._thread.join(timeout_s)
         return int(self._thread.is_alive())
 
-    def _run(self, options: "ServeOptions") -> None:
+    def _run(self, options: ServeOptions) -> None:
         try:
             asyncio.run(self._serve(options))
         except Exception as error:  # noqa: BLE001 - told to the thread that waits for the start
             self._error = error
         self._started.set()
 
-    async def _serve(self, options: "ServeOptions") -> None:
+    async def _serve(self, options: ServeOptions) -> None:
         from broker.serve import (  # noqa: PLC0415
+            bind_admin_port,
             bootstrap_lines,
-            open_admin_door,
             serve_admin_port,
             start_server,
         )
@@ -125,16 +123,16 @@ class BrokerThread:
         lines = bootstrap_lines(server.cluster)
         admin_port = None
         try:
-            door = None
+            admin_socket = None
             if options.admin_port is not None:
-                door = open_admin_door(options, server)
-                lines.append(f"{ADMIN_LINE_PREFIX}{door.url}")
+                admin_socket = bind_admin_port(options, server)
+                lines.append(f"{ADMIN_LINE_PREFIX}{admin_socket.url}")
             for line in lines:
                 key, _, value = line.partition("=")
                 self._lines[key] = value
             self._started.set()
-            if door is not None:
-                admin_port = await serve_admin_port(door, options, server)
+            if admin_socket is not None:
+                admin_port = await serve_admin_port(admin_socket, options, server)
             await self._stopped.wait()
         finally:
             if admin_port is not None:
@@ -142,7 +140,7 @@ class BrokerThread:
             await server.stop()
 
 
-def _options(arguments: Sequence[str]) -> "ServeOptions":
+def _options(arguments: Sequence[str]) -> ServeOptions:
     import broker  # noqa: PLC0415 - only who asks for it in this process loads it
 
     found = Path(broker.__file__ or "?").resolve()

@@ -30,7 +30,7 @@ _WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
 ClockMode = Literal["real", "scaled", "standing"]
-At = Literal["before_handling", "before_answer"]
+At = Literal["before_handling", "before_response"]
 
 
 class Default(Enum):
@@ -69,7 +69,7 @@ class Which(TypedDict, total=False):
     broker: int
     connection: int
     error: str
-    outcome: Literal["waiting", "answered", "unanswered", "closed", "refused", "delayed"]
+    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
     fault: str
     since: int
     kind: Literal["request", "connection"]
@@ -91,27 +91,27 @@ class ClusterVerbs(ABC):
     def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
         """Answer with an error for all that is asked for, such as `NOT_ENOUGH_REPLICAS`.
 
-        Nothing was done then; with `at="before_answer"` it was.
+        Nothing was done then; with `at="before_response"` it was.
         """
         return self.add_fault(error=error, at=at, **when)
 
-    def answer(
+    def respond(
         self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
     ) -> Fault:
-        """Answer with these values in place of the answer's own, which keeps all others.
+        """Answer with these values in place of the response's own, which keeps all others.
 
         Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object is laid over
         each entry of an array, a list takes its place. `handle=False` does nothing of what is asked
         and claims success, with these values.
         """
         refusal = {} if handle else {"error": "NONE"}
-        return self.add_fault(answer=dict(response), **refusal, **when)
+        return self.add_fault(response=dict(response), **refusal, **when)
 
     def delay(
-        self, *, ms: int, jitter_ms: int = 0, at: At = "before_answer", **when: Unpack[When]
+        self, *, ms: int, jitter_ms: int = 0, at: At = "before_response", **when: Unpack[When]
     ) -> Fault:
         """Answer later by `ms` and up to `jitter_ms` more; or handle it so much later."""
-        name = "delay_ms" if at == "before_answer" else "delay_request_ms"
+        name = "delay_ms" if at == "before_response" else "delay_request_ms"
         return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
 
     def drop_request(self, **when: Unpack[When]) -> Fault:
@@ -119,15 +119,15 @@ class ClusterVerbs(ABC):
         return self.add_fault(drop="before_handling", **when)
 
     def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
-        """Handle the request, and close the connection before its answer.
+        """Handle the request, and close the connection before its response.
 
-        With `after_bytes` so much of the answer goes out before.
+        With `after_bytes` so much of the response goes out before.
         """
         if after_bytes is None:
-            return self.add_fault(drop="before_answer", **when)
-        return self.add_fault(drop="within_answer", drop_after_bytes=after_bytes, **when)
+            return self.add_fault(drop="before_response", **when)
+        return self.add_fault(drop="within_response", drop_after_bytes=after_bytes, **when)
 
-    def hang(self, *, at: At = "before_answer", **when: Unpack[When]) -> Fault:
+    def hang(self, *, at: At = "before_response", **when: Unpack[When]) -> Fault:
         """Never answer; with `at="before_handling"` without having handled it."""
         return self.add_fault(hang=at, **when)
 
@@ -170,7 +170,7 @@ class ClusterVerbs(ABC):
         """Move the clock on; returns its new time in ms since the epoch.
 
         What becomes due meanwhile is done, in order, before this returns: mutes end, groups time
-        out, records expire, delayed answers go out.
+        out, records expire, delayed responses go out.
         """
         body = {"seconds": seconds, "ms": ms}
         told = {name: value for name, value in body.items() if value is not None}
@@ -197,9 +197,9 @@ class ClusterVerbs(ABC):
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
 
-    def cut_off_broker(self, broker: int, *, elect: bool = False) -> None:
+    def isolate_broker(self, broker: int, *, elect: bool = False) -> None:
         """Leave a broker's connections open and let nothing through them."""
-        self.control.ask("POST", f"/v1/brokers/{broker}/cut-off", {"elect": elect})
+        self.control.ask("POST", f"/v1/brokers/{broker}/isolate", {"elect": elect})
 
     def start_broker(
         self, broker: int, *, config: Mapping[str, ConfigValue | None] | None = None
@@ -360,7 +360,7 @@ class ClusterVerbs(ABC):
     ) -> Request:
         """The first request that fits: one that has come already, or the next to come.
 
-        It need not be answered yet; `outcome="answered"` waits for that. To wait for a new one say
+        It need not be answered yet; `outcome="responded"` waits for that. To wait for a new one say
         `since=last_request_number()`.
 
         Raises:
@@ -369,10 +369,10 @@ class ClusterVerbs(ABC):
         """
         wish = {"api": api, **which}
         query = {"kind": "request", **wish, "timeout_ms": round(timeout_s * 1000)}
-        answer = self.control.ask(
+        response = self.control.ask(
             "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
         )
-        if answer is None:
+        if response is None:
             asked = ", ".join(
                 f"{key}={value!r}" for key, value in wish.items() if value is not None
             )
@@ -381,7 +381,7 @@ class ClusterVerbs(ABC):
             raise TimeoutError(
                 f"no request with {asked or 'anything'} in {timeout_s} s; the last ones:{shown}"
             )
-        return request_of(answer)
+        return request_of(response)
 
     def last_request_number(self) -> int:
         """The number of the newest line of the journal: a good `since` for what comes from now."""
@@ -438,7 +438,7 @@ class AsyncVerbs:
         self.cluster = cluster
 
     fail = _twin(ClusterVerbs.fail)
-    answer = _twin(ClusterVerbs.answer)
+    respond = _twin(ClusterVerbs.respond)
     delay = _twin(ClusterVerbs.delay)
     drop_request = _twin(ClusterVerbs.drop_request)
     drop_response = _twin(ClusterVerbs.drop_response)
@@ -452,7 +452,7 @@ class AsyncVerbs:
     now_ms = _twin(ClusterVerbs.now_ms)
     set_clock = _twin(ClusterVerbs.set_clock)
     stop_broker = _twin(ClusterVerbs.stop_broker)
-    cut_off_broker = _twin(ClusterVerbs.cut_off_broker)
+    isolate_broker = _twin(ClusterVerbs.isolate_broker)
     start_broker = _twin(ClusterVerbs.start_broker)
     add_broker = _twin(ClusterVerbs.add_broker)
     decommission_broker = _twin(ClusterVerbs.decommission_broker)

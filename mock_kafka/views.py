@@ -46,9 +46,9 @@ class Topic:
 class Request:
     """One request that the cluster received, and what became of it.
 
-    `outcome` is `waiting`, `answered`, `unanswered` (acks=0) or `closed`; `close_reason` says why
-    the connection was closed instead. `errors` are names of the error codes in the answer, wherever
-    they stand in it. `request` and `answer` are the decoded messages: dictionaries with the names
+    `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`; `close_reason` says why
+    the connection was closed instead. `errors` are names of the error codes in the response, wherever
+    they stand in it. `request` and `response` are the decoded messages: dictionaries with the names
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
     what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
     mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,
@@ -78,12 +78,12 @@ class Request:
     shadow_throttle_times_ms: Mapping[str, int] = field(default_factory=dict, hash=False)
     fault: str | None = None
     request_bytes: int = 0
-    answer_bytes: int = 0
+    response_bytes: int = 0
     topics: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     request: Any = None
-    answer: Any = None
+    response: Any = None
     peer: str | None = None
     delay_ms: int | None = None
 

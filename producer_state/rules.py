@@ -78,7 +78,7 @@ class Append(NamedTuple):
 class Duplicate(NamedTuple):
     """The batch is in the log already; nothing is appended.
 
-    `base_offset` and `timestamp` (the answer's log_append_time_ms, whatever the topic's timestamp
+    `base_offset` and `timestamp` (the response's log_append_time_ms, whatever the topic's timestamp
     type) are those of the first append, -1 where they are no longer known.
     """
 
@@ -129,7 +129,7 @@ def decide(
     """What to do with a batch of `last_offset_delta + 1` records, by what is known of its sender.
 
     A stale epoch is INVALID_PRODUCER_EPOCH, never PRODUCER_FENCED. A producer that isn't known may
-    start with any sequence and epoch; UNKNOWN_PRODUCER_ID is never the answer.
+    start with any sequence and epoch; UNKNOWN_PRODUCER_ID is never the response.
     """
     if entry is None:
         return APPEND

@@ -7,17 +7,14 @@ window. An id that is known passes and costs nothing. What the KIP leaves open i
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING
 
 from quotas.counters import IDLE_MS, ClientCounters
 from quotas.layered_bloom_filter import LayerState
+from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.producer_id_cache import ProducerIdQuotaManagerCache
 from quotas.sampled_rate import SampledAverage, SampledRate
 from quotas.token_bucket import TokenBucket
-
-if TYPE_CHECKING:
-    from quotas.limits import Limits
 
 GROUP = "ProducerIds"
 
@@ -68,7 +65,7 @@ class ProducerIdQuotaManager:
 
     def __init__(
         self,
-        limits: "Limits",
+        limits: Limits,
         *,
         sample_count: int,
         window_seconds: int,

@@ -11,7 +11,7 @@ from pathlib import Path
 import broker.handlers  # noqa: F401 - registers every API
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.registry import ROUTES, Route
+from broker.routes import ROUTES, Route
 from protocol.messages import schema_versions
 
 TARGET = Path(__file__).parent.parent / "docs" / "coverage.md"

@@ -117,11 +117,11 @@ class AioKafka:
         async def run() -> None:
             admin = aiokafka.admin.AIOKafkaAdminClient(bootstrap_servers=servers)
             await admin.start()
-            answer = await admin.create_topics(
+            response = await admin.create_topics(
                 [aiokafka.admin.NewTopic(topic, PARTITIONS, BROKERS)]
             )
             await admin.close()
-            for name, error_code, *_ in answer.topic_errors:
+            for name, error_code, *_ in response.topic_errors:
                 if error_code:
                     raise RuntimeError(f"creating {name}: error {error_code}")
 

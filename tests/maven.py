@@ -1,5 +1,5 @@
 """Jars from Maven Central, fetched as the scenarios fetch them."""
 
-from mock_kafka.scenarios.maven import CACHE, CannotRunError, fetch_jars
+from scenarios.maven import CACHE, CannotRunError, fetch_jars
 
 __all__ = ["CACHE", "CannotRunError", "fetch_jars"]

@@ -52,7 +52,7 @@ def spark_session(folder: Path) -> Iterator["SparkSession"]:
         raise CannotRunError("PySpark is not here: pip install 'mock-kafka[spark]'")
     if shutil.which("java") is None:
         raise CannotRunError("Spark needs java, which is not here")
-    from loadgen.session import load_session  # noqa: PLC0415 - not everybody has it
+    from loadgen.spark_session import load_session  # noqa: PLC0415 - not everybody has it
 
     more = {**_SETTINGS, "spark.local.dir": str(folder / "local")}
     with suppress(CannotRunError):

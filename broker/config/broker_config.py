@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from broker.config import accepted_keys, broker_keys, quota_keys, security_keys
+from broker.config import broker_keys, ignored_keys, quota_keys, security_keys
 from broker.config.broker_keys import HOUR_MS
 from broker.config.keys import (
     ConfigError,
@@ -23,7 +23,7 @@ from broker.config.keys import (
     shortened,
 )
 from broker.config.values import format_value, parse_value
-from protocol.spelling import did_you_mean
+from protocol.suggestions import did_you_mean
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
     by_name(
@@ -37,10 +37,10 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         broker_keys.JOURNAL_KEYS,
         quota_keys.QUOTA_KEYS,
         security_keys.SECURITY_KEYS,
-        accepted_keys.TRANSACTION_KEYS,
-        accepted_keys.INTERNAL_TOPIC_KEYS,
-        accepted_keys.LOG_DETAIL_KEYS,
-        accepted_keys.PROCESS_KEYS,
+        ignored_keys.TRANSACTION_KEYS,
+        ignored_keys.INTERNAL_TOPIC_KEYS,
+        ignored_keys.LOG_DETAIL_KEYS,
+        ignored_keys.PROCESS_KEYS,
     )
 )
 """Every key a broker knows, sorted by name."""

@@ -397,7 +397,7 @@ JOURNAL_KEYS: tuple[ConfigKey, ...] = (
         "journal.enable",
         _BOOLEAN,
         False,
-        "Whether requests and their answers are remembered; with an admin port they always are.",
+        "Whether requests and their responses are remembered; with an admin port they always are.",
         is_mock_only=True,
     ),
     ConfigKey(
@@ -412,7 +412,7 @@ JOURNAL_KEYS: tuple[ConfigKey, ...] = (
         "journal.bytes.max",
         _LONG,
         67_108_864,
-        "Bytes of remembered requests and answers; beyond it the oldest go.",
+        "Bytes of remembered requests and responses; beyond it the oldest go.",
         at_least(0),
         is_mock_only=True,
     ),

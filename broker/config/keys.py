@@ -1,6 +1,6 @@
 """What a configuration key is: its name, type, default, check and sentence (Kafka's `ConfigDef`).
 
-The keys themselves are data, in `broker_keys`, `accepted_keys` and `topic_keys`; how text becomes a
+The keys themselves are data, in `broker_keys`, `ignored_keys` and `topic_keys`; how text becomes a
 value and back is in `values`.
 """
 

@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
 from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.topics import Partition
 
 _NO_OTHER = "no other broker is up"
 
 
-def check_cluster(rule: FaultRule, cluster: "Cluster") -> None:
+def check_cluster(rule: FaultRule, cluster: Cluster) -> None:
     """Whether the cluster has what a rule names: brokers, APIs, and for `at_once` the topic.
 
     Raises:
@@ -30,7 +28,7 @@ def check_cluster(rule: FaultRule, cluster: "Cluster") -> None:
         raise ValueError(f"topic: {_absence(rule, cluster)} yet, and at_once waits for none")
 
 
-def _check_api(rule: FaultRule, cluster: "Cluster", api_key: int) -> None:
+def _check_api(rule: FaultRule, cluster: Cluster, api_key: int) -> None:
     """Whether the rule's broker, or any where it names none, serves its API and versions."""
     node_ids = cluster.brokers if rule.broker is None else (rule.broker,)
     routes = [cluster.routes[node_id].get(api_key) for node_id in node_ids]
@@ -47,7 +45,7 @@ def _check_api(rule: FaultRule, cluster: "Cluster", api_key: int) -> None:
         raise ValueError(f"version_max: {has_versions}")
 
 
-def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int) -> str | None:
+def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -> str | None:
     """Do what a rule says to the cluster; `broker_id` is the broker that was asked.
 
     What can't be done as things are (a leader on a broker that is down, anything with one that was
@@ -63,17 +61,24 @@ def act(rule: FaultRule, cluster: "Cluster", broker_id: int | None, now_ms: int)
         keys = [key for key in (rule.group, rule.transactional_id) if key is not None]
         obstacles += [_move_coordinator(rule.coordinator, each, cluster, now_ms) for each in keys]
     if rule.stop_broker is not None:
-        stop = partial(cluster.stop_broker, elect=rule.elect is not False)
+        stop = partial(failover.stop_broker, cluster, elect=rule.elect is not False)
         obstacles.append(_take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop))
-    if rule.cut_off_broker is not None:
-        cut_off = partial(cluster.cut_off_broker, elect=rule.elect is True)
-        obstacles.append(_take(rule, rule.cut_off_broker, cluster, broker_id, now_ms, cut_off))
+    if rule.isolate_broker is not None:
+        cut_off = partial(failover.isolate_broker, cluster, elect=rule.elect is True)
+        obstacles.append(_take(rule, rule.isolate_broker, cluster, broker_id, now_ms, cut_off))
     if rule.fence_broker is not None:
         obstacles.append(
-            _take(rule, rule.fence_broker, cluster, broker_id, now_ms, cluster.fence_broker)
+            _take(
+                rule,
+                rule.fence_broker,
+                cluster,
+                broker_id,
+                now_ms,
+                partial(failover.fence_broker, cluster),
+            )
         )
     if rule.start_broker is not None:
-        obstacles.append(_obstacle(cluster.start_broker, rule.start_broker, now_ms))
+        obstacles.append(_obstacle(failover.start_broker, cluster, rule.start_broker, now_ms))
     return None if None in obstacles else obstacles[0]
 
 
@@ -89,7 +94,7 @@ def _obstacle(do: Callable[..., None], *arguments: object) -> str | None:
 def _take(
     rule: FaultRule,
     wanted: int | str,
-    cluster: "Cluster",
+    cluster: Cluster,
     broker_id: int | None,
     now_ms: int,
     take: Callable[[int, int], None],
@@ -101,13 +106,13 @@ def _take(
     if obstacle is None and rule.restart_after_ms is not None:
 
         def start(now_ms: int) -> None:
-            _obstacle(cluster.start_broker, node_id, now_ms)
+            _obstacle(failover.start_broker, cluster, node_id, now_ms)
 
         cluster.timers.schedule(now_ms + rule.restart_after_ms, start)
     return obstacle
 
 
-def _partitions(rule: FaultRule, cluster: "Cluster") -> "list[Partition]":
+def _partitions(rule: FaultRule, cluster: Cluster) -> list[Partition]:
     topic = cluster.topics.get(rule.topic or "")
     return [
         partition
@@ -116,14 +121,14 @@ def _partitions(rule: FaultRule, cluster: "Cluster") -> "list[Partition]":
     ]
 
 
-def _absence(rule: FaultRule, cluster: "Cluster") -> str:
+def _absence(rule: FaultRule, cluster: Cluster) -> str:
     if cluster.topics.get(rule.topic or "") is None:
         return f"there is no topic {rule.topic}"
     return f"{rule.topic} has no partition {rule.partition}"
 
 
 def _move_leader(
-    wanted: int | str, partition: "Partition", cluster: "Cluster", now_ms: int
+    wanted: int | str, partition: Partition, cluster: Cluster, now_ms: int
 ) -> str | None:
     if wanted == NONE:
         cluster.take_leader_away(partition, now_ms)
@@ -140,7 +145,7 @@ def _move_leader(
     return _obstacle(cluster.move_leader, partition, leader_id, now_ms)
 
 
-def _move_coordinator(wanted: int | str, key: str, cluster: "Cluster", now_ms: int) -> str | None:
+def _move_coordinator(wanted: int | str, key: str, cluster: Cluster, now_ms: int) -> str | None:
     node_id: int | None
     if wanted == NEXT:
         node_id = _next(cluster.coordinator_id(key), tuple(cluster.brokers), cluster)
@@ -151,7 +156,7 @@ def _move_coordinator(wanted: int | str, key: str, cluster: "Cluster", now_ms: i
     return _obstacle(cluster.move_coordinator, key, node_id, now_ms)
 
 
-def _next(current_id: int | None, among: Sequence[int], cluster: "Cluster") -> int | None:
+def _next(current_id: int | None, among: Sequence[int], cluster: Cluster) -> int | None:
     """The next broker after this one that is up, in turn; None when there is no other."""
     start = among.index(current_id) + 1 if current_id in among else 0
     in_turn = (*among[start:], *among[:start])

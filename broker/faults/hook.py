@@ -1,25 +1,22 @@
 """A function of the user's own that sees every request and may have a rule made for it alone."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from broker.faults.rule import FaultRule
-from broker.journal_view import describe_origin
-from protocol import readable
-
-if TYPE_CHECKING:
-    from broker.context import RequestContext
-    from broker.faults.table import Hook
+from broker.faults.table import Hook
+from broker.request.context import RequestContext
+from protocol import json_view as readable
 
 PlainHook = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 """Gets a request as the journal shows it, and gives the fields of a rule, or None."""
 
 
-def hook_of(function: PlainHook) -> "Hook":
+def hook_of(function: PlainHook) -> Hook:
     """The hook that asks a function; which requests a rule is for, it needn't say."""
 
-    def see(context: "RequestContext", message: Any) -> FaultRule | None:
-        origin = describe_origin(context)
+    def see(context: RequestContext, message: Any) -> FaultRule | None:
+        origin = context.describe()
         told = function(
             {
                 "number": 0,

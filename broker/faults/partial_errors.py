@@ -2,18 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.faults.answer_bytes import HEADER_BYTES
-from broker.faults.error_answers import Each, error_arrays
+from broker.cluster.cluster import Cluster
+from broker.faults.error_responses import Each, error_arrays
+from broker.faults.response_bytes import HEADER_BYTES
+from broker.faults.rule import FaultRule
 from broker.faults.subject import group_name, partition_index, topic_name
+from broker.request.context import RequestContext
 from protocol import codec, messages, produce
 from protocol.api_keys import ApiKey
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.context import RequestContext
-    from broker.faults.rule import FaultRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +22,7 @@ class Split:
     rest_body: bytes
 
 
-def split(
-    context: "RequestContext", body: bytes, rule: "FaultRule", cluster: "Cluster"
-) -> Split | None:
+def split(context: RequestContext, body: bytes, rule: FaultRule, cluster: Cluster) -> Split | None:
     """Take a request apart by a rule's topic, partition and group; None when it is for all of it.
 
     One that is too large to be taken apart (a Produce beyond 16 MiB) is refused as a whole.
@@ -55,8 +51,8 @@ def split(
     return Split(concerned, encoded(rest, version))
 
 
-def merged(context: "RequestContext", frame: bytes, error_response: Any) -> bytes:
-    """The frame of an answer with the errors in it, in place of what it says of the same things."""
+def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
+    """The frame of a response with the errors in it, in place of what it says of the same things."""
     api_key, version = ApiKey(context.api_key), context.api_version
     response_class = messages.response_class(api_key)
     is_flexible = messages.is_flexible(api_key, version)
@@ -79,7 +75,7 @@ def encoded(message: Any, version: int) -> bytes:
 
 
 def _keep(
-    request: Any, each: Each, rule: "FaultRule", cluster: "Cluster", *, are_concerned: bool
+    request: Any, each: Each, rule: FaultRule, cluster: Cluster, *, are_concerned: bool
 ) -> bool:
     """Leave in an array of the request what the rule is about, or what it isn't; is any left?"""
     kept = []
@@ -103,23 +99,23 @@ def _keep(
     return bool(kept)
 
 
-def _is_concerned(element: Any, each: Each, rule: "FaultRule", cluster: "Cluster") -> bool:
+def _is_concerned(element: Any, each: Each, rule: FaultRule, cluster: Cluster) -> bool:
     if each.source in {"groups", "groups_names", "coordinator_keys"}:
         return rule.group is None or group_name(element) == rule.group
     return rule.topic is None or topic_name(element, cluster) == rule.topic
 
 
-def _merge(answer: Any, errors: Any, each: Each) -> None:
-    """Put the errors' entries into an array of the answer, whose entries of the same name go."""
+def _merge(response: Any, errors: Any, each: Each) -> None:
+    """Put the errors' entries into an array of the response, whose entries of the same name go."""
     name_of = _namer(each)
-    entries = {name_of(entry): entry for entry in getattr(answer, each.target) or ()}
+    entries = {name_of(entry): entry for entry in getattr(response, each.target) or ()}
     for error in getattr(errors, each.target):
         same = entries.get(name_of(error))
         if same is not None and each.inner is not None and each.inner.carries_error:
             _merge(same, error, each.inner)
         else:
             entries[name_of(error)] = error
-    setattr(answer, each.target, list(entries.values()))
+    setattr(response, each.target, list(entries.values()))
 
 
 def _namer(each: Each) -> Callable[[Any], Any]:

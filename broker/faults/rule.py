@@ -12,12 +12,12 @@ from typing import Any
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, api_key_of
-from protocol.overlay import check_overlay
-from protocol.spelling import did_you_mean
+from protocol.response_patch import check_patch
+from protocol.suggestions import did_you_mean
 
 BEFORE_HANDLING = "before_handling"
-BEFORE_ANSWER = "before_answer"
-WITHIN_ANSWER = "within_answer"
+BEFORE_RESPONSE = "before_response"
+WITHIN_RESPONSE = "within_response"
 NEXT = "next"
 NONE = "none"
 SELF = "self"
@@ -27,11 +27,11 @@ CLUSTER_ACTIONS = (
     "leader",
     "coordinator",
     "stop_broker",
-    "cut_off_broker",
+    "isolate_broker",
     "fence_broker",
     "start_broker",
 )
-_DECIDING_ACTIONS = ("error", "answer", "drop", "hang", "stale_metadata")
+_DECIDING_ACTIONS = ("error", "response", "drop", "hang", "stale_metadata")
 _OTHER_ACTIONS = (
     "throttle_time_ms",
     "delay_request_ms",
@@ -43,7 +43,7 @@ _OTHER_ACTIONS = (
     "announce_bytes",
 )
 _FALSIFYING_ACTIONS = (
-    "answer",
+    "response",
     "truncate_bytes",
     "corrupt_bytes",
     "oversize_bytes",
@@ -104,9 +104,9 @@ class FaultRule:
 
     # What happens ------------------------------------------------------------------------------
     error: str | None = None
-    """Name of the error code that the answer carries for all that was asked for."""
-    answer: dict[str, Any] | None = None
-    """Values in place of those of the answer: of the real one, or of that of `error`."""
+    """Name of the error code that the response carries for all that was asked for."""
+    response: dict[str, Any] | None = None
+    """Values in place of those of the response: of the real one, or of that of `error`."""
     throttle_time_ms: int | None = None
     mute: bool = True
     """Whether the connection is mute for as long as it is told to wait."""
@@ -117,21 +117,21 @@ class FaultRule:
     jitter_ms: int = 0
     """Up to so much longer, evenly spread; of every delay."""
     bytes_per_second: int | None = None
-    """Answer when the last byte of request and answer would be over, at this rate."""
+    """Answer when the last byte of request and response would be over, at this rate."""
     drop: str | None = None
-    """Close the connection `before_handling`, `before_answer` or `within_answer`."""
+    """Close the connection `before_handling`, `before_response` or `within_response`."""
     drop_after_bytes: int | None = None
-    """How much of the answer comes with `within_answer`; half of it if not said."""
+    """How much of the response comes with `within_response`; half of it if not said."""
     hang: str | None = None
-    """Never answer, with `before_handling` without having handled it; or `before_answer`."""
+    """Never answer, with `before_handling` without having handled it; or `before_response`."""
     truncate_bytes: int | None = None
-    """So many bytes are missing at the end of the answer; its size says so."""
+    """So many bytes are missing at the end of the response; its size says so."""
     corrupt_bytes: int | None = None
-    """So many bytes of the answer's body are changed."""
+    """So many bytes of the response's body are changed."""
     oversize_bytes: int | None = None
-    """So many zeros follow the answer; its size says so."""
+    """So many zeros follow the response; its size says so."""
     announce_bytes: int | None = None
-    """The size in front of the answer says this, whatever follows."""
+    """The size in front of the response says this, whatever follows."""
     stale_metadata: bool | None = None
     """Answer from what brokers knew when the rule was added; for APIs that tell of it alone."""
     leader: int | str | None = None
@@ -140,7 +140,7 @@ class FaultRule:
     """Move the coordinator of the rule's group or transactional id, to a broker or the `next`."""
     stop_broker: int | str | None = None
     """A broker, or `self`: the one that was asked."""
-    cut_off_broker: int | str | None = None
+    isolate_broker: int | str | None = None
     fence_broker: int | str | None = None
     """One that the others take for gone, and that serves its connections as before."""
     start_broker: int | None = None
@@ -149,7 +149,7 @@ class FaultRule:
     restart_after_ms: int | None = None
     """Start the stopped or cut off broker again so long afterwards."""
     at: str = BEFORE_HANDLING
-    """When errors and what happens to brokers take effect; or `before_answer`: handled by then."""
+    """When errors and what happens to brokers take effect; or `before_response`: handled by then."""
     at_once: bool = False
     """Do to the cluster what the rule says when it is added, without waiting for a request."""
     refuse_connection: bool | None = None
@@ -166,21 +166,21 @@ class FaultRule:
             value = getattr(self, name)
             if value is not None:
                 check(name, value)
-        if self.answer is not None:
-            self._check_answer()
+        if self.response is not None:
+            self._check_response()
         # It knows what rules are, so it can't be there before them.
-        from broker.faults.meaning import check_meaning  # noqa: PLC0415
+        from broker.faults.validation import check_meaning  # noqa: PLC0415
 
         check_meaning(self)
 
-    def _check_answer(self) -> None:
+    def _check_response(self) -> None:
         if self.api_key is None:
             raise ValueError("answer: needs api")
         try:
-            check_overlay(self.api_key, self.answer)
+            check_patch(self.api_key, self.response)
         except ValueError as error:
             raise ValueError(f"answer: {error}") from None
-        object.__setattr__(self, "answer", deepcopy(self.answer))
+        object.__setattr__(self, "response", deepcopy(self.response))
 
     @property
     def actions(self) -> tuple[str, ...]:
@@ -227,8 +227,8 @@ class FaultRule:
     def describe(self) -> str:
         """Its actions in a few words."""
         told = {name: getattr(self, name) for name in self.actions}
-        if self.answer is not None:
-            told["answer"] = " ".join(self.answer)
+        if self.response is not None:
+            told["response"] = " ".join(self.response)
         return ", ".join(
             name if value is True else f"{name} {value}" for name, value in told.items()
         )
@@ -373,9 +373,9 @@ _CHECKS: dict[str, Any] = {
     "delay_ms": _DURATION,
     "jitter_ms": _DURATION,
     "bytes_per_second": _whole(1),
-    "drop": _one_of(BEFORE_HANDLING, BEFORE_ANSWER, WITHIN_ANSWER),
+    "drop": _one_of(BEFORE_HANDLING, BEFORE_RESPONSE, WITHIN_RESPONSE),
     "drop_after_bytes": _whole(0),
-    "hang": _one_of(BEFORE_HANDLING, BEFORE_ANSWER),
+    "hang": _one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
     "truncate_bytes": _whole(1),
     "corrupt_bytes": _whole(1),
     "oversize_bytes": _whole(1, 1 << 28),
@@ -384,12 +384,12 @@ _CHECKS: dict[str, Any] = {
     "leader": _broker_or(NEXT, NONE),
     "coordinator": _broker_or(NEXT),
     "stop_broker": _broker_or(SELF),
-    "cut_off_broker": _broker_or(SELF),
+    "isolate_broker": _broker_or(SELF),
     "fence_broker": _broker_or(SELF),
     "start_broker": _whole(0),
     "elect": _flag,
     "restart_after_ms": _DURATION,
-    "at": _one_of(BEFORE_HANDLING, BEFORE_ANSWER),
+    "at": _one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
     "at_once": _flag,
     "refuse_connection": _flag,
     "delay_connection_ms": _DURATION,

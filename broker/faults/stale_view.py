@@ -1,14 +1,12 @@
 """The cluster as it was: what a broker answers that has not heard the news yet."""
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.outages import coordinator_of
-from broker.topics import TopicTable
-
-if TYPE_CHECKING:
-    from broker.cluster import Broker, Cluster
-    from broker.security.listeners import Address
+from broker.addresses import Address
+from broker.cluster.brokers import Broker, coordinator_of
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import TopicTable
 
 
 class StaleView:
@@ -17,7 +15,7 @@ class StaleView:
     Nothing is created through it: a broker that is behind doesn't know what is there.
     """
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self.config = {**cluster.config, "auto.create.topics.enable": False}
         self.controller_id = cluster.controller_id
@@ -29,7 +27,7 @@ class StaleView:
             then.partitions = [copy(partition) for partition in topic.partitions]
             self.topics.add(then)
 
-    def addresses(self, listener: str) -> "list[tuple[Broker, Address]]":
+    def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
         """Every broker with what a client that came in by a listener is told of it."""
         return [(broker, broker.address(listener)) for broker in self.brokers.values()]
 

@@ -6,14 +6,12 @@ Works on decoded messages of any API by the names that Kafka's schemas give thes
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
+from broker.cluster.cluster import Cluster
+from protocol.api_keys import ApiKey
 from protocol.messages import request_fields
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from protocol.api_keys import ApiKey
 
 _TOPIC_ARRAYS = ("topics", "topic_data", "topic_names", "topic_partitions", "resources", "groups")
 _PARTITION_ARRAYS = ("partitions", "partition_data", "partition_indexes")
@@ -45,7 +43,7 @@ class Subject:
         )
 
 
-def subject_of(request: Any, cluster: "Cluster") -> Subject:
+def subject_of(request: Any, cluster: Cluster) -> Subject:
     """What a decoded request asks for; topics named by id are looked up."""
     groups = set(_groups(request))
     ids = {getattr(request, "transactional_id", None)}
@@ -70,7 +68,7 @@ def group_name(element: Any) -> str:
     return element if isinstance(element, str) else element.group_id
 
 
-def _partitions(request: Any, cluster: "Cluster") -> Iterator[tuple[str, int | None]]:
+def _partitions(request: Any, cluster: Cluster) -> Iterator[tuple[str, int | None]]:
     for array_name in _TOPIC_ARRAYS:
         for element in getattr(request, array_name, None) or ():
             if array_name == "groups":
@@ -86,7 +84,7 @@ def _partitions(request: Any, cluster: "Cluster") -> Iterator[tuple[str, int | N
                 yield name, None
 
 
-def topic_name(element: Any, cluster: "Cluster") -> str | None:
+def topic_name(element: Any, cluster: Cluster) -> str | None:
     """The topic that an entry of a request is about, or None."""
     if isinstance(element, str):
         return element
@@ -118,7 +116,7 @@ def _indexes(element: Any) -> Iterator[int]:
 
 
 @cache
-def named_by(api_key: "ApiKey", api_version: int) -> tuple[frozenset[str], ...]:
+def named_by(api_key: ApiKey, api_version: int) -> tuple[frozenset[str], ...]:
     """Which of `NAMED_BY_REQUESTS` a request can name together; a choice where one excludes others.
 
     By the schemas of messages what `subject_of` does by messages.

@@ -2,17 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.faults.answer_bytes import fraction
+from broker.cluster.cluster import Cluster
 from broker.faults.cluster_actions import act, check_cluster
+from broker.faults.response_bytes import fraction
 from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
 from broker.faults.stale_view import StaleView
 from broker.faults.subject import Subject, subject_of
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.context import RequestContext
+from broker.request.context import RequestContext
 
 
 @dataclass(slots=True, eq=False)
@@ -25,7 +23,7 @@ class ListedRule:
     match_count: int = 0
     fire_count: int = 0
     view: StaleView | None = None
-    """What a stale answer is made from."""
+    """What a stale response is made from."""
 
     @property
     def is_used_up(self) -> bool:
@@ -35,7 +33,7 @@ class ListedRule:
             return True
         return rule.nth is not None and self.match_count - rule.skip >= rule.nth
 
-    def matches(self, context: "RequestContext", subject: Callable[[], Subject]) -> bool:
+    def matches(self, context: RequestContext, subject: Callable[[], Subject]) -> bool:
         """Whether a request is one of those it is for; `subject` is asked only if need be."""
         rule = self.rule
         is_here = (
@@ -191,11 +189,11 @@ class ConnectionVerdict:
 class FaultTable:
     """The rules of a cluster, asked in the order they were added.
 
-    Only one rule decides what becomes of a request (an error, no answer, a stale one): the first
+    Only one rule decides what becomes of a request (an error, no response, a stale one): the first
     that fires. Deciding rules after it don't see the request, so that rules make a script.
     """
 
-    def __init__(self, cluster: "Cluster") -> None:
+    def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._listed: dict[int, ListedRule] = {}
         self._last_id = 0
@@ -260,6 +258,13 @@ class FaultTable:
         self._listed.clear()
         self._refresh()
 
+    def reset(self) -> None:
+        """Forget all rules, their numbers and the hook."""
+        self._hook = None
+        self._last_id = 0
+        self.latest_ms = 0
+        self.clear()
+
     def set_hook(self, hook: Hook | None) -> None:
         """Have a function see every request that the rules do not decide; None for none."""
         self._hook = hook
@@ -267,7 +272,7 @@ class FaultTable:
 
     def judge(
         self,
-        context: "RequestContext",
+        context: RequestContext,
         decode: Callable[[], Any],
         decode_for_hook: Callable[[], Any] | None = None,
     ) -> Verdict | None:

@@ -6,13 +6,13 @@ PreparingRebalance waits for every member to join, CompletingRebalance for the l
 What happens in which order is Kafka's `GroupMetadataManager.classicGroup*` and `ClassicGroup`.
 
 Answers go into an outbox, and out of it with `deliver` once the state is whole again: a client that
-gets its answer may have the next request waiting in its buffer. Timers deliver on their own.
+gets its response may have the next request waiting in its buffer. Timers deliver on their own.
 """
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from broker.groups.membership import Member, Membership
+from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
@@ -29,7 +29,7 @@ from broker.groups.results import (
     SyncReply,
     SyncResult,
 )
-from broker.groups.session import SessionTimer
+from broker.groups.session_timer import SessionTimer
 from broker.timers import Timer, Timers
 from protocol.errors import ErrorCode
 
@@ -70,14 +70,14 @@ class Group:
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def deliver(self) -> None:
-        """Give the answers there are; each may come back with the client's next request."""
+        """Give the responses there are; each may come back with the client's next request."""
         while self._outbox:
             self._outbox.popleft()()
 
     # Join: `joining` decides, these do -----------------------------------------------------
 
     def post_join(self, reply: JoinReply, result: JoinResult) -> None:
-        """Have `deliver` give this answer."""
+        """Have `deliver` give this response."""
         self._outbox.append(lambda: reply(result))
 
     def joined(self, member: Member) -> JoinResult:
@@ -131,7 +131,7 @@ class Group:
 
     def rejoin(self, member: Member, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
         """Have a member take part in a rebalance, the current one or one that begins with it."""
-        self._answer_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        self._response_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.members.update(member, request)
         self.members.await_join(member, reply)
         self._rebalance_or_complete(now_ms)
@@ -140,8 +140,8 @@ class Group:
         self, member: Member, new_member_id: str, request: JoinRequest, now_ms: int
     ) -> None:
         """Give a static member a new id; whoever waits under the old one is fenced."""
-        self._answer_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
-        self._answer_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
+        self._response_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
+        self._response_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
         if member.member_id in self._awaited_syncs:
             del self._awaited_syncs[member.member_id]
             self._awaited_syncs[new_member_id] = None
@@ -277,10 +277,10 @@ class Group:
         self._awaited_syncs.pop(member.member_id, None)
         if not self._awaited_syncs:
             self._stop_sync_timer()
-        self._answer_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
+        self._response_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_reply = reply
         if self.state is GroupState.STABLE:
-            self._answer_sync(member, self._synced(member))
+            self._response_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
             self._enter(GroupState.STABLE, now_ms)
@@ -300,12 +300,12 @@ class Group:
         return ErrorCode.NONE
 
     def _assign(self, assignments: Mapping[str, bytes], error_code: ErrorCode, now_ms: int) -> None:
-        """Set everybody's assignment, empty where none is given, and answer who waits for it."""
+        """Set everybody's assignment, empty where none is given, and response who waits for it."""
         for member in self.members:
             member.assignment = assignments.get(member.member_id, b"")
             if member.sync_reply is not None:
                 is_error = error_code is not ErrorCode.NONE
-                self._answer_sync(
+                self._response_sync(
                     member, SyncResult(error_code) if is_error else self._synced(member)
                 )
                 # Its session was not watched while it waited.
@@ -373,8 +373,8 @@ class Group:
 
     def _remove(self, member: Member) -> None:
         """Take a member out. If its client waits after all, it learns that it may join anew."""
-        self._answer_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
-        self._answer_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        self._response_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
+        self._response_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         member.session.stop()
         self._awaited_syncs.pop(member.member_id, None)
         self.members.remove(member)
@@ -391,8 +391,8 @@ class Group:
         A member never told its id is forgotten, all others have their session from the start.
         """
         for member in tuple(self.members):
-            self._answer_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
-            self._answer_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._response_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._response_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
             self.touch(member.member_id, now_ms)
             if member.is_new:
                 self._remove(member)
@@ -431,12 +431,12 @@ class Group:
         self.state = state
         self.state_since_ms = now_ms
 
-    def _answer_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
+    def _response_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
         reply = self.members.take_join_reply(member)
         if reply is not None:
             self.post_join(reply, JoinResult(error_code, member_id))
 
-    def _answer_sync(self, member: Member, result: SyncResult) -> None:
+    def _response_sync(self, member: Member, result: SyncResult) -> None:
         reply, member.sync_reply = member.sync_reply, None
         if reply is not None:
             self._outbox.append(lambda: reply(result))

@@ -6,7 +6,7 @@ The order of the checks is that of Kafka's `GroupMetadataManager.classicGroupJoi
 from collections.abc import Callable
 
 from broker.groups.group import Group
-from broker.groups.membership import Member
+from broker.groups.members import Member
 from broker.groups.requests import UNKNOWN_MEMBER, JoinRequest
 from broker.groups.results import GroupState, JoinReply, JoinResult
 from protocol.errors import ErrorCode
@@ -21,7 +21,7 @@ def join(
     size_max: int,
     member_id_suffix: Callable[[], str],
 ) -> None:
-    """Answer a JoinGroup now, or when everybody has joined; `group.deliver` gives the answers."""
+    """Answer a JoinGroup now, or when everybody has joined; `group.deliver` gives the responses."""
     if not _has_room_for(group, request.member_id, size_max):
         group.turn_away(request.member_id, now_ms)
         _refuse(group, reply, ErrorCode.GROUP_MAX_SIZE_REACHED)
@@ -71,7 +71,7 @@ def _join_again(group: Group, request: JoinRequest, reply: JoinReply, now_ms: in
         group.state is GroupState.COMPLETING_REBALANCE
         or (group.state is GroupState.STABLE and not is_leader)
     ):
-        # It may have missed the answer; it gets it again and the generation stays. A leader of a
+        # It may have missed the response; it gets it again and the generation stays. A leader of a
         # stable group rejoins because partitions changed: that is a rebalance.
         group.post_join(reply, group.joined(member))
     else:
@@ -99,19 +99,19 @@ def _replace_static(
     ):
         group.rejoin(member, request, reply, now_ms)
         return
-    answer = group.joined(member)
-    is_leader = answer.leader_id == new_member_id
+    response = group.joined(member)
+    is_leader = response.leader_id == new_member_id
     group.post_join(
         reply,
         JoinResult(
             error_code=ErrorCode.NONE,
             member_id=new_member_id,
-            generation_id=answer.generation_id,
-            protocol_type=answer.protocol_type,
-            protocol_name=answer.protocol_name,
-            leader_id=answer.leader_id if request.can_skip_assignment else old_leader_id,
+            generation_id=response.generation_id,
+            protocol_type=response.protocol_type,
+            protocol_name=response.protocol_name,
+            leader_id=response.leader_id if request.can_skip_assignment else old_leader_id,
             skip_assignment=is_leader and request.can_skip_assignment,
-            members=answer.members if request.can_skip_assignment else (),
+            members=response.members if request.can_skip_assignment else (),
         ),
     )
 

@@ -24,22 +24,19 @@ Gaps:
     A compressed payload is only looked into when a rule needs its records.
 """
 
-from typing import TYPE_CHECKING
-
-from broker.append import append_batch
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.producer_id_quota import ProducerIdGate, producer_id_gate
-from broker.registry import handles
-from broker.throttling import charge_produce
-from broker.topics import INTERNAL_TOPICS, Partition, Topic
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
+from broker.produce.append import append_batch
+from broker.request.context import RequestContext
+from broker.request.producer_id_gate import producer_id_gate
+from broker.request.session import ProducerIds
+from broker.request.throttling import charge_produce
+from broker.responses import Close
+from broker.routes import handles
 from protocol import produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, TopicData, TopicResult
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})
@@ -51,7 +48,7 @@ def handle_produce(
     frame: bytes | bytearray,
     start: int,
     end: int,
-    cluster: "Cluster",
+    cluster: Cluster,
 ) -> bytes | bytearray | Close | None:
     """Kafka's `KafkaApis.handleProduceRequest` and `ReplicaManager.appendRecords`."""
     version = context.api_version
@@ -74,7 +71,7 @@ def handle_produce(
             results.append(result)
         topic_results.append(TopicResult(topic_data.name, topic_data.topic_id, results))
     if is_limited:
-        charge_produce(context, cluster, is_answered=acks != 0)
+        charge_produce(context, cluster, expects_response=acks != 0)
     if acks == 0:
         reason = _acks_0_reason(topic_results) if has_error else None
         return Close(reason) if reason is not None else None
@@ -82,7 +79,7 @@ def handle_produce(
     return produce.encode_response(version, topic_results, context.throttle_time_ms, endpoints)
 
 
-def _find_topic(topic_data: TopicData, cluster: "Cluster") -> Topic | None:
+def _find_topic(topic_data: TopicData, cluster: Cluster) -> Topic | None:
     if topic_data.topic_id is not None:
         return cluster.topics.get_by_id(topic_data.topic_id)
     return cluster.topics.get(topic_data.name)
@@ -110,8 +107,8 @@ def _produce_partition(
     part: PartitionData,
     frame: bytes | bytearray,
     acks: int,
-    cluster: "Cluster",
-    gate: ProducerIdGate | None,
+    cluster: Cluster,
+    gate: ProducerIds | None,
 ) -> PartitionResult:
     index = part.partition_index
     partition = topic.partition(index)
@@ -133,7 +130,7 @@ def _not_leader(partition: Partition) -> PartitionResult:
 
 
 def _leader_endpoints(
-    context: RequestContext, topic_results: list[TopicResult], cluster: "Cluster"
+    context: RequestContext, topic_results: list[TopicResult], cluster: Cluster
 ) -> tuple[NodeEndpoint, ...]:
     leader_ids = {
         result.current_leader[0]

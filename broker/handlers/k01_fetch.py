@@ -2,7 +2,7 @@
 
 Behaviour:
     Whole batches from the one that holds the fetch offset; at least one batch is returned however
-    large it is (KIP-74). An answer waits until min_bytes are there or max_wait_ms is over, without
+    large it is (KIP-74). A response waits until min_bytes are there or max_wait_ms is over, without
     polling; any partition error answers at once. Offsets outside the log get OFFSET_OUT_OF_RANGE;
     a wrong leader epoch FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH; the wrong broker
     NOT_LEADER_OR_FOLLOWER, from v16 on with the leader's address. v13 and later name topics by id.
@@ -18,20 +18,18 @@ Gaps:
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.parked import Parked
-from broker.registry import handles
-from broker.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
-from broker.topics import Partition, Topic
+from broker.cluster.cluster import Cluster
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.cluster.topics import Partition, Topic
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.request.throttling import SIZE_BYTES, charge_fetch, fetch_bytes_max
+from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 TOPIC_ID_VERSION_MIN = 13
 ZSTD_VERSION_MIN = 10
@@ -62,13 +60,13 @@ class _Ask:
 
     context: RequestContext
     request: Any
-    cluster: "Cluster"
+    cluster: Cluster
     bytes_max: int
     bytes_min: int
 
 
 @handles(ApiKey.FETCH, versions=(4, 18))
-def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFetchRequest` and `DelayedFetch`."""
     is_in_session = context.api_version >= 7 and request.session_id != 0
     if is_in_session and request.session_epoch != FINAL_SESSION_EPOCH:
@@ -85,12 +83,12 @@ def handle_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> A
     bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
     ask = _Ask(context, request, cluster, bytes_max, min(request.min_bytes, bytes_max))
     if not wanted or request.max_wait_ms <= 0 or _is_satisfied(ask, wanted):
-        return _answer(ask, wanted, context.now_ms)
+        return _response(ask, wanted, context.now_ms)
     return _wait(ask, wanted)
 
 
-def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
-    """Park the answer at the partitions' logs and at the clock; whichever comes first."""
+def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
+    """Park the response at the partitions' logs and at the clock; whichever comes first."""
     context, request, cluster = ask.context, ask.request, ask.cluster
     timers = cluster.timers
     logs = [item.partition.log for item in wanted if item.partition is not None]
@@ -106,7 +104,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
         forget()
         # Partitions may have moved or gone meanwhile: judge them by now.
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
-        parked.complete(_answer(ask, current, now_ms))
+        pending.complete(_response(ask, current, now_ms))
 
     def look_again(now_ms: int) -> None:
         nonlocal is_due
@@ -118,15 +116,15 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> Parked:
             is_due = True
             timers.schedule(now_ms, finish)
 
-    parked = Parked(on_abandon=forget, on_hurry=finish)
+    pending = PendingResponse(on_cancel=forget, on_force_complete=finish)
     deadline = timers.schedule(context.now_ms + request.max_wait_ms, finish)
     for log in logs:
         log.waiters[look_again] = None
-    return parked
+    return pending
 
 
 def _look_up(
-    context: RequestContext, topic_request: Any, part_request: Any, cluster: "Cluster"
+    context: RequestContext, topic_request: Any, part_request: Any, cluster: Cluster
 ) -> Wanted:
     if context.api_version >= TOPIC_ID_VERSION_MIN:
         topic = cluster.topics.get_by_id(topic_request.topic_id)
@@ -158,7 +156,7 @@ def _check(context: RequestContext, partition: Partition, part_request: Any) -> 
 
 
 def _is_satisfied(ask: _Ask, wanted: list[Wanted]) -> bool:
-    """Whether the answer may go out: an error, or enough bytes (`DelayedFetch.tryComplete`)."""
+    """Whether the response may go out: an error, or enough bytes (`DelayedFetch.tryComplete`)."""
     left = ask.bytes_min
     if left <= 0:
         return True
@@ -172,7 +170,7 @@ def _is_satisfied(ask: _Ask, wanted: list[Wanted]) -> bool:
     return False
 
 
-def _answer(ask: _Ask, wanted: list[Wanted], now_ms: int) -> Any:
+def _response(ask: _Ask, wanted: list[Wanted], now_ms: int) -> Any:
     """What was read, or nothing and a wait for a client that has had too much already."""
     context = ask.context
     response = _read(ask, wanted)
@@ -205,18 +203,18 @@ def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
                 data = batches[0] if len(batches) == 1 else b"".join(batches)
                 has_records = has_records or bool(data)
                 left = max(0, left - len(data))
-        part_answer = _partition_data(request, item, version, error_code, data)
+        part_response = _partition_data(request, item, version, error_code, data)
         if error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER and item.partition is not None:
             leader_ids.add(item.partition.leader_id)
         if responses and _same_topic(responses[-1], item, version):
-            responses[-1].partitions.append(part_answer)
+            responses[-1].partitions.append(part_response)
         else:
             responses.append(
                 _TopicResponse(
                     version=version,
                     topic=item.topic_name,
                     topic_id=item.topic_id,
-                    partitions=[part_answer],
+                    partitions=[part_response],
                 )
             )
     response = _Response(
@@ -237,10 +235,10 @@ def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
     return response
 
 
-def _same_topic(answer: Any, item: Wanted, version: int) -> bool:
+def _same_topic(response: Any, item: Wanted, version: int) -> bool:
     if version >= TOPIC_ID_VERSION_MIN:
-        return bool(answer.topic_id == item.topic_id)
-    return bool(answer.topic == item.topic_name)
+        return bool(response.topic_id == item.topic_id)
+    return bool(response.topic == item.topic_name)
 
 
 def _partition_data(
@@ -250,7 +248,7 @@ def _partition_data(
     is_readable = error_code == ErrorCode.NONE and partition is not None
     end_offset = partition.log.log_end_offset if is_readable and partition is not None else -1
     start_offset = partition.log.log_start_offset if is_readable and partition is not None else -1
-    answer = _PartitionData(
+    response = _PartitionData(
         version=version,
         partition_index=item.request.partition,
         error_code=error_code,
@@ -266,7 +264,7 @@ def _partition_data(
         and partition is not None
         and error_code in {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH}
     ):
-        answer.current_leader = _PartitionData.LeaderIdAndEpoch(
+        response.current_leader = _PartitionData.LeaderIdAndEpoch(
             leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
         )
-    return answer
+    return response

@@ -10,19 +10,17 @@ Behaviour:
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.partition_log import PartitionLog
-from broker.registry import handles
-from broker.topics import Partition
+from broker.cluster.cluster import Cluster
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 LATEST = -1
 EARLIEST = -2
@@ -52,7 +50,7 @@ class Found(NamedTuple):
 
 
 @handles(ApiKey.LIST_OFFSETS, versions=(1, 11))
-def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
     asked: dict[tuple[str, int], int] = {}
@@ -62,14 +60,14 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster
             asked[key] = asked.get(key, 0) + 1
     topics = []
     for topic in request.topics:
-        answers = []
+        responses = []
         for part in topic.partitions:
             found = Found()
             if asked[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
                 error_code, found = _look_up(context, topic.name, part, cluster)
-            answers.append(
+            responses.append(
                 _PartitionResponse(
                     version=version,
                     partition_index=part.partition_index,
@@ -79,12 +77,12 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: "Cluster
                     leader_epoch=found.leader_epoch,
                 )
             )
-        topics.append(_TopicResponse(version=version, name=topic.name, partitions=answers))
+        topics.append(_TopicResponse(version=version, name=topic.name, partitions=responses))
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
 ) -> tuple[ErrorCode, Found]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)

@@ -5,9 +5,9 @@ Behaviour:
     means all topics; later: null means all and an empty list none. Topic ids may be asked for from
     v12; an unknown one gets UNKNOWN_TOPIC_ID.
     A topic that is missing is created when the request and auto.create.topics.enable allow it and
-    its name is legal; this answer says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
+    its name is legal; this response says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
     KRaft. It costs its partitions of the client's controller_mutation_rate (KIP-599); while that is
-    overdrawn the topic is not created, and this answer is the same. Names that are not legal get
+    overdrawn the topic is not created, and this response is the same. Names that are not legal get
     INVALID_TOPIC_EXCEPTION. With controller.mutation.time.ms the topic waits in the controller's
     queue; requests for its name charge nothing and create nothing in that time.
     A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
@@ -15,31 +15,29 @@ Behaviour:
     forbidden.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from broker.context import RequestContext
-from broker.controller_queue import ControllerEvent
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic
-from broker.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPIC_OPERATIONS
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
-_TopicAnswer = messages.MetadataResponse.MetadataResponseTopic
-_PartitionAnswer = _TopicAnswer.MetadataResponsePartition
+_TopicResponse = messages.MetadataResponse.MetadataResponseTopic
+_PartitionResponse = _TopicResponse.MetadataResponsePartition
 _NO_TOPIC_ID = UUID(int=0)
 AUTO_CREATION_CHOICE_VERSION_MIN = 4
 
 
 @handles(ApiKey.METADATA, versions=(0, 13))
-def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
     wanted = request.topics
@@ -77,7 +75,7 @@ def handle_metadata(context: RequestContext, request: Any, cluster: "Cluster") -
     return response
 
 
-def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_create: bool) -> Any:
+def _find(context: RequestContext, wanted: Any, cluster: Cluster, *, may_create: bool) -> Any:
     version = context.api_version
     if version >= 10 and wanted.topic_id is not None and wanted.topic_id != _NO_TOPIC_ID:
         if version < 12:
@@ -99,7 +97,7 @@ def _find(context: RequestContext, wanted: Any, cluster: "Cluster", *, may_creat
     return _missing(version, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name, _NO_TOPIC_ID)
 
 
-def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None:
+def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
     """Create with the brokers' defaults, when CreateTopics would have; nobody is told if not."""
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
@@ -125,19 +123,19 @@ def _auto_create(context: RequestContext, name: str, cluster: "Cluster") -> None
 
 def _missing(version: int, error_code: ErrorCode, name: str | None, topic_id: UUID) -> Any:
     # Before v12 a name is not nullable.
-    answer_name = "" if name is None and version < 12 else name
-    return _TopicAnswer(
+    response_name = "" if name is None and version < 12 else name
+    return _TopicResponse(
         version=version,
         error_code=error_code,
-        name=answer_name,
+        name=response_name,
         topic_id=topic_id,
         is_internal=name in INTERNAL_TOPICS,
         partitions=[],
     )
 
 
-def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
-    return _TopicAnswer(
+def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
+    return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
         name=topic.name,
@@ -147,9 +145,9 @@ def _describe(cluster: "Cluster", topic: Topic, version: int) -> Any:
     )
 
 
-def _describe_partition(cluster: "Cluster", partition: Partition, version: int) -> Any:
+def _describe_partition(cluster: Cluster, partition: Partition, version: int) -> Any:
     has_leader = partition.leader_id != NO_LEADER
-    return _PartitionAnswer(
+    return _PartitionResponse(
         version=version,
         error_code=ErrorCode.NONE if has_leader else ErrorCode.LEADER_NOT_AVAILABLE,
         partition_index=partition.partition_index,

@@ -11,29 +11,27 @@ Behaviour:
     The retention of v2-4 is kept; otherwise offsets.retention.minutes counts.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.cluster.topics import Topic
 from broker.groups.requests import CommitRequest, OffsetToCommit
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-    from broker.topics import Topic
-
 MISSING_GROUP_VERSION_MIN = 9
 TOPIC_ID_VERSION_MIN = 10
 
-_TopicAnswer = messages.OffsetCommitResponse.OffsetCommitResponseTopic
-_PartitionAnswer = _TopicAnswer.OffsetCommitResponsePartition
+_TopicResponse = messages.OffsetCommitResponse.OffsetCommitResponseTopic
+_PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 
 
 @handles(ApiKey.OFFSET_COMMIT, versions=(2, 10))
-def handle_offset_commit(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
     topics = [(each, _find_topic(cluster, each, version)) for each in request.topics]
@@ -55,12 +53,12 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: "Cluste
     return messages.OffsetCommitResponse(
         version=version,
         topics=[
-            _TopicAnswer(
+            _TopicResponse(
                 version=version,
                 name=wanted.name,
                 topic_id=wanted.topic_id,
                 partitions=[
-                    _PartitionAnswer(
+                    _PartitionResponse(
                         version=version,
                         partition_index=each.partition_index,
                         error_code=(
@@ -78,7 +76,7 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: "Cluste
 
 
 def _commit(
-    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: "Cluster"
+    context: RequestContext, request: Any, offsets: tuple[OffsetToCommit, ...], cluster: Cluster
 ) -> tuple[ErrorCode, ...]:
     if not offsets:
         return ()
@@ -99,17 +97,17 @@ def _commit(
     )
 
 
-def _find_topic(cluster: "Cluster", wanted: Any, version: int) -> "Topic | None":
+def _find_topic(cluster: Cluster, wanted: Any, version: int) -> Topic | None:
     if version >= TOPIC_ID_VERSION_MIN:
         return cluster.topics.get_by_id(wanted.topic_id)
     return cluster.topics.get(wanted.name)
 
 
-def _has_partition(topic: "Topic", partition_index: int) -> bool:
+def _has_partition(topic: Topic, partition_index: int) -> bool:
     return 0 <= partition_index < len(topic.partitions)
 
 
-def _missing_error(topic: "Topic | None", version: int) -> ErrorCode:
+def _missing_error(topic: Topic | None, version: int) -> ErrorCode:
     if topic is None and version >= TOPIC_ID_VERSION_MIN:
         return ErrorCode.UNKNOWN_TOPIC_ID
     return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -13,30 +13,28 @@ Gaps:
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
 from broker.groups.results import CommittedOffset
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 GROUP_ERROR_VERSION_MIN = 2
 MANY_GROUPS_VERSION_MIN = 8
 TOPIC_ID_VERSION_MIN = 10
 
 _Response = messages.OffsetFetchResponse
-_GroupAnswer = _Response.OffsetFetchResponseGroup
-_TopicAnswer = _GroupAnswer.OffsetFetchResponseTopics
-_PartitionAnswer = _TopicAnswer.OffsetFetchResponsePartitions
-_OldTopicAnswer = _Response.OffsetFetchResponseTopic
-_OldPartitionAnswer = _OldTopicAnswer.OffsetFetchResponsePartition
+_GroupResponse = _Response.OffsetFetchResponseGroup
+_TopicResponse = _GroupResponse.OffsetFetchResponseTopics
+_PartitionResponse = _TopicResponse.OffsetFetchResponsePartitions
+_OldTopicResponse = _Response.OffsetFetchResponseTopic
+_OldPartitionResponse = _OldTopicResponse.OffsetFetchResponsePartition
 _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", committed_ms=-1)
 _NO_TOPIC_ID = UUID(int=0)
 
@@ -45,25 +43,25 @@ _Found = tuple[int, CommittedOffset, ErrorCode]
 
 
 @handles(ApiKey.OFFSET_FETCH, versions=(1, 10))
-def handle_offset_fetch(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetFetchRequest`."""
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:
         groups = []
         for wanted in request.groups:
-            error_code, topics = _answer_group(context, wanted, cluster)
+            error_code, topics = _response_group(context, wanted, cluster)
             groups.append(
-                _GroupAnswer(
+                _GroupResponse(
                     version=version, group_id=wanted.group_id, topics=topics, error_code=error_code
                 )
             )
         return _Response(version=version, groups=groups)
-    error_code, topics = _answer_group(context, request, cluster)
+    error_code, topics = _response_group(context, request, cluster)
     return _Response(version=version, error_code=error_code, topics=topics)
 
 
-def _answer_group(
-    context: RequestContext, wanted: Any, cluster: "Cluster"
+def _response_group(
+    context: RequestContext, wanted: Any, cluster: Cluster
 ) -> tuple[ErrorCode, list[Any]]:
     """The error and the topics of one group; `wanted` has its `group_id` and `topics`."""
     version = context.api_version
@@ -86,7 +84,7 @@ def _answer_group(
     ]
 
 
-def _fetch_topic(cluster: "Cluster", group_id: str, wanted: Any, version: int) -> Any:
+def _fetch_topic(cluster: Cluster, group_id: str, wanted: Any, version: int) -> Any:
     name, topic_id = wanted.name, _NO_TOPIC_ID
     if version >= TOPIC_ID_VERSION_MIN:
         topic_id = wanted.topic_id
@@ -103,23 +101,23 @@ def _fetch_topic(cluster: "Cluster", group_id: str, wanted: Any, version: int) -
     return _topic(version, name, topic_id, found)
 
 
-def _fetch_all(cluster: "Cluster", group_id: str, version: int) -> list[Any]:
+def _fetch_all(cluster: Cluster, group_id: str, version: int) -> list[Any]:
     by_topic: dict[str, list[_Found]] = {}
     for name, index, committed in cluster.groups.all_committed(group_id):
         by_topic.setdefault(name, []).append((index, committed, ErrorCode.NONE))
-    answers = []
+    responses = []
     for name, found in by_topic.items():
         topic = cluster.topics.get(name)
         if topic is not None or version < TOPIC_ID_VERSION_MIN:
             topic_id = _NO_TOPIC_ID if topic is None else topic.topic_id
-            answers.append(_topic(version, name, topic_id, found))
-    return answers
+            responses.append(_topic(version, name, topic_id, found))
+    return responses
 
 
 def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> Any:
     """One topic's answer; v8 moved topics into groups and gave the same fields other classes."""
     is_in_group = version >= MANY_GROUPS_VERSION_MIN
-    partition_class: Any = _PartitionAnswer if is_in_group else _OldPartitionAnswer
+    partition_class: Any = _PartitionResponse if is_in_group else _OldPartitionResponse
     partitions = [
         partition_class(
             version=version,
@@ -132,5 +130,5 @@ def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> 
         for index, committed, error_code in found
     ]
     if is_in_group:
-        return _TopicAnswer(version=version, name=name, topic_id=topic_id, partitions=partitions)
-    return _OldTopicAnswer(version=version, name=name, partitions=partitions)
+        return _TopicResponse(version=version, name=name, topic_id=topic_id, partitions=partitions)
+    return _OldTopicResponse(version=version, name=name, partitions=partitions)

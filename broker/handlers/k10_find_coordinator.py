@@ -2,24 +2,22 @@
 
 Behaviour:
     Groups (key type 0) and transactional ids (1) are spread over the brokers that are up; every
-    broker gives the same answer. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
+    broker gives the same response. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
     share groups among them, get INVALID_REQUEST. From v4 a batch of keys, each answered alone.
 
 Gaps:
     Kafka answers COORDINATOR_NOT_AVAILABLE until its internal topic exists; here nothing has to be
-    created, so the first answer is the coordinator.
+    created, so the first response is the coordinator.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1
@@ -40,7 +38,7 @@ class _Found(NamedTuple):
 
 
 @handles(ApiKey.FIND_COORDINATOR, versions=(0, 6))
-def handle_find_coordinator(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_find_coordinator(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleFindCoordinatorRequest`."""
     version = context.api_version
     if version < BATCH_VERSION_MIN:
@@ -62,7 +60,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: "Clu
     return messages.FindCoordinatorResponse(version=version, coordinators=coordinators)
 
 
-def _find(context: RequestContext, cluster: "Cluster", key_type: int, key: str) -> _Found:
+def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
         return _Found(ErrorCode.INVALID_REQUEST)
     node_id = cluster.coordinator_id(key)

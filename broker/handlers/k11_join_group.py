@@ -17,20 +17,18 @@ Gaps:
     The reason field is accepted and not used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
-from broker.parked import Parked
-from broker.registry import handles
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 REBALANCE_TIMEOUT_VERSION_MIN = 1
 KNOWN_ID_VERSION_MIN = 4
@@ -39,14 +37,14 @@ SKIP_ASSIGNMENT_VERSION_MIN = 9
 
 
 @handles(ApiKey.JOIN_GROUP, versions=(0, 9))
-def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleJoinGroupRequest`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(JoinResult(error_code, request.member_id), version)
     has_rebalance_timeout = version >= REBALANCE_TIMEOUT_VERSION_MIN
-    parked = Parked()
+    pending = PendingResponse()
     cluster.groups.join(
         JoinRequest(
             group_id=request.group_id,
@@ -65,10 +63,10 @@ def handle_join_group(context: RequestContext, request: Any, cluster: "Cluster")
             must_know_id=version >= KNOWN_ID_VERSION_MIN,
             can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
         ),
-        lambda result: parked.complete(_response(result, version)),
+        lambda result: pending.complete(_response(result, version)),
         context.now_ms,
     )
-    return parked
+    return pending
 
 
 def _response(result: JoinResult, version: int) -> Any:

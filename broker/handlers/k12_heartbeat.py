@@ -6,21 +6,19 @@ Behaviour:
     FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.HEARTBEAT, versions=(0, 4))
-def handle_heartbeat(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_heartbeat(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleHeartbeatRequest`."""
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is ErrorCode.NONE:

@@ -11,24 +11,22 @@ Gaps:
     The reason field is accepted and not used.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import MemberIdentity
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 BATCH_VERSION_MIN = 3
 
 
 @handles(ApiKey.LEAVE_GROUP, versions=(0, 5))
-def handle_leave_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleLeaveGroupRequest`."""
     version = context.api_version
     is_batch = version >= BATCH_VERSION_MIN

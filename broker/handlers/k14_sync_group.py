@@ -9,30 +9,28 @@ Behaviour:
     FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
 from broker.groups.requests import SyncRequest
 from broker.groups.results import SyncResult
-from broker.parked import Parked
-from broker.registry import handles
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.SYNC_GROUP, versions=(0, 5))
-def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(SyncResult(error_code), version)
-    parked = Parked()
+    pending = PendingResponse()
     cluster.groups.sync(
         SyncRequest(
             group_id=request.group_id,
@@ -43,10 +41,10 @@ def handle_sync_group(context: RequestContext, request: Any, cluster: "Cluster")
             protocol_name=request.protocol_name,
             assignments={each.member_id: bytes(each.assignment) for each in request.assignments},
         ),
-        lambda result: parked.complete(_response(result, version)),
+        lambda result: pending.complete(_response(result, version)),
         context.now_ms,
     )
-    return parked
+    return pending
 
 
 def _response(result: SyncResult, version: int) -> Any:

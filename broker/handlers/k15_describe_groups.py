@@ -9,26 +9,24 @@ Gaps:
     Authorized operations are never computed: the field says "not requested".
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
 from broker.groups.results import DescribedMember, GroupState
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 MISSING_GROUP_VERSION_MIN = 6
 
-_GroupAnswer = messages.DescribeGroupsResponse.DescribedGroup
+_GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 
 
 @handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
-def handle_describe_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
     return messages.DescribeGroupsResponse(
         version=context.api_version,
@@ -36,22 +34,22 @@ def handle_describe_groups(context: RequestContext, request: Any, cluster: "Clus
     )
 
 
-def _describe(context: RequestContext, group_id: str, cluster: "Cluster") -> Any:
+def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:
     version = context.api_version
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
-        return _GroupAnswer(version=version, group_id=group_id, error_code=error_code)
+        return _GroupResponse(version=version, group_id=group_id, error_code=error_code)
     group = cluster.groups.describe(group_id)
     if group is None:
         is_error = version >= MISSING_GROUP_VERSION_MIN
-        return _GroupAnswer(
+        return _GroupResponse(
             version=version,
             group_id=group_id,
             error_code=ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE,
             error_message=f"Group {group_id} not found." if is_error else None,
             group_state=GroupState.DEAD.value,
         )
-    return _GroupAnswer(
+    return _GroupResponse(
         version=version,
         error_code=ErrorCode.NONE,
         group_id=group_id,
@@ -63,7 +61,7 @@ def _describe(context: RequestContext, group_id: str, cluster: "Cluster") -> Any
 
 
 def _describe_member(member: DescribedMember, version: int) -> Any:
-    return _GroupAnswer.DescribedGroupMember(
+    return _GroupResponse.DescribedGroupMember(
         version=version,
         member_id=member.member_id,
         group_instance_id=member.group_instance_id,

@@ -6,21 +6,19 @@ Behaviour:
     All groups here are of type classic.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
+from broker.cluster.cluster import Cluster
 from broker.groups.coordinator import CLASSIC_GROUP_TYPE
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.LIST_GROUPS, versions=(0, 5))
-def handle_list_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_list_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListGroupsRequest`."""
     version = context.api_version
     return messages.ListGroupsResponse(

@@ -11,25 +11,23 @@ Gaps:
     Kafka refuses a re-authentication within a second of the last one.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.responses import Close
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
-def handle_sasl_handshake(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleHandshakeRequest`."""
     session = context.session
     if not session.is_sasl:
-        return _answer(context, ErrorCode.ILLEGAL_SASL_STATE, ())
+        return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
     if session.exchange is not None:
         return Close("SaslHandshake in the middle of an authentication")
     enabled = cluster.config["sasl.enabled.mechanisms"]
@@ -37,17 +35,17 @@ def handle_sasl_handshake(context: RequestContext, request: Any, cluster: "Clust
     if request.mechanism not in enabled or is_other:
         return Close(
             "the client chose a SASL mechanism that is not enabled",
-            _answer(context, ErrorCode.UNSUPPORTED_SASL_MECHANISM, enabled),
+            _response(context, ErrorCode.UNSUPPORTED_SASL_MECHANISM, enabled),
         )
     session.begin(
         request.mechanism,
         cluster.credentials.new_exchange(request.mechanism),
         takes_raw_tokens=context.api_version == 0,
     )
-    return _answer(context, ErrorCode.NONE, enabled)
+    return _response(context, ErrorCode.NONE, enabled)
 
 
-def _answer(context: RequestContext, error_code: ErrorCode, mechanisms: tuple[str, ...]) -> Any:
+def _response(context: RequestContext, error_code: ErrorCode, mechanisms: tuple[str, ...]) -> Any:
     return messages.SaslHandshakeResponse(
         version=context.api_version, error_code=error_code, mechanisms=list(mechanisms)
     )

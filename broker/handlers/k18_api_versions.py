@@ -12,21 +12,15 @@ Behaviour:
 """
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.client_software import ClientSoftware
-from broker.context import RequestContext
-from broker.registry import Route, handles
+from broker.cluster.cluster import Cluster
+from broker.request.client_software import ClientSoftware
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import frame_response
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
-RANGE_TOLD_VERSION_MIN = 3
-"""Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
 
 SOFTWARE_VERSION_MIN = 3
 """Since this version of ApiVersions clients send their name and version (KIP-511)."""
@@ -35,7 +29,7 @@ _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 @handles(ApiKey.API_VERSIONS, versions=(0, 4))
-def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleApiVersionsRequest`."""
     if context.api_version >= SOFTWARE_VERSION_MIN:
         software = ClientSoftware(request.client_software_name, request.client_software_version)
@@ -57,16 +51,3 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: "Cluster
         ],
         throttle_time_ms=0,
     )
-
-
-def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
-    """The frame that tells a client of another age which versions of ApiVersions it may use."""
-    told = messages.ApiVersionsResponse.ApiVersion(
-        api_key=ApiKey.API_VERSIONS, min_version=route.version_min, max_version=route.version_max
-    )
-    response = messages.ApiVersionsResponse(
-        version=0,
-        error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
-    )
-    return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)

@@ -12,7 +12,7 @@ Behaviour:
     throttled instead. With validate_only nothing is charged and nothing refused for it.
     More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
     Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
-    the topic's id. The topic is there when the answer is.
+    the topic's id. The topic is there when the response is.
     With controller.mutation.time.ms the topics that pass these checks wait in the controller's
     queue, and the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them;
     they are created all the same. A name that waits there gets TOPIC_ALREADY_EXISTS.
@@ -24,23 +24,21 @@ Gaps:
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from uuid import UUID
 
-from broker.config.alteration import Refusal
-from broker.config.description import describe_topic
+from broker.administration.config_description import describe_topic
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import TIMED_OUT
 from broker.config.topic_config import TopicConfig
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.CreateTopicsResponse.CreatableTopicResult
 _NO_TOPIC_ID = UUID(int=0)
@@ -48,7 +46,7 @@ STRICT_QUOTA_VERSION_MIN = 6
 
 
 @handles(ApiKey.CREATE_TOPICS, versions=(2, 7))
-def handle_create_topics(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in request.topics)
     topics = {topic.name: _from_wire(topic) for topic in request.topics}
@@ -103,7 +101,7 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: "Cluste
     )
 
 
-def _check(cluster: "Cluster", topic: NewTopic) -> TopicPlan | Refusal:
+def _check(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
     if topic.name in cluster.controller_queue.pending_topics:
         message = f"Topic '{topic.name}' already exists."
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, message)
@@ -122,7 +120,7 @@ def _from_wire(topic: Any) -> NewTopic:
     )
 
 
-def _create(context: RequestContext, plan: TopicPlan, cluster: "Cluster", *, is_trial: bool) -> Any:
+def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_trial: bool) -> Any:
     if is_trial:
         topic_id, config = _NO_TOPIC_ID, TopicConfig(cluster.shared_config, plan.overrides)
     else:
@@ -141,7 +139,7 @@ def _create(context: RequestContext, plan: TopicPlan, cluster: "Cluster", *, is_
     )
 
 
-def _describe_config(version: int, cluster: "Cluster", config: TopicConfig) -> list[Any]:
+def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
     only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
     return [
         _Result.CreatableTopicConfigs(

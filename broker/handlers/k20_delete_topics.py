@@ -18,21 +18,19 @@ Gaps:
     Kafka shuffles the results.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topics import Topic
+from broker.administration.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.topics import Topic
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
@@ -43,7 +41,7 @@ _GONE_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
 @handles(ApiKey.DELETE_TOPICS, versions=(1, 6))
-def handle_delete_topics(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.deleteTopics`."""
     version = context.api_version
     wanted = _wanted(version, request)
@@ -97,7 +95,7 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: "Cluste
     )
 
 
-def _is_there(cluster: "Cluster", topic: Topic) -> bool:
+def _is_there(cluster: Cluster, topic: Topic) -> bool:
     return cluster.topics.get_by_id(topic.topic_id) is topic
 
 

@@ -2,31 +2,29 @@
 
 Behaviour:
     Moves the log start offset of each partition up to the offset given, -1 being the high
-    watermark, and answers where the log starts now. Only the leader does it
+    watermark, and responses where the log starts now. Only the leader does it
     (NOT_LEADER_OR_FOLLOWER), only for topics whose cleanup.policy deletes (POLICY_VIOLATION), and
     not beyond the high watermark (OFFSET_OUT_OF_RANGE). An offset already gone changes nothing.
     A batch that holds the offset is kept whole; clients skip what is before it.
     Followers share the log, so there is nothing to wait for: timeout_ms counts for nothing.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from broker.administration.record_deletion import INVALID_LOW_WATERMARK, check_record_deletion
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _TopicResult = messages.DeleteRecordsResponse.DeleteRecordsTopicResult
 _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 
 
 @handles(ApiKey.DELETE_RECORDS, versions=(0, 2))
-def handle_delete_records(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_delete_records(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
     version = context.api_version
     topics = []
@@ -49,7 +47,7 @@ def handle_delete_records(context: RequestContext, request: Any, cluster: "Clust
 
 
 def _delete(
-    context: RequestContext, topic_name: str, partition_index: int, offset: int, cluster: "Cluster"
+    context: RequestContext, topic_name: str, partition_index: int, offset: int, cluster: Cluster
 ) -> tuple[ErrorCode, int]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)

@@ -14,25 +14,23 @@ Gaps:
     there are no transactions yet.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.init_producer_id import encode_response
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 NO_PRODUCER_ID = -1
 NO_PRODUCER_EPOCH = -1
 
 
 @handles(ApiKey.INIT_PRODUCER_ID, versions=(0, 6))
-def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Cluster") -> bytes:
-    """Kafka's `KafkaApis.handleInitProducerIdRequest`; the answer is the encoded body."""
+def handle_init_producer_id(context: RequestContext, request: Any, cluster: Cluster) -> bytes:
+    """Kafka's `KafkaApis.handleInitProducerIdRequest`; the response is the encoded body."""
     error_code = _check(context, request)
     is_granted = error_code == ErrorCode.NONE
     response = messages.InitProducerIdResponse(
@@ -48,7 +46,7 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: "Clu
     return encode_response(response, context.api_version, window)
 
 
-def _window(context: RequestContext, cluster: "Cluster") -> int | None:
+def _window(context: RequestContext, cluster: Cluster) -> int | None:
     """KIP-758's window of the broker that is asked; under Kafka's rules there is none to tell."""
     config = cluster.config.for_broker(context.broker_id)
     if config["producer.state.batches"] != 1:

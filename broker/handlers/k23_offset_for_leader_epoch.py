@@ -3,34 +3,30 @@
 Behaviour:
     The largest leader epoch up to the one asked for that the log knows, and where it ended; the
     current one ends at the log's end, an epoch in the future gives -1 and -1. Leader and current
-    epoch are checked as for Fetch. Consumers and "debug" readers get the same answer, since what
+    epoch are checked as for Fetch. Consumers and "debug" readers get the same response, since what
     was appended is committed.
 
 Gaps:
     A replica id of a broker isn't authorized in any way.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.leadership import leader_epoch_error
-from broker.registry import handles
-from broker.topic_admin.epoch_end import UNDEFINED, epoch_end_offset
+from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
+from broker.cluster.cluster import Cluster
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _TopicResult = messages.OffsetForLeaderEpochResponse.OffsetForLeaderTopicResult
 _PartitionResult = _TopicResult.EpochEndOffset
 
 
 @handles(ApiKey.OFFSET_FOR_LEADER_EPOCH, versions=(2, 4))
-def handle_offset_for_leader_epoch(
-    context: RequestContext, request: Any, cluster: "Cluster"
-) -> Any:
+def handle_offset_for_leader_epoch(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicaManager.lastOffsetForLeaderEpoch`."""
     version = context.api_version
     topics = []
@@ -52,7 +48,7 @@ def handle_offset_for_leader_epoch(
 
 
 def _look_up(
-    context: RequestContext, topic_name: str, request: Any, cluster: "Cluster"
+    context: RequestContext, topic_name: str, request: Any, cluster: Cluster
 ) -> tuple[ErrorCode, tuple[int, int]]:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition)

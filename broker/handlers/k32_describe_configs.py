@@ -18,26 +18,25 @@ Gaps:
     Keys that this broker doesn't know, and its documentation sentences, differ from Kafka's.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Refusal, check_broker_name
-from broker.config.description import (
+from broker.administration.config_alteration import check_broker_name
+from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,
     describe_broker_defaults,
     describe_resource,
     describe_topic,
 )
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import topic_name_problem
 from broker.config.keys import ResourceType
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topics import topic_name_problem
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
@@ -45,7 +44,7 @@ _Synonym = _Entry.DescribeConfigsSynonym
 
 
 @handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
-def handle_describe_configs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
     return messages.DescribeConfigsResponse(
         version=context.api_version,
@@ -54,7 +53,7 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: "Clu
     )
 
 
-def _result(cluster: "Cluster", broker_id: int, resource: Any, request: Any) -> Any:
+def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> Any:
     described = _describe(cluster, broker_id, resource.resource_type, resource.resource_name)
     result = _Result(
         error_code=ErrorCode.NONE,
@@ -75,7 +74,7 @@ def _result(cluster: "Cluster", broker_id: int, resource: Any, request: Any) -> 
 
 
 def _describe(
-    cluster: "Cluster", broker_id: int, resource_type: int, name: str
+    cluster: Cluster, broker_id: int, resource_type: int, name: str
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
@@ -100,7 +99,7 @@ def _describe(
             return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _describe_topic(cluster: "Cluster", name: str) -> list[ConfigEntry] | Refusal:
+def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)

@@ -15,23 +15,26 @@ Gaps:
     Keys of groups and client metrics are kept and described, and have no effect.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Alteration, Operation, OperationKind, alter_configs
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.administration.config_alteration import (
+    Alteration,
+    Operation,
+    OperationKind,
+    alter_configs,
+)
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.ALTER_CONFIGS, versions=(0, 2))
-def handle_alter_configs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigurationControlManager.legacyAlterConfigs`."""
     alterations = [
         Alteration(

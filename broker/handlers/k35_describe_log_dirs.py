@@ -10,17 +10,15 @@ Gaps:
     usable_bytes what is left of it, both of all brokers together.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topics import Partition
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.DescribeLogDirsResponse.DescribeLogDirsResult
 _Topic = _Result.DescribeLogDirsTopic
@@ -28,7 +26,7 @@ _Partition = _Topic.DescribeLogDirsPartition
 
 
 @handles(ApiKey.DESCRIBE_LOG_DIRS, versions=(1, 5))
-def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicaManager.describeLogDirs`."""
     version = context.api_version
     topics = []
@@ -59,7 +57,7 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: "Cl
     )
 
 
-def _stored(cluster: "Cluster", broker_id: int, asked: Any) -> dict[str, list[Partition]]:
+def _stored(cluster: Cluster, broker_id: int, asked: Any) -> dict[str, list[Partition]]:
     """The broker's partitions by topic, of those asked for; topics without any are left out."""
     wanted: dict[str, set[int]] = {}
     for each in asked or ():

@@ -14,39 +14,37 @@ Gaps:
     claim to be anybody. There are no delegation tokens.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.effects import Close
-from broker.registry import handles
-from broker.security.authentication import Failure, Progress, take_token
+from broker.cluster.cluster import Cluster
+from broker.request.authentication import Failure, Progress, take_token
+from broker.request.context import RequestContext
+from broker.responses import Close
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.SASL_AUTHENTICATE, versions=(0, 2))
-def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_sasl_authenticate(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `SaslServerAuthenticator.handleSaslToken`."""
     session = context.session
     if not session.is_sasl:
         message = "SaslAuthenticate request received after successful authentication"
-        return _answer(context, ErrorCode.ILLEGAL_SASL_STATE, message)
+        return _response(context, ErrorCode.ILLEGAL_SASL_STATE, message)
     if session.exchange is None:
         return Close("SaslAuthenticate without SaslHandshake")
     result = take_token(session, bytes(request.auth_bytes), cluster, context.now_ms)
     match result:
         case Progress(token, lifetime_ms):
-            return _answer(context, auth_bytes=token, session_lifetime_ms=lifetime_ms)
+            return _response(context, auth_bytes=token, session_lifetime_ms=lifetime_ms)
         case Failure(message):
-            answer = _answer(context, ErrorCode.SASL_AUTHENTICATION_FAILED, message)
-            return result.parked(cluster, context.now_ms, answer)
+            response = _response(context, ErrorCode.SASL_AUTHENTICATION_FAILED, message)
+            return result.pending(cluster, context.now_ms, response)
 
 
-def _answer(
+def _response(
     context: RequestContext,
     error_code: ErrorCode = ErrorCode.NONE,
     error_message: str | None = None,

@@ -19,29 +19,27 @@ Gaps:
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.mutation_quota import MutationQuota
-from broker.topic_admin.new_partitions import check_new_partitions
-from broker.topic_admin.placement import Assignments
-from broker.topics import Topic
+from broker.administration.new_partitions import check_new_partitions
+from broker.administration.placement import Assignments
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.topics import Topic
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.request.mutation_quota import MutationQuota
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
 STRICT_QUOTA_VERSION_MIN = 3
 
 
 @handles(ApiKey.CREATE_PARTITIONS, versions=(0, 3))
-def handle_create_partitions(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_create_partitions(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in request.topics)
@@ -92,7 +90,7 @@ class _Growth(NamedTuple):
     assignments: Assignments
 
 
-def _check(cluster: "Cluster", wanted: Any) -> _Growth | Refusal:
+def _check(cluster: Cluster, wanted: Any) -> _Growth | Refusal:
     topic = cluster.topics.get(wanted.name)
     if topic is None:
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
@@ -103,7 +101,7 @@ def _check(cluster: "Cluster", wanted: Any) -> _Growth | Refusal:
     return assignments if isinstance(assignments, Refusal) else _Growth(topic, assignments)
 
 
-def _grow(cluster: "Cluster", wanted: Any) -> Refusal | None:
+def _grow(cluster: Cluster, wanted: Any) -> Refusal | None:
     growth = _check(cluster, wanted)
     if isinstance(growth, Refusal):
         return growth
@@ -111,7 +109,7 @@ def _grow(cluster: "Cluster", wanted: Any) -> Refusal | None:
     return None
 
 
-def _added_count(cluster: "Cluster", wanted: Any) -> int:
+def _added_count(cluster: Cluster, wanted: Any) -> int:
     growth = _check(cluster, wanted)
     return 0 if isinstance(growth, Refusal) else len(growth.assignments)
 

@@ -5,21 +5,19 @@ Behaviour:
     NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name given twice counts once.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 
 @handles(ApiKey.DELETE_GROUPS, versions=(0, 2))
-def handle_delete_groups(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_delete_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteGroupsRequest`."""
     version = context.api_version
     return messages.DeleteGroupsResponse(
@@ -35,7 +33,7 @@ def handle_delete_groups(context: RequestContext, request: Any, cluster: "Cluste
     )
 
 
-def _delete(context: RequestContext, group_id: str, cluster: "Cluster") -> ErrorCode:
+def _delete(context: RequestContext, group_id: str, cluster: Cluster) -> ErrorCode:
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return error_code

@@ -7,7 +7,7 @@ Behaviour:
     ELIGIBLE_LEADERS_NOT_AVAILABLE where none is. ELECTION_NOT_NEEDED where the leader is right
     already. Any other type gets INVALID_REQUEST for everything.
     A null list asks for all partitions of all topics; then partitions that need no election are
-    left out of the answer.
+    left out of the response.
     While mutations wait in the controller's queue (controller.mutation.time.ms), the election waits
     behind them. After timeout_ms the response says REQUEST_TIMED_OUT; leaders are elected later.
 
@@ -15,26 +15,24 @@ Gaps:
     An unclean election loses no records: all replicas share one log.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.election import ElectionType, elect_leader
+from broker.administration.election import ElectionType, elect_leader
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _TopicResult = messages.ElectLeadersResponse.ReplicaElectionResult
 _PartitionResult = _TopicResult.PartitionResult
 
 
 @handles(ApiKey.ELECT_LEADERS, versions=(0, 2))
-def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ReplicationControlManager.electLeaders`."""
     version = context.api_version
     election_type = _election_type(version, request)
@@ -55,7 +53,7 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: "Cluste
 def _respond(
     version: int,
     request: Any,
-    cluster: "Cluster",
+    cluster: Cluster,
     election_type: ElectionType | Refusal,
     now_ms: int,
 ) -> Any:
@@ -91,7 +89,7 @@ def _election_type(version: int, request: Any) -> ElectionType | Refusal:
         return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _asked(request: Any, cluster: "Cluster") -> list[tuple[str, list[int]]]:
+def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[int]]]:
     if request.topic_partitions is None:
         return [(t.name, list(range(len(t.partitions)))) for t in cluster.topics.all()]
     return [(each.topic, each.partitions) for each in request.topic_partitions]

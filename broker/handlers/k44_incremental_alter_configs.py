@@ -18,24 +18,22 @@ Gaps:
     Keys of groups and client metrics are kept and described, and have no effect.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Alteration, Operation, alter_configs
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
 
 @handles(ApiKey.INCREMENTAL_ALTER_CONFIGS, versions=(0, 1))
 def handle_incremental_alter_configs(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ConfigurationControlManager.incrementalAlterConfigs` (KIP-339)."""
     alterations = [

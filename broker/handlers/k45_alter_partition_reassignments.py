@@ -17,19 +17,17 @@ Gaps:
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.controller_queue import TIMED_OUT
-from broker.registry import handles
-from broker.topic_admin.reassignment import cancel_reassignment, start_reassignment
+from broker.administration.reassignment import cancel_reassignment, start_reassignment
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import TIMED_OUT
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _TopicResult = messages.AlterPartitionReassignmentsResponse.ReassignableTopicResponse
 _PartitionResult = _TopicResult.ReassignablePartitionResponse
@@ -37,7 +35,7 @@ _PartitionResult = _TopicResult.ReassignablePartitionResponse
 
 @handles(ApiKey.ALTER_PARTITION_REASSIGNMENTS, versions=(0, 1))
 def handle_alter_partition_reassignments(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ReplicationControlManager.alterPartitionReassignments`."""
 
@@ -93,7 +91,7 @@ def _respond(
 
 
 def _alter(
-    topic_name: str, request: Any, cluster: "Cluster", now_ms: int, *, may_change: bool
+    topic_name: str, request: Any, cluster: Cluster, now_ms: int, *, may_change: bool
 ) -> Refusal | None:
     if request.replicas is None:
         return cancel_reassignment(cluster, topic_name, request.partition_index, now_ms)

@@ -6,18 +6,16 @@ Behaviour:
     reassigned, or isn't there, is left out.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.reassignment import is_reassigning
-from broker.topics import Partition
+from broker.cluster.cluster import Cluster
+from broker.cluster.replicas import is_reassigning
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Topic = messages.ListPartitionReassignmentsResponse.OngoingTopicReassignment
 _Partition = _Topic.OngoingPartitionReassignment
@@ -25,7 +23,7 @@ _Partition = _Topic.OngoingPartitionReassignment
 
 @handles(ApiKey.LIST_PARTITION_REASSIGNMENTS, versions=(0, 0))
 def handle_list_partition_reassignments(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ReplicationControlManager.listPartitionReassignments`."""
     version = context.api_version
@@ -43,7 +41,7 @@ def handle_list_partition_reassignments(
     )
 
 
-def _asked(request: Any, cluster: "Cluster") -> list[tuple[str, list[Partition]]]:
+def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[Partition]]]:
     if request.topics is None:
         return [(topic.name, topic.partitions) for topic in cluster.topics.all()]
     asked = []

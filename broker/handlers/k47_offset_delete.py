@@ -8,23 +8,21 @@ Behaviour:
     said when no partition of the request exists.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.groups.ownership import ownership_error
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ownership_error
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
-_TopicAnswer = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
+_TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 
 
 @handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
-def handle_offset_delete(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
     wanted = [
         (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
@@ -38,11 +36,11 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: "Cluste
         version=context.api_version,
         error_code=ErrorCode.NONE,
         topics=[
-            _TopicAnswer(
+            _TopicResponse(
                 version=context.api_version,
                 name=topic.name,
                 partitions=[
-                    _TopicAnswer.OffsetDeleteResponsePartition(
+                    _TopicResponse.OffsetDeleteResponsePartition(
                         version=context.api_version,
                         partition_index=each.partition_index,
                         error_code=outcome.get(
@@ -59,7 +57,7 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: "Cluste
 
 
 def _delete(
-    context: RequestContext, group_id: str, known: list[tuple[str, int]], cluster: "Cluster"
+    context: RequestContext, group_id: str, known: list[tuple[str, int]], cluster: Cluster
 ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
     if not known:
         return ErrorCode.NONE, ()
@@ -69,6 +67,6 @@ def _delete(
     return cluster.groups.delete_offsets(group_id, known)
 
 
-def _exists(cluster: "Cluster", topic_name: str, partition_index: int) -> bool:
+def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:
     topic = cluster.topics.get(topic_name)
     return topic is not None and 0 <= partition_index < len(topic.partitions)

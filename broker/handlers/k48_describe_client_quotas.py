@@ -9,23 +9,21 @@ Behaviour:
     UNSUPPORTED_VERSION: a type that isn't user, client-id or ip. Any broker answers.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from quotas.client_quotas import Component, FilterProblem
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 _Entry = messages.DescribeClientQuotasResponse.EntryData
 
 
 @handles(ApiKey.DESCRIBE_CLIENT_QUOTAS, versions=(0, 1))
-def handle_describe_client_quotas(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotasImage.describe`."""
     version = context.api_version
     components = [

@@ -15,24 +15,22 @@ Gaps:
     Host names are no addresses: nothing is looked up.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.config.api_versions import emulated_release
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from quotas.entities import Entity, make_entity, release_problem
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 _Result = messages.AlterClientQuotasResponse.EntryData
 
 
 @handles(ApiKey.ALTER_CLIENT_QUOTAS, versions=(0, 1))
-def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
     config = cluster.config.for_broker(context.broker_id)

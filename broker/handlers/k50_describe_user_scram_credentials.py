@@ -8,24 +8,22 @@ Behaviour:
 """
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.security.scram_admin import MECHANISMS_BY_CODE
+from broker.administration.scram_credentials import MECHANISMS_BY_CODE
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
 
 @handles(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, versions=(0, 0))
 def handle_describe_user_scram_credentials(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramImage.describe`."""
     asked = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
@@ -38,7 +36,7 @@ def handle_describe_user_scram_credentials(
     )
 
 
-def _describe(cluster: "Cluster", name: str, times: int) -> Any:
+def _describe(cluster: Cluster, name: str, times: int) -> Any:
     if times > 1:
         return _failed(
             name,

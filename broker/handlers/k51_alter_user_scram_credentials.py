@@ -4,7 +4,7 @@ Behaviour:
     Sets and deletes SCRAM credentials for all brokers; they count from the next authentication. An
     empty name, fewer than 4096 or more than 16384 iterations get UNACCEPTABLE_CREDENTIAL, an
     unknown mechanism UNSUPPORTED_SASL_MECHANISM, a credential that is altered twice
-    DUPLICATE_RESOURCE, the deletion of one that is not there RESOURCE_NOT_FOUND. One answer per
+    DUPLICATE_RESOURCE, the deletion of one that is not there RESOURCE_NOT_FOUND. One response per
     user; of a user with an error nothing is altered.
 
 Gaps:
@@ -12,24 +12,22 @@ Gaps:
     A deleted user of `sasl.users` can still authenticate by PLAIN, and is back after a restart.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.security.scram_admin import Deletion, Upsertion, alter_credentials
+from broker.administration.scram_credentials import Deletion, Upsertion, alter_credentials
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Result = messages.AlterUserScramCredentialsResponse.AlterUserScramCredentialsResult
 
 
 @handles(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, versions=(0, 0))
 def handle_alter_user_scram_credentials(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramControlManager.alterCredentials`."""
     deletions = [Deletion(each.name, each.mechanism) for each in request.deletions]

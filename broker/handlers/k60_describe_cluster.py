@@ -7,18 +7,16 @@ Behaviour:
     Authorized operations, if asked for, are all there are: nothing is forbidden.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.config.alteration import Refusal
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.cluster.cluster import Cluster
+from broker.errors import Refusal
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 BROKER_ENDPOINTS = 1
 CONTROLLER_ENDPOINTS = 2
@@ -27,7 +25,7 @@ FENCED_BROKERS_VERSION_MIN = 2
 
 
 @handles(ApiKey.DESCRIBE_CLUSTER, versions=(0, 2))
-def handle_describe_cluster(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_cluster(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `AuthHelper.computeDescribeClusterResponse`."""
     version = context.api_version
     if version >= ENDPOINT_TYPE_VERSION_MIN:

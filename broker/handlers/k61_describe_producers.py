@@ -12,17 +12,15 @@ Gaps:
     There are no transactions: no coordinator epoch is ever told (-1), nor the start of one (-1).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topics import Partition
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = _Topic.PartitionResponse
@@ -30,7 +28,7 @@ _Producer = _Partition.ProducerState
 
 
 @handles(ApiKey.DESCRIBE_PRODUCERS, versions=(0, 0))
-def handle_describe_producers(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_describe_producers(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeProducersRequest` and `Partition.activeProducerState`."""
     version = context.api_version
     return messages.DescribeProducersResponse(
@@ -51,7 +49,7 @@ def handle_describe_producers(context: RequestContext, request: Any, cluster: "C
 
 
 def _describe(
-    context: RequestContext, cluster: "Cluster", topic_name: str, partition_index: int
+    context: RequestContext, cluster: Cluster, topic_name: str, partition_index: int
 ) -> Any:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)

@@ -7,24 +7,22 @@ Behaviour:
     A type that is none of these gets UNSUPPORTED_VERSION.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from broker.cluster.cluster import Cluster
 from broker.config.keys import ResourceType
-from broker.context import RequestContext
-from broker.registry import handles
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource
 _KNOWN_TYPES = frozenset(ResourceType)
 
 
 @handles(ApiKey.LIST_CONFIG_RESOURCES, versions=(0, 1))
-def handle_list_config_resources(context: RequestContext, request: Any, cluster: "Cluster") -> Any:
+def handle_list_config_resources(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListConfigResources`."""
     asked: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= 1:
@@ -42,7 +40,7 @@ def handle_list_config_resources(context: RequestContext, request: Any, cluster:
     )
 
 
-def _names(cluster: "Cluster", resource_type: ResourceType) -> list[str]:
+def _names(cluster: Cluster, resource_type: ResourceType) -> list[str]:
     match resource_type:
         case ResourceType.TOPIC:
             return [topic.name for topic in cluster.topics.all()]

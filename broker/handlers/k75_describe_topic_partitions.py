@@ -13,33 +13,31 @@ Gaps:
     Lists of eligible leader replicas are empty: replicas that are up are always in sync.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from broker.context import RequestContext
-from broker.registry import handles
-from broker.topic_admin.authorized_operations import (
+from broker.administration.authorized_operations import (
     NOT_REQUESTED,
     TOPIC_OPERATIONS,
     bit_field,
 )
-from broker.topic_admin.deletion import NO_TOPIC_ID
-from broker.topic_admin.pages import Cursor, PageEntry, names_from, read_page
-from broker.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from broker.administration.deletion import NO_TOPIC_ID
+from broker.administration.pages import Cursor, PageEntry, names_from, read_page
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import INTERNAL_TOPICS, Partition, topic_name_problem
+from broker.request.context import RequestContext
+from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
-if TYPE_CHECKING:
-    from broker.cluster import Cluster
-
 _Response = messages.DescribeTopicPartitionsResponse
-_TopicAnswer = _Response.DescribeTopicPartitionsResponseTopic
-_PartitionAnswer = _TopicAnswer.DescribeTopicPartitionsResponsePartition
+_TopicResponse = _Response.DescribeTopicPartitionsResponseTopic
+_PartitionResponse = _TopicResponse.DescribeTopicPartitionsResponsePartition
 
 
 @handles(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=(0, 0))
 def handle_describe_topic_partitions(
-    context: RequestContext, request: Any, cluster: "Cluster"
+    context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `DescribeTopicPartitionsRequestHandler`."""
     version = context.api_version
@@ -72,7 +70,7 @@ def _is_misplaced(cursor: Cursor, asked: list[str]) -> bool:
     return cursor.partition_index < 0 or (bool(asked) and cursor.topic_name not in asked)
 
 
-def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
+def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
     if entry.topic is None:
         is_legal = topic_name_problem(entry.name) is None
         return _refused(
@@ -80,7 +78,7 @@ def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
             entry.name,
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if is_legal else ErrorCode.INVALID_TOPIC_EXCEPTION,
         )
-    return _TopicAnswer(
+    return _TopicResponse(
         version=version,
         error_code=ErrorCode.NONE,
         name=entry.name,
@@ -91,8 +89,8 @@ def _describe(cluster: "Cluster", version: int, entry: PageEntry) -> Any:
     )
 
 
-def _describe_partition(cluster: "Cluster", version: int, partition: Partition) -> Any:
-    return _PartitionAnswer(
+def _describe_partition(cluster: Cluster, version: int, partition: Partition) -> Any:
+    return _PartitionResponse(
         version=version,
         error_code=ErrorCode.NONE,
         partition_index=partition.partition_index,
@@ -107,7 +105,7 @@ def _describe_partition(cluster: "Cluster", version: int, partition: Partition) 
 
 
 def _refused(version: int, name: str, error_code: ErrorCode) -> Any:
-    return _TopicAnswer(
+    return _TopicResponse(
         version=version,
         error_code=error_code,
         name=name,

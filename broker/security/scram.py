@@ -113,9 +113,9 @@ class ScramExchange:
         self._gs2 = found["gs2"]
         self._nonce = found["nonce"] + self._nonce
         salt = base64.b64encode(credential.salt).decode()
-        answer = f"r={self._nonce},s={salt},i={credential.iterations}"
-        self._signed_so_far = f"{found['bare']},{answer}"
-        return Challenge(answer.encode())
+        response = f"r={self._nonce},s={salt},i={credential.iterations}"
+        self._signed_so_far = f"{found['bare']},{response}"
+        return Challenge(response.encode())
 
     def _final(self, text: str) -> Outcome:
         credential = self._credential

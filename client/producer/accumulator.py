@@ -10,7 +10,7 @@ from client.producer.topic_metadata import TopicMetadata
 from protocol.batch_builder import record_bytes_max
 from protocol.records import HEADER_BYTES
 
-Waiting = tuple[Record, Delivery, int, int]
+PendingFrame = tuple[Record, Delivery, int, int]
 """A record without a partition, the time of its send, and the bytes reserved for it."""
 
 
@@ -22,7 +22,7 @@ class RecordAccumulator:
         self._sticky = StickyPartitioner(random)
         self._batch_number = 0
         self.queues: dict[TopicPartition, list[Batch]] = {}
-        self.waiting: dict[str, list[Waiting]] = {}
+        self.waiting: dict[str, list[PendingFrame]] = {}
         self.bytes_reserved = 0
         self._is_starved = False
         self._hurried_until_ms = -1
@@ -51,7 +51,7 @@ class RecordAccumulator:
         self.bytes_reserved -= bytes_reserved
         self._is_starved = False
 
-    def hurry(self, now_ms: int) -> None:
+    def force_complete(self, now_ms: int) -> None:
         """What was sent until now doesn't linger."""
         self._hurried_until_ms = now_ms
 
@@ -98,13 +98,13 @@ class RecordAccumulator:
             if left:
                 self.waiting[topic] = left
 
-    def take_waiting(self, topic: str) -> list[Waiting]:
+    def take_waiting(self, topic: str) -> list[PendingFrame]:
         """Hand out a topic's waiting records, which are then the caller's to resolve."""
         return self.waiting.pop(topic, [])
 
-    def take_expired_waiting(self, created_until_ms: int) -> list[Waiting]:
+    def take_expired_waiting(self, created_until_ms: int) -> list[PendingFrame]:
         """Hand out the waiting records sent at that time or before."""
-        expired: list[Waiting] = []
+        expired: list[PendingFrame] = []
         for topic, entries in list(self.waiting.items()):
             count = 0
             while count < len(entries) and entries[count][2] <= created_until_ms:

@@ -1,4 +1,4 @@
-"""A batch of records of one partition, from its first record to its last answer."""
+"""A batch of records of one partition, from its first record to its last response."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class Batch:
     """Mutable, owned by the core.
 
     `created_ms` is when its first record was sent: KIP-91's clock. `number` tells older from newer.
-    `attempts` counts sends; `unanswered` those of them of which nobody knows whether they took
+    `attempts` counts sends; `no_response` those of them of which nobody knows whether they took
     effect. A batch that `is_done` has told its records' fate; it may still be on the wire.
     """
 
@@ -51,12 +51,12 @@ class Batch:
         "is_on_wire",
         "last_error",
         "leader_tried",
+        "no_response",
         "number",
         "partition",
         "producer_epoch",
         "producer_id",
         "retry_at_ms",
-        "unanswered",
     )
 
     def __init__(
@@ -71,7 +71,7 @@ class Batch:
         self.number = number
         self.created_ms = created_ms
         self.attempts = 0
-        self.unanswered = 0
+        self.no_response = 0
         self.retry_at_ms = 0
         self.leader_tried: int | None = None
         self.last_error: str | None = None
@@ -156,7 +156,7 @@ class Batch:
                     delivery,
                 )
             part.close()
-            part.attempts, part.unanswered = self.attempts, self.unanswered
+            part.attempts, part.no_response = self.attempts, self.no_response
             part.last_error = self.last_error
             if self.has_sequence:
                 part.producer_id, part.producer_epoch = self.producer_id, self.producer_epoch

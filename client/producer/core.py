@@ -1,4 +1,4 @@
-"""The producer without I/O: records, times and answers in; connections, requests and outcomes out.
+"""The producer without I/O: records, times and responses in; connections, requests and outcomes out.
 
     core = ProducerCore(ProducerSettings(), bootstrap=[Address("127.0.0.1", 9092)], random=random)
     delivery = core.send(record, now_ms)
@@ -8,16 +8,18 @@
 
 It keeps KIP-91's promise: a record's outcome is known at the first `poll` at or after
 `delivery_timeout_ms` from the creation of its batch, whatever state the batch is in. `expiry.py`
-says in which; `sending.py` what goes out next; `answers.py` what an answer means.
+says in which; `sending.py` what goes out next; `answers.py` what a response means.
 """
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from client.errors import ClientError
-from client.producer import answers, expiry, sending
+from client.producer import expiry
+from client.producer import response_handling as responses
+from client.producer import sender as sending
+from client.producer.actions import Action, Disconnect, Response
 from client.producer.batch import Record
-from client.producer.calls import Action, Answer, Disconnect
 from client.producer.delivery import Delivery, Outcome
 from client.producer.settings import ProducerSettings
 from client.producer.state import ProducerState
@@ -52,7 +54,7 @@ class ProducerCore:
 
     @property
     def bytes_reserved(self) -> int:
-        """Memory taken by records without an outcome, or in requests without an answer."""
+        """Memory taken by records without an outcome, or in requests without a response."""
         return self._state.accumulator.bytes_reserved
 
     @property
@@ -81,7 +83,7 @@ class ProducerCore:
 
     def flush(self, now_ms: int) -> None:
         """What waits now doesn't linger any longer."""
-        self._state.accumulator.hurry(now_ms)
+        self._state.accumulator.force_complete(now_ms)
 
     def poll(self, now_ms: int) -> Poll:
         """Settle what is due, and say what to do now."""
@@ -90,8 +92,8 @@ class ProducerCore:
         actions: list[Action] = []
         for node_id in state.nodes.overdue(now_ms):
             actions.append(Disconnect(node_id))
-            answers.on_disconnect(state, node_id, now_ms, "request timed out")
-        answers.close_gaps(state)
+            responses.on_disconnect(state, node_id, now_ms, "request timed out")
+        responses.close_gaps(state)
         actions += sending.next_actions(state, now_ms)
         state.polled_ms = now_ms
         return Poll(actions, sending.next_ms(state, now_ms))
@@ -102,12 +104,12 @@ class ProducerCore:
 
     def on_disconnect(self, node_id: int, now_ms: int, reason: str = "disconnected") -> None:
         """The connection broke, or could not be opened."""
-        answers.on_disconnect(self._state, node_id, now_ms, reason)
+        responses.on_disconnect(self._state, node_id, now_ms, reason)
 
-    def on_response(self, node_id: int, answer: Answer, now_ms: int) -> None:
+    def on_response(self, node_id: int, response: Response, now_ms: int) -> None:
         """The oldest request on this connection was answered."""
-        answers.on_answer(self._state, node_id, answer, now_ms)
+        responses.on_response(self._state, node_id, response, now_ms)
 
     def fail_all(self, error: ClientError) -> None:
         """Fail every record without an outcome: the producer is closed, or not let in."""
-        answers.fail_all(self._state, error)
+        responses.fail_all(self._state, error)

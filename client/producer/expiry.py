@@ -1,12 +1,12 @@
 """KIP-91's deadline: which records are out of time now, and in which phase they are.
 
 Batches of a partition expire in the order they were made, those in flight first. What is in flight
-stays so, for its answer decides about the sequence numbers; only its records hear the outcome.
+stays so, for its response decides about the sequence numbers; only its records hear the outcome.
 """
 
 from client.producer.batch import Batch
+from client.producer.connections import State
 from client.producer.delivery import DeliveryTimeoutError, Phase
-from client.producer.nodes import State
 from client.producer.state import ProducerState
 from client.producer.topic_metadata import NO_LEADER_ID
 
@@ -39,7 +39,7 @@ def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
         phase,
         now_ms - batch.created_ms,
         attempts=batch.attempts,
-        is_possibly_stored=batch.is_on_wire or batch.unanswered > 0,
+        is_possibly_stored=batch.is_on_wire or batch.no_response > 0,
         last_error=batch.last_error,
     )
     sequences = state.idempotence.of(batch)

@@ -19,20 +19,20 @@ from client import clock
 from client.addresses import addresses_of
 from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
-from client.producer.batch import Record
-from client.producer.calls import (
+from client.producer.actions import (
     Action,
-    Answer,
     Call,
     CallFailed,
     Connect,
     Disconnect,
-    ProducerIdAnswer,
+    ProducerIdResponse,
+    Response,
     Send,
 )
+from client.producer.batch import Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
-from client.producer.requests import answer_of, is_answered, message_of
+from client.producer.messages import expects_response, message_of, response_of
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from client.security import Security
@@ -53,7 +53,7 @@ class Watcher(Protocol):
     def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
         """A request went out to a broker, behind all earlier ones."""
 
-    def answered(self, node_id: int, call: Call, answer: Answer) -> None:
+    def responded(self, node_id: int, call: Call, response: Response) -> None:
         """The oldest one was answered; the producer does not know yet."""
 
     def lost(self, node_id: int) -> None:
@@ -85,7 +85,7 @@ class Producer:
             security: TLS and SASL, as `security_of` reads it from properties.
             seed: of backoff's jitter and keyless records' partitions; None: a different one
                 each time.
-            watcher: is told of every request and answer.
+            watcher: is told of every request and response.
 
         Raises:
             SecurityError: a PEM file can't be read.
@@ -278,14 +278,14 @@ class Producer:
         self._core.on_connected(node_id)
         self._poll_soon()
 
-    def answered(self, node_id: int, call: Call, response: Any) -> None:
+    def responded(self, node_id: int, call: Call, response: Any) -> None:
         """The oldest request of a link was answered."""
-        answer = answer_of(call, response)
+        result = response_of(call, response)
         if self._watcher is not None:
-            self._watcher.answered(node_id, call, answer)
+            self._watcher.responded(node_id, call, result)
         before = self._core.bytes_reserved
-        self._core.on_response(node_id, answer, clock.now_ms())
-        if isinstance(answer, ProducerIdAnswer) and answer.error_code == ErrorCode.NONE:
+        self._core.on_response(node_id, result, clock.now_ms())
+        if isinstance(result, ProducerIdResponse) and result.error_code == ErrorCode.NONE:
             self._log_window_mismatch()
         if self._core.bytes_reserved < before:
             self._has_room.set()
@@ -342,7 +342,7 @@ class _Link:
             client_id,
             security.sasl,
             on_open=lambda: producer.opened(node_id),
-            on_response=self._answered,
+            on_response=self._responded,
             on_lost=lambda error: producer.lost(node_id, error),
         )
 
@@ -353,16 +353,16 @@ class _Link:
 
     def send(self, call: Call) -> None:
         message, version_max = message_of(call)
-        has_answer = is_answered(call)
+        has_response = expects_response(call)
         try:
             frame = self.connection.wire.request(
-                message, version_max=version_max, is_answered=has_answer
+                message, version_max=version_max, expects_response=has_response
             )
         except UnsupportedVersionError as error:
             self._calls.append(CallFailed(error))
             asyncio.get_running_loop().call_soon(self._tell_failures)
             return
-        if has_answer:
+        if has_response:
             self._calls.append(call)
         self.connection.write(frame)
         if self._watcher is not None:
@@ -370,10 +370,10 @@ class _Link:
             told = version if version_max is None else min(version, version_max)
             self._watcher.sent(self._node_id, call, told, len(frame))
 
-    def _answered(self, response: Any) -> None:
+    def _responded(self, response: Any) -> None:
         call = self._calls.popleft()
         assert not isinstance(call, CallFailed), "it was told when its turn had come"
-        self._producer.answered(self._node_id, call, response)
+        self._producer.responded(self._node_id, call, response)
         self._tell_failures()
 
     def _tell_failures(self) -> None:

@@ -6,15 +6,15 @@ from client.errors import ClientError
 from client.producer.accumulator import RecordAccumulator
 from client.producer.backoff import backoff_ms
 from client.producer.batch import Batch, TopicPartition
-from client.producer.nodes import Nodes
-from client.producer.sequences import Idempotence
+from client.producer.connections import Nodes
+from client.producer.idempotence import Idempotence
 from client.producer.settings import ProducerSettings
 from client.producer.topic_metadata import TopicMetadata
 from client.resources import Address
 
 
 class ProducerState:
-    """What `expiry`, `sending` and `answers` work on."""
+    """What `expiry`, `sending` and `responses` work on."""
 
     def __init__(
         self,
@@ -30,7 +30,7 @@ class ProducerState:
         self.idempotence = Idempotence(settings.max_in_flight_sequence_number_per_connection)
         self.bootstrap = {-1 - index: address for index, address in enumerate(bootstrap)}
         self.on_wire: dict[TopicPartition, list[Batch]] = {}
-        """Batches in requests without an answer, oldest first."""
+        """Batches in requests without a response, oldest first."""
         self.polled_ms = 0
         """The time of the last poll, which did all that was due by then."""
         self.is_producer_id_asked = False

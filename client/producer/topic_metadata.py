@@ -1,13 +1,9 @@
 """What the producer knows of the cluster, and when it wants to know it anew."""
 
-from typing import TYPE_CHECKING
-
+from client.producer.actions import MetadataResponse, PartitionView, TopicView
 from client.producer.batch import TopicPartition
-from client.producer.calls import MetadataAnswer, PartitionView, TopicView
+from client.resources import Address
 from protocol.errors import ErrorCode
-
-if TYPE_CHECKING:
-    from client.resources import Address
 
 NO_LEADER_ID = -1
 _FATAL = {ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
@@ -16,7 +12,7 @@ _FATAL = {ErrorCode.INVALID_TOPIC_EXCEPTION, ErrorCode.TOPIC_AUTHORIZATION_FAILE
 class TopicMetadata:
     """Brokers, topics and leaders; one question at a time.
 
-    `is_asked` is for whoever sends the question; an answer or `on_failure` ends it.
+    `is_asked` is for whoever sends the question; a response or `on_failure` ends it.
     """
 
     def __init__(self, max_age_ms: int) -> None:
@@ -87,10 +83,10 @@ class TopicMetadata:
 
     @property
     def failures(self) -> int:
-        """How many answers in a row left something open."""
+        """How many responses in a row left something open."""
         return self._failures
 
-    def on_answer(self, answer: MetadataAnswer, now_ms: int, wait_ms: int) -> dict[str, int]:
+    def on_response(self, response: MetadataResponse, now_ms: int, wait_ms: int) -> dict[str, int]:
         """Learn; returns the topics that can't ever be written to, with their error codes.
 
         Where a topic or a leader is missing the question is asked again after `wait_ms`. A leader
@@ -98,12 +94,12 @@ class TopicMetadata:
         """
         self.is_asked = False
         self._candidates.clear()
-        if answer.brokers:
-            self.brokers = dict(answer.brokers)
+        if response.brokers:
+            self.brokers = dict(response.brokers)
         hopeless: dict[str, int] = {}
-        is_open = not answer.brokers
+        is_open = not response.brokers
         for topic in self._wanted:
-            told = answer.topics.get(topic)
+            told = response.topics.get(topic)
             if told is None:
                 is_open = True
             elif told.error_code in _FATAL:

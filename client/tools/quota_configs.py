@@ -7,7 +7,7 @@ from decimal import Decimal
 from client.admin import Admin
 from client.resources import QuotaChange, QuotaEntity, QuotaFilter, QuotaMatch
 from client.tools.session import ToolError
-from protocol.spelling import did_you_mean
+from protocol.suggestions import did_you_mean
 
 ENTITY_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}
 """The tool's word for an entity type, and the protocol's."""

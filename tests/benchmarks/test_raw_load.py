@@ -10,7 +10,7 @@ from benchmarks.raw_load import LoadConnection, LoadError
 from protocol import messages
 
 
-def _answer(correlation_id: int, base_offset: int, error_code: int = 0) -> bytes:
+def _response(correlation_id: int, base_offset: int, error_code: int = 0) -> bytes:
     version = request_bytes.PRODUCE_VERSION
     topic = messages.ProduceResponse.TopicProduceResponse
     partition = topic.PartitionProduceResponse(
@@ -33,31 +33,33 @@ def connection() -> Iterator[LoadConnection]:
         yield LoadConnection(unused, requests)
 
 
-def test_good_answers_pass_however_they_were_cut(connection: LoadConnection) -> None:
-    whole = _answer(0, 0) + _answer(1, 1) + _answer(2, 2)
-    connection.answers += [whole[:70], whole[70:75], whole[75:]]
+def test_good_responses_pass_however_they_were_cut(connection: LoadConnection) -> None:
+    whole = _response(0, 0) + _response(1, 1) + _response(2, 2)
+    connection.responses += [whole[:70], whole[70:75], whole[75:]]
 
-    raw_load.check_answers([connection], 3, _answer(0, 0))
+    raw_load.check_responses([connection], 3, _response(0, 0))
 
 
 @pytest.mark.parametrize(
     ("second", "complaint"),
     [
-        (_answer(1, 1, error_code=45), "error code 45"),
-        (_answer(2, 1), "correlation id 2"),
-        (_answer(1, 0), "base offsets"),
-        (_answer(1, 7), "base offsets"),
-        (b"", "bytes of answers"),
+        (_response(1, 1, error_code=45), "error code 45"),
+        (_response(2, 1), "correlation id 2"),
+        (_response(1, 0), "base offsets"),
+        (_response(1, 7), "base offsets"),
+        (b"", "bytes of responses"),
     ],
 )
-def test_one_bad_answer_is_found(connection: LoadConnection, second: bytes, complaint: str) -> None:
-    connection.answers += [_answer(0, 0), second]
+def test_one_bad_response_is_found(
+    connection: LoadConnection, second: bytes, complaint: str
+) -> None:
+    connection.responses += [_response(0, 0), second]
 
     with pytest.raises(LoadError, match=complaint):
-        raw_load.check_answers([connection], 2, _answer(0, 0))
+        raw_load.check_responses([connection], 2, _response(0, 0))
 
 
-def test_an_answer_is_timed_from_the_send_that_held_its_request() -> None:
+def test_a_response_is_timed_from_the_send_that_held_its_request() -> None:
     sends = [(100, 2), (150, 3)]
     reads = [(120, 1), (160, 1), (200, 3)]
 
@@ -68,7 +70,7 @@ def test_an_answer_is_timed_from_the_send_that_held_its_request() -> None:
 @pytest.mark.parametrize(("connection_count", "in_flight"), [(1, 50), (10, 1)])
 @pytest.mark.parametrize("is_idempotent", [False, True])
 @pytest.mark.parametrize("rival", ["rdmock", "kfake"])
-def test_the_load_gets_all_its_answers_from_a_rival(
+def test_the_load_gets_all_its_responses_from_a_rival(
     connection_count: int, in_flight: int, is_idempotent: bool, rival: server_process.ServerName
 ) -> None:
     if rival == "kfake":

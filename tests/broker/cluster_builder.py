@@ -6,10 +6,10 @@ from typing import Any
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
-from broker.registry import ROUTES
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import codec
 from protocol.api_keys import ApiKey
 
@@ -56,7 +56,7 @@ def make_context(
 def call(
     cluster: Cluster, request: Any, version: int, *, broker_id: int = 1, now_ms: int = NOW_MS
 ) -> Any:
-    """Ask a broker and decode its answer: request and response both go over the wire and back."""
+    """Ask a broker and decode its response: request and response both go over the wire and back."""
     api_key = ApiKey(request.API_KEY)
     context = make_context(api_key, version, broker_id=broker_id, now_ms=now_ms)
     body = bytes(request.encode(version=version))

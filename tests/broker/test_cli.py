@@ -194,8 +194,8 @@ def test_a_value_may_contain_an_equals_sign() -> None:
 
 def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
-    path.write_text('[{"api": "Produce", "drop": "before_answer", "times": 1}]')
-    assert read_faults(path) == (FaultRule(api="Produce", drop="before_answer", times=1),)
+    path.write_text('[{"api": "Produce", "drop": "before_response", "times": 1}]')
+    assert read_faults(path) == (FaultRule(api="Produce", drop="before_response", times=1),)
     assert read_faults(None) == ()
 
 

@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster, Reach
-from broker.membership import add_broker, decommission_broker, new_broker
+from broker.cluster import failover
+from broker.cluster.broker_membership import add_broker, decommission_broker, new_broker
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.test_connection import Client, request_frame
+from tests.broker.dispatch.test_connection import Client, request_frame
 
 OK, TIMED_OUT = ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT
 EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS
@@ -219,8 +221,8 @@ def test_a_failed_brokers_leaders_move_when_the_controller_gets_to_it() -> None:
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
     waiting = create(cluster, {"a": 10})
 
-    cluster.stop_broker(2, NOW_MS)
-    assert cluster.brokers[2].reach is Reach.REFUSES
+    failover.stop_broker(cluster, 2, NOW_MS)
+    assert cluster.brokers[2].availability is Availability.DOWN
     assert waiting.codes(99) is None
     assert (partition.leader_id, partition.isr, cluster.alive_broker_ids()) == (
         2,
@@ -236,10 +238,10 @@ def test_a_broker_that_is_back_before_its_election_is_fenced_and_unfenced_in_ord
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
     waiting = create(cluster, {"a": 10})
-    cluster.stop_broker(2, NOW_MS)
-    cluster.stop_broker(2, NOW_MS)
-    cluster.start_broker(2, NOW_MS)
-    assert cluster.brokers[2].reach is Reach.SERVES
+    failover.stop_broker(cluster, 2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
+    failover.start_broker(cluster, 2, NOW_MS)
+    assert cluster.brokers[2].availability is Availability.UP
 
     waiting.response(100)
     assert (partition.leader_id, partition.isr) == (3, (2, 3))
@@ -249,10 +251,10 @@ def test_a_broker_that_is_back_before_its_election_is_fenced_and_unfenced_in_ord
 def test_a_broker_that_is_stopped_again_before_it_is_unfenced_stays_down() -> None:
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     waiting = create(cluster, {"a": 10})
-    cluster.start_broker(2, NOW_MS)
-    cluster.stop_broker(2, NOW_MS)
+    failover.start_broker(cluster, 2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     waiting.response(100)
     assert (partition.leader_id, partition.isr, cluster.alive_broker_ids()) == (3, (3,), [1, 3])
@@ -363,6 +365,6 @@ def test_the_mutation_time_can_be_changed_while_the_cluster_runs() -> None:
 def test_a_reset_forgets_what_waits() -> None:
     cluster = costly()
     create(cluster, {"a": 10})
-    cluster.reset(NOW_MS)
+    cluster.reset()
     assert len(cluster.controller_queue) == 0
     assert create(cluster, {"a": 1}).codes(10) == [OK]

@@ -5,8 +5,8 @@ from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.test_connection import metadata_frame, request_frame
-from tests.broker.test_server import connect, read_frame, serving
+from tests.broker.dispatch.test_connection import metadata_frame, request_frame
+from tests.broker.server.test_server import connect, read_frame, serving
 
 # R = 5, S = 100, W = 1: a burst of 500 partitions.
 QUOTA = {
@@ -63,12 +63,12 @@ async def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
         reader, writer = await connect(port)
         writer.write(create_frame("next") + metadata_frame(2))
         await read_frame(reader)
-        answer = asyncio.create_task(read_frame(reader))
+        response = asyncio.create_task(read_frame(reader))
         for now_ms in (clock.time_ms + 11_999, clock.time_ms + 12_000):
-            assert not answer.done()
+            assert not response.done()
             clock.time_ms = now_ms
             server.cluster.timers.run_due(now_ms)
             for _ in range(10):
                 await asyncio.sleep(0)
-        assert int.from_bytes((await answer)[:4], "big") == 2
+        assert int.from_bytes((await response)[:4], "big") == 2
         writer.close()

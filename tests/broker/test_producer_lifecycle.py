@@ -2,10 +2,10 @@
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
-from broker.topics import Topic
-from broker.upkeep import apply_retention
+from broker.cluster.background_tasks import apply_retention, start_background_tasks
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.produce.append import append_batch
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
@@ -25,7 +25,7 @@ def cluster(request: pytest.FixtureRequest) -> Cluster:
         },
     )
     made.create_topic("t", [(1, 2)], {})
-    made.start(NOW_MS)
+    start_background_tasks(made, NOW_MS)
     return made
 
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.test_connection import Client, request_frame
+from tests.broker.dispatch.test_connection import Client, request_frame
 
 OK, EXCEEDED = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 HOUR_MS = 3_600_000
@@ -34,8 +34,8 @@ def ask(cluster: Cluster, request: Any, version: int, now_ms: int) -> Any:
     return messages.response_class(request.API_KEY).decode(body, version=version)
 
 
-def codes(answers: list[Any]) -> list[int]:
-    return [answer.error_code for answer in answers]
+def codes(responses: list[Any]) -> list[int]:
+    return [response.error_code for response in responses]
 
 
 def create(
@@ -164,9 +164,9 @@ def test_a_refusal_has_the_standard_text_and_no_counts() -> None:
 def test_one_refusal_stops_no_other_topic_and_mistakes_are_free() -> None:
     cluster = quota_cluster(2, 10)
     create(cluster, {"here": 1})
-    answers, throttle_ms = create(cluster, {"here": 5, "a": 30, "..": 5, "b": 1, "c": 1})
+    responses, throttle_ms = create(cluster, {"here": 5, "a": 30, "..": 5, "b": 1, "c": 1})
 
-    assert answers == [
+    assert responses == [
         ErrorCode.TOPIC_ALREADY_EXISTS,
         OK,
         ErrorCode.INVALID_TOPIC_EXCEPTION,
@@ -234,15 +234,15 @@ def test_a_storm_of_topics_is_admitted_at_the_rate_and_ends_when_the_client_wait
             refused.append(storm[sent])
             sent += 1
         batch, rest = refused[:50], refused[50:]
-        answers, throttle_ms = create(
+        responses, throttle_ms = create(
             cluster, dict.fromkeys(batch, per_topic), now_ms=NOW_MS + now_ms
         )
-        assert set(answers) <= {OK, EXCEEDED}
-        assert answers[0] == OK, "refused again after the wait it was told"
-        created += answers.count(OK)
+        assert set(responses) <= {OK, EXCEEDED}
+        assert responses[0] == OK, "refused again after the wait it was told"
+        created += responses.count(OK)
         assert created * per_topic <= rate * now_ms / 1000 + burst + per_topic
-        refused = [n for n, code in zip(batch, answers, strict=True) if code == EXCEEDED] + rest
-        assert (throttle_ms > 0) == (EXCEEDED in answers)
+        refused = [n for n, code in zip(batch, responses, strict=True) if code == EXCEEDED] + rest
+        assert (throttle_ms > 0) == (EXCEEDED in responses)
         now_ms += throttle_ms or 100
 
     assert created == len(storm) == len(list(cluster.topics.all()))

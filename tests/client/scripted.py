@@ -8,7 +8,7 @@ from client.resources import Address
 from protocol import messages
 
 BOOTSTRAP = Address("one", 9092)
-Answer = Any | Exception
+Response = Any | Exception
 
 
 class Clock:
@@ -27,19 +27,19 @@ class Clock:
 
 
 class Peer:
-    """A `Transport`: each question takes the next answer, of the type that belongs to it."""
+    """A `Transport`: each question takes the next response, of the type that belongs to it."""
 
-    def __init__(self, *answers: Answer | Callable[[Any], Answer]) -> None:
-        self.answers = list(answers)
+    def __init__(self, *responses: Response | Callable[[Any], Response]) -> None:
+        self.responses = list(responses)
         self.asked: list[tuple[Address, Any]] = []
 
     def ask(self, address: Address, request: Any) -> Any:
         self.asked.append((address, request))
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        assert type(answer) is messages.response_class(request.API_KEY), type(request)
-        return answer
+        response = self.responses.pop(0)
+        if isinstance(response, Exception):
+            raise response
+        assert type(response) is messages.response_class(request.API_KEY), type(request)
+        return response
 
     @property
     def requests(self) -> list[Any]:
@@ -47,11 +47,13 @@ class Peer:
 
 
 def admin_of(
-    *answers: Answer, clock: Clock | None = None, bootstrap: Sequence[Address] = (BOOTSTRAP,)
+    *responses: Response,
+    clock: Clock | None = None,
+    bootstrap: Sequence[Address] = (BOOTSTRAP,),
 ) -> tuple[Admin, Peer]:
     """An admin client whose questions get these answers."""
     clock = clock or Clock()
-    peer = Peer(*answers)
+    peer = Peer(*responses)
     return Admin(bootstrap, peer, now_ms=clock.now_ms, sleep_ms=clock.sleep_ms), peer
 
 
@@ -87,7 +89,7 @@ def deleted(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
 def metadata(
     *topics: tuple[str, int], brokers: Sequence[tuple[int, str, int]] = ((1, "one", 9092),)
 ) -> Any:
-    """A Metadata answer: topics with their partition counts; the last broker is the controller."""
+    """A Metadata response: topics with their partition counts; the last broker is the controller."""
     broker = messages.MetadataResponse.MetadataResponseBroker
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(

@@ -125,7 +125,7 @@ def test_topics_go_to_the_controller_once_a_broker_says_it_is_not() -> None:
     assert [address for address, _ in peer.asked] == [BOOTSTRAP, BOOTSTRAP, two, two]
 
 
-def test_a_topic_that_the_answer_leaves_out_is_an_error() -> None:
+def test_a_topic_that_the_response_leaves_out_is_an_error() -> None:
     admin, _ = admin_of(created(("a", 0)))
     error = admin.create_topics([NewTopic("a"), NewTopic("b")])["b"]
     assert error is not None
@@ -147,7 +147,7 @@ def test_a_new_topic_is_sent_with_all_it_says() -> None:
     assert [(each.name, each.value) for each in sent.configs] == [("retention.ms", "5")]
 
 
-def test_the_next_question_waits_as_long_as_the_last_answer_wished() -> None:
+def test_the_next_question_waits_as_long_as_the_last_response_wished() -> None:
     clock = Clock()
     throttled = metadata()
     throttled.throttle_time_ms = 250

@@ -44,7 +44,7 @@ class Heard:
     def begin(self) -> None:
         self.connection.connection_made(self.transport)
 
-    def answer(self, correlation_id: int, response: Any, version: int) -> None:
+    def response(self, correlation_id: int, response: Any, version: int) -> None:
         body = bytes(response.encode(version=version))
         self.connection.data_received(frame_response(correlation_id, body, has_tagged_header=False))
 
@@ -52,7 +52,7 @@ class Heard:
         self.begin()
         response = messages.ApiVersionsResponse
         keys = [response.ApiVersion(api_key=ApiKey.METADATA, min_version=0, max_version=1)]
-        self.answer(1, response(error_code=0, api_keys=keys), 4)
+        self.response(1, response(error_code=0, api_keys=keys), 4)
 
 
 def test_it_says_hello_and_then_is_open() -> None:
@@ -65,13 +65,13 @@ def test_it_says_hello_and_then_is_open() -> None:
     assert heard.told == ["open"]
 
 
-def test_answers_come_one_by_one() -> None:
+def test_responses_come_one_by_one() -> None:
     heard = Heard()
     heard.open()
     for _ in range(2):
         heard.connection.write(heard.connection.wire.request(messages.MetadataRequest(topics=[])))
     for correlation_id in (2, 3):
-        heard.answer(correlation_id, messages.MetadataResponse(), 1)
+        heard.response(correlation_id, messages.MetadataResponse(), 1)
     assert [type(each) for each in heard.told[1:]] == [messages.MetadataResponse] * 2
 
 
@@ -83,7 +83,7 @@ def test_a_broker_that_hangs_up_is_lost_once() -> None:
     assert [type(each) for each in heard.told[1:]] == [ConnectionLostError]
 
 
-def test_an_answer_that_makes_no_sense_costs_the_connection() -> None:
+def test_a_response_that_makes_no_sense_costs_the_connection() -> None:
     heard = Heard()
     heard.open()
     heard.connection.data_received(b"\xff\xff\xff\xff")
@@ -95,7 +95,7 @@ def test_after_abort_nothing_is_told() -> None:
     heard = Heard()
     heard.open()
     heard.connection.abort()
-    heard.answer(2, messages.MetadataResponse(), 1)
+    heard.response(2, messages.MetadataResponse(), 1)
     heard.connection.connection_lost(None)
     assert heard.told == ["open"]
     heard = Heard()

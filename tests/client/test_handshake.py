@@ -7,8 +7,8 @@ import pytest
 
 from client.errors import SecurityError
 from client.handshake import handshake
+from client.protocol_codec import Wire
 from client.security import SaslSettings
-from client.wire import Wire
 from protocol import messages
 from protocol.api_keys import ApiKey
 
@@ -25,12 +25,12 @@ def versions() -> Any:
     )
 
 
-def outcome(steps: Generator[bytes, Any, None], *answers: Any) -> int:
-    """How many frames were sent when the last answer ended it."""
+def outcome(steps: Generator[bytes, Any, None], *responses: Any) -> int:
+    """How many frames were sent when the last response ended it."""
     next(steps)
-    for count, answer in enumerate(answers, start=1):
+    for count, response in enumerate(responses, start=1):
         try:
-            steps.send(answer)
+            steps.send(response)
         except StopIteration:
             return count
     raise AssertionError("it goes on")

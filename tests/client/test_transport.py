@@ -18,7 +18,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import decode_header, decode_request, frame_response, skip_tagged_fields
 from protocol.framing import FrameReader
 
-Answer = Callable[[ApiKey, Any], Any]
+Response = Callable[[ApiKey, Any], Any]
 ASK = messages.MetadataRequest(topics=[])
 
 
@@ -30,8 +30,8 @@ def api_versions() -> Any:
     )
 
 
-def serve_one(connection: socket.socket, answer: Answer) -> None:
-    """Answer frames until there is no answer (None: hang up; bytes: sent as they are)."""
+def serve_one(connection: socket.socket, result: Response) -> None:
+    """Answer frames until there is no response (None: hang up; bytes: sent as they are)."""
     reader = FrameReader(1_000_000)
     while data := connection.recv(4096):
         reader.feed(data)
@@ -43,7 +43,7 @@ def serve_one(connection: socket.socket, answer: Answer) -> None:
             if messages.is_flexible(api_key, version):
                 start = skip_tagged_fields(buffer, start, end)
             request = decode_request(api_key, version, buffer, start, end)
-            response = answer(api_key, request)
+            response = result(api_key, request)
             if response is None:
                 return
             if not isinstance(response, bytes):
@@ -53,7 +53,7 @@ def serve_one(connection: socket.socket, answer: Answer) -> None:
 
 
 @contextmanager
-def peer(answer: Answer) -> Iterator[Address]:
+def peer(response: Response) -> Iterator[Address]:
     """A listening peer that serves one connection after the other."""
     listener = socket.create_server(("127.0.0.1", 0))
 
@@ -64,7 +64,7 @@ def peer(answer: Answer) -> Iterator[Address]:
             except OSError:
                 return
             with connection:
-                serve_one(connection, answer)
+                serve_one(connection, response)
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
@@ -79,13 +79,13 @@ def peer(answer: Answer) -> Iterator[Address]:
 def test_one_connection_asks_for_versions_once_and_then_serves_every_question() -> None:
     asked: list[ApiKey] = []
 
-    def answer(api_key: ApiKey, _request: Any) -> Any:
+    def response(api_key: ApiKey, _request: Any) -> Any:
         asked.append(api_key)
         if api_key == ApiKey.API_VERSIONS:
             return api_versions()
         return messages.MetadataResponse(controller_id=len(asked))
 
-    with peer(answer) as address, SocketTransport("me") as transport:
+    with peer(response) as address, SocketTransport("me") as transport:
         assert transport.ask(address, ASK).controller_id == 2
         assert transport.ask(address, ASK).controller_id == 3
     assert asked == [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.METADATA]
@@ -106,12 +106,12 @@ def test_a_connection_that_breaks_is_lost_and_the_next_question_opens_another(
 ) -> None:
     broken = iter([response])
 
-    def answer(api_key: ApiKey, _request: Any) -> Any:
+    def result(api_key: ApiKey, _request: Any) -> Any:
         if api_key == ApiKey.API_VERSIONS:
             return api_versions()
         return next(broken, messages.MetadataResponse(controller_id=7))
 
-    with peer(answer) as address, SocketTransport("me", request_timeout_ms=300) as transport:
+    with peer(result) as address, SocketTransport("me", request_timeout_ms=300) as transport:
         with pytest.raises(ConnectionLostError):
             transport.ask(address, ASK)
         assert transport.ask(address, ASK).controller_id == 7
@@ -126,7 +126,7 @@ def test_sasl_goes_before_the_first_question(
 ) -> None:
     tokens: list[bytes] = []
 
-    def answer(api_key: ApiKey, request: Any) -> Any:
+    def response(api_key: ApiKey, request: Any) -> Any:
         if api_key == ApiKey.API_VERSIONS:
             return api_versions()
         if api_key == ApiKey.SASL_HANDSHAKE:
@@ -142,7 +142,7 @@ def test_sasl_goes_before_the_first_question(
         return messages.MetadataResponse(controller_id=1)
 
     security = Security(sasl=SaslSettings("PLAIN", "alice", "secret"))
-    with peer(answer) as address, SocketTransport("me", security) as transport:
+    with peer(response) as address, SocketTransport("me", security) as transport:
         if text is None:
             assert transport.ask(address, ASK).controller_id == 1
         else:

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from broker.audit import audit_cluster
+from broker.audit.comparison import audit_cluster
 from broker.clock import ClockMode
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
 from broker.faults import FaultRule, ListedRule
+from broker.request.context import RequestContext
 from broker.serve import ServeOptions, bootstrap_lines, start_server
-from broker.server import Server
-from broker.topics import Partition
+from broker.server.server import Server
 
 _Result = TypeVar("_Result")
 TIMEOUT_S = 20
@@ -61,7 +61,13 @@ class BrokerThread:
         traceback: TracebackType | None,
     ) -> None:
         assert self._server is not None
-        findings = self.on(lambda cluster, _now_ms: audit_cluster(cluster).comparison.findings)
+        findings = self.call(
+            lambda server: (
+                audit_cluster(
+                    server.cluster, server.dispatcher.acknowledgements
+                ).comparison.findings
+            )
+        )
         asyncio.run_coroutine_threadsafe(self._server.stop(), self._loop).result(TIMEOUT_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -86,17 +92,17 @@ class BrokerThread:
     def fault(self, **rule: Any) -> int:
         """Add a rule."""
         return self.call(
-            lambda server: server.cluster.faults.add(FaultRule(**rule), server.clock.now_ms())
+            lambda server: server.dispatcher.faults.add(FaultRule(**rule), server.clock.now_ms())
         )
 
     def rule(self, rule_id: int) -> ListedRule:
         """A rule with its counts."""
-        listed = self.call(lambda server: server.cluster.faults.rules())
+        listed = self.call(lambda server: server.dispatcher.faults.rules())
         return next(each for each in listed if each.rule_id == rule_id)
 
     def clear_faults(self) -> None:
         """Forget all rules."""
-        self.call(lambda server: server.cluster.faults.clear())
+        self.call(lambda server: server.dispatcher.faults.clear())
 
     def let_time_stand(self) -> None:
         """From now on time goes by only when it is moved."""

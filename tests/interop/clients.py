@@ -83,7 +83,7 @@ def create_topic(
     assignment: list[list[int]] | None = None,
     config: dict[str, str] | None = None,
 ) -> None:
-    """Create a topic and wait for the answer."""
+    """Create a topic and wait for the response."""
     admin = AdminClient({"bootstrap.servers": servers})
     wanted: dict[str, Any] = {"num_partitions": partition_count, "config": config or {}}
     if assignment is not None:

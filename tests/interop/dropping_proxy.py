@@ -1,7 +1,7 @@
 """A proxy between clients and brokers that loses answers: it breaks connections after an append.
 
 It cuts both directions into Kafka's frames. Now and then it picks a Produce request: the broker
-gets it and answers, so the batches are in the log; the answer goes nowhere, and the client's
+gets it and responses, so the batches are in the log; the response goes nowhere, and the client's
 connection is reset. All the client can do is send the same batches again.
 """
 
@@ -22,8 +22,8 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 HOST = "127.0.0.1"
-MORE_ANSWERS_MAX = 4
-MORE_ANSWERS_WAIT_S = 0.005
+MORE_RESPONSES_MAX = 4
+MORE_RESPONSES_WAIT_S = 0.005
 START_TIMEOUT_S = 10.0
 # Below the ports that systems hand out to outgoing connections.
 _PORTS = range(20_000, 32_000)
@@ -56,15 +56,15 @@ class Tally:
 
     Attributes:
         drops: connections reset after the broker had answered that the batches are in its log.
-        answers_per_drop: how often that lost one Produce answer, how often two, and so on.
+        responses_per_drop: how often that lost one Produce response, how often two, and so on.
         shared_requests: answered requests with batches of more than one partition.
-        codes: how often the broker said what about a batch, lost answers included.
+        codes: how often the broker said what about a batch, lost responses included.
         unknown_offsets: how often it called a batch stored without telling an offset.
         codecs: how many batches were sent with which codec.
     """
 
     drops: int = 0
-    answers_per_drop: Counter[int] = field(default_factory=Counter)
+    responses_per_drop: Counter[int] = field(default_factory=Counter)
     shared_requests: int = 0
     codes: Counter[ErrorCode] = field(default_factory=Counter)
     unknown_offsets: int = 0
@@ -82,8 +82,8 @@ class Tally:
                 codec_number = attributes & records.COMPRESSION_MASK
                 self.codecs[records.COMPRESSION_NAMES[codec_number]] += 1
 
-    def note_answer(self, version: int, frame: bytes) -> bool:
-        """Count a Produce answer; whether it says that all of its batches are in the log."""
+    def note_response(self, version: int, frame: bytes) -> bool:
+        """Count a Produce response; whether it says that all of its batches are in the log."""
         body_start = 9 if messages.is_flexible(ApiKey.PRODUCE, version) else 8
         response: Any = messages.ProduceResponse.decode(frame[body_start:], version=version)
         parts = [part for topic in response.responses for part in topic.partition_responses]
@@ -98,7 +98,7 @@ class Tally:
 class DroppingProxy:
     """One listener per broker, on ports in a row; a context manager with a thread of its own.
 
-    `drop_rate` is the share of Produce requests whose answer is lost; it may be changed at any
+    `drop_rate` is the share of Produce requests whose response is lost; it may be changed at any
     time, and so may `tally` be replaced.
     """
 
@@ -139,11 +139,11 @@ class DroppingProxy:
         self._loop.call_soon_threadsafe(self._stop.set)
         self._thread.join()
 
-    def note_drop(self, answer_count: int) -> None:
-        """Count a connection that was reset with so many answers lost."""
+    def note_drop(self, response_count: int) -> None:
+        """Count a connection that was reset with so many responses lost."""
         with self._dropped:
             self.tally.drops += 1
-            self.tally.answers_per_drop[answer_count] += 1
+            self.tally.responses_per_drop[response_count] += 1
             self._dropped.notify_all()
 
     def _run(self) -> None:
@@ -198,13 +198,13 @@ class _Link:
             self._client_writer.transport.abort()
             return
         requests = asyncio.create_task(self._forward_requests(writer))
-        answers = asyncio.create_task(self._forward_answers(reader))
+        responses = asyncio.create_task(self._forward_responses(reader))
         try:
-            await asyncio.wait({requests, answers}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({requests, responses}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             requests.cancel()
-            answers.cancel()
-            await asyncio.gather(requests, answers, return_exceptions=True)
+            responses.cancel()
+            await asyncio.gather(requests, responses, return_exceptions=True)
             self._client_writer.transport.abort()
             # Not aborted: what the broker has of this client it may well read, and append, after
             # the client has come back and sent it again.
@@ -223,12 +223,12 @@ class _Link:
             upstream.write(frame)
             await upstream.drain()
 
-    async def _forward_answers(self, upstream: asyncio.StreamReader) -> None:
+    async def _forward_responses(self, upstream: asyncio.StreamReader) -> None:
         while True:
             frame = await _read_frame(upstream)
             (correlation_id,) = _SIZE.unpack_from(frame, 4)
             version = self._versions.pop(correlation_id, None)
-            is_in_log = version is not None and self._proxy.tally.note_answer(version, frame)
+            is_in_log = version is not None and self._proxy.tally.note_response(version, frame)
             if correlation_id == self._doomed:
                 if is_in_log:
                     await self._drop(upstream)
@@ -238,19 +238,19 @@ class _Link:
             await self._client_writer.drain()
 
     async def _drop(self, upstream: asyncio.StreamReader) -> None:
-        """Lose this answer, or those to all requests that the client sends meanwhile as well."""
-        answer_count = 1
-        for _ in range(self._proxy.rng.choice((0, MORE_ANSWERS_MAX))):
+        """Lose this response, or those to all requests that the client sends meanwhile as well."""
+        response_count = 1
+        for _ in range(self._proxy.rng.choice((0, MORE_RESPONSES_MAX))):
             try:
-                frame = await asyncio.wait_for(_read_frame(upstream), MORE_ANSWERS_WAIT_S)
+                frame = await asyncio.wait_for(_read_frame(upstream), MORE_RESPONSES_WAIT_S)
             except (TimeoutError, asyncio.IncompleteReadError, OSError):
                 break
             (correlation_id,) = _SIZE.unpack_from(frame, 4)
             version = self._versions.pop(correlation_id, None)
             if version is not None:
-                self._proxy.tally.note_answer(version, frame)
-                answer_count += 1
-        self._proxy.note_drop(answer_count)
+                self._proxy.tally.note_response(version, frame)
+                response_count += 1
+        self._proxy.note_drop(response_count)
 
 
 async def _read_frame(reader: asyncio.StreamReader) -> bytes:

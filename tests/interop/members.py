@@ -50,7 +50,7 @@ class Member(Protocol):
         """The partitions it has now."""
 
     def commit(self) -> None:
-        """Commit what was polled, and wait for the answer."""
+        """Commit what was polled, and wait for the response."""
 
     def commit_at(self, partition: int, offset: int, metadata: str) -> None:
         """Commit this offset with these words."""
@@ -350,16 +350,16 @@ class InThread:
             raise self._failure
 
     def _call(self, function: Callable[[], T]) -> T:
-        answer: Future[T] = Future()
+        response: Future[T] = Future()
 
         def run() -> None:
             try:
-                answer.set_result(function())
+                response.set_result(function())
             except BaseException as error:  # noqa: BLE001 - it is the caller's
-                answer.set_exception(error)
+                response.set_exception(error)
 
         self._calls.put(run)
-        return answer.result(DEADLINE_S)
+        return response.result(DEADLINE_S)
 
     def _live(self) -> None:
         try:

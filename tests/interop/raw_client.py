@@ -45,7 +45,7 @@ class RawClient:
         return self.send_body(api_key, version, body, is_flexible=flexible)
 
     def receive_frame(self) -> tuple[int, bytes]:
-        """The next answer: correlation id and what follows it."""
+        """The next response: correlation id and what follows it."""
         (size,) = struct.unpack(">i", self._receive(4))
         frame = self._receive(size)
         return struct.unpack(">i", frame[:4])[0], frame[4:]
@@ -66,7 +66,7 @@ class RawClient:
         return response
 
     def is_closed_by_peer(self) -> bool:
-        """Wait for the end of the stream; False when an answer comes instead."""
+        """Wait for the end of the stream; False when a response comes instead."""
         try:
             return self._socket.recv(1) == b""
         except ConnectionResetError:

@@ -30,8 +30,8 @@ def codes(entries: Any) -> dict[str, int]:
 
 async def retention_of(admin: Any, topic: str) -> str:
     asked = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": None})
-    [answer] = await admin.describe_configs([asked])
-    [(_code, _message, _type, _name, [entry])] = answer.resources
+    [response] = await admin.describe_configs([asked])
+    [(_code, _message, _type, _name, [entry])] = response.resources
     assert entry[0] == "retention.ms"
     value: str = entry[1]
     return value
@@ -42,16 +42,16 @@ async def test_topics_are_created_listed_described_and_deleted(
 ) -> None:
     async with admin_of(kafka_of_three) as admin:
         wanted = NewTopic(topic, 3, 3, topic_configs={"retention.ms": "77777"})
-        answer = await admin.create_topics([wanted, NewTopic("not a name", 1, 1)])
-        assert codes(answer.topic_errors) == {topic: 0, "not a name": 17}
+        response = await admin.create_topics([wanted, NewTopic("not a name", 1, 1)])
+        assert codes(response.topic_errors) == {topic: 0, "not a name": 17}
         assert codes((await admin.create_topics([wanted])).topic_errors) == {topic: 36}
         assert topic in await admin.list_topics()
         [found] = await admin.describe_topics([topic])
         assert {part["leader"] for part in found["partitions"]} == {1, 2, 3}
         cluster = await admin.describe_cluster()
         assert [broker["node_id"] for broker in cluster["brokers"]] == [1, 2, 3]
-        answer = await admin.delete_topics([topic, "missing"])
-        assert codes(answer.topic_error_codes) == {topic: 0, "missing": 3}
+        response = await admin.delete_topics([topic, "missing"])
+        assert codes(response.topic_error_codes) == {topic: 0, "missing": 3}
         assert topic not in await admin.list_topics()
 
 
@@ -60,8 +60,8 @@ async def test_configs_are_described_and_replaced(kafka_of_three: MockKafka, top
         await admin.create_topics([NewTopic(topic, 1, 1, topic_configs={"retention.ms": "77777"})])
         assert await retention_of(admin, topic) == "77777"
         wanted = ConfigResource(ConfigResourceType.TOPIC, topic, configs={"retention.ms": "6"})
-        [answer] = await admin.alter_configs([wanted])
-        assert answer.resources[0][0] == 0
+        [response] = await admin.alter_configs([wanted])
+        assert response.resources[0][0] == 0
         assert await retention_of(admin, topic) == "6"
 
 
@@ -70,8 +70,8 @@ async def test_partitions_are_added_and_records_deleted(
 ) -> None:
     async with admin_of(kafka_of_three) as admin:
         await admin.create_topics([NewTopic(topic, 1, 1)])
-        answer = await admin.create_partitions({topic: NewPartitions(5)})
-        assert codes(answer.topic_errors) == {topic: 0}
+        response = await admin.create_partitions({topic: NewPartitions(5)})
+        assert codes(response.topic_errors) == {topic: 0}
         servers = kafka_of_three.bootstrap_servers
         await asyncio.to_thread(AIOKAFKA.produce, servers, topic, [Record(value=b"x")] * 10)
         where = aiokafka.TopicPartition(topic, 0)
@@ -93,8 +93,8 @@ async def test_groups_are_listed_and_described_with_their_offsets(
             await consumer.commit()
             assert (topic, "consumer") in await admin.list_consumer_groups()
             assert await admin.find_coordinator(topic) in {1, 2, 3}
-            [answer] = await admin.describe_consumer_groups([topic])
-            [(code, name, state, *_rest)] = answer.groups
+            [response] = await admin.describe_consumer_groups([topic])
+            [(code, name, state, *_rest)] = response.groups
             assert (code, name, state) == (0, topic, "Stable")
             offsets = await admin.list_consumer_group_offsets(topic)
             assert offsets[aiokafka.TopicPartition(topic, 0)].offset == 1

@@ -40,7 +40,7 @@ def admin(kafka_of_three: MockKafka) -> Any:
 
 
 def result(futures: dict[Any, Any]) -> Any:
-    """The answer of a call about one thing."""
+    """The response of a call about one thing."""
     [future] = futures.values()
     return future.result(DEADLINE_S)
 
@@ -66,7 +66,7 @@ def created(admin: Any, topic: str) -> str:
 def test_topics_are_created_with_configs_and_each_error_is_its_topics_own(
     admin: Any, topic: str
 ) -> None:
-    answers = admin.create_topics(
+    responses = admin.create_topics(
         [
             NewTopic(topic, 3, 3, config={"retention.ms": "100000"}),
             NewTopic("not a name", 1, 1),
@@ -75,8 +75,8 @@ def test_topics_are_created_with_configs_and_each_error_is_its_topics_own(
             NewTopic(topic + ".none", 0, 1),
         ]
     )
-    answers[topic].result(DEADLINE_S)
-    codes = {name: error_of(future).code() for name, future in answers.items() if name != topic}
+    responses[topic].result(DEADLINE_S)
+    codes = {name: error_of(future).code() for name, future in responses.items() if name != topic}
     assert codes == {
         "not a name": KafkaError.TOPIC_EXCEPTION,
         topic + ".big": KafkaError.INVALID_REPLICATION_FACTOR,
@@ -111,16 +111,16 @@ def test_all_topics_are_listed_with_brokers_and_controller(admin: Any, created: 
 
 
 def test_topics_are_described_with_id_leaders_and_operations(admin: Any, created: str) -> None:
-    answers = admin.describe_topics(
+    responses = admin.describe_topics(
         TopicCollection([created, "missing"]), include_authorized_operations=True
     )
-    found = answers[created].result(DEADLINE_S)
+    found = responses[created].result(DEADLINE_S)
     assert found.name == created
     assert not found.is_internal
     assert {p.leader.id for p in found.partitions} == {1, 2, 3}
     assert all(len(p.isr) == len(p.replicas) == 3 for p in found.partitions)
     assert found.authorized_operations
-    assert error_of(answers["missing"]).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    assert error_of(responses["missing"]).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
 
 
 def test_the_cluster_is_described(admin: Any) -> None:
@@ -223,20 +223,20 @@ def test_groups_are_listed_described_altered_and_deleted(
     assert [each.error for each in altered.topic_partitions] == [None]
     told = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]))
     assert {p.partition: p.offset for p in told.topic_partitions}[0] == 5
-    answers = admin.delete_consumer_groups([group, "missing"])
-    answers[group].result(DEADLINE_S)
-    assert error_of(answers["missing"]).code() == KafkaError.GROUP_ID_NOT_FOUND
+    responses = admin.delete_consumer_groups([group, "missing"])
+    responses[group].result(DEADLINE_S)
+    assert error_of(responses["missing"]).code() == KafkaError.GROUP_ID_NOT_FOUND
 
 
 def test_an_election_that_changes_nothing_says_so(admin: Any, created: str) -> None:
     where = TopicPartition(created, 0)
-    answer = admin.elect_leaders(ElectionType.PREFERRED, [where]).result(DEADLINE_S)
-    [error] = answer.values()
+    response = admin.elect_leaders(ElectionType.PREFERRED, [where]).result(DEADLINE_S)
+    [error] = response.values()
     assert error.code() == KafkaError.ELECTION_NOT_NEEDED
 
 
 def test_topics_are_deleted(admin: Any, created: str) -> None:
-    answers = admin.delete_topics([created, "missing"])
-    answers[created].result(DEADLINE_S)
-    assert error_of(answers["missing"]).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
+    responses = admin.delete_topics([created, "missing"])
+    responses[created].result(DEADLINE_S)
+    assert error_of(responses["missing"]).code() == KafkaError.UNKNOWN_TOPIC_OR_PART
     assert created not in admin.list_topics(timeout=DEADLINE_S).topics

@@ -43,8 +43,8 @@ def modified_configs(admin: Any, topic: str) -> dict[str, str]:
 
 def alter(admin: Any, topic: str, configs: dict[str, str], **how: Any) -> str:
     resource = ConfigResource(ConfigResourceType.TOPIC, topic, configs=configs)
-    answer: str = admin.alter_configs([resource], **how)["topic"][topic]
-    return answer
+    response: str = admin.alter_configs([resource], **how)["topic"][topic]
+    return response
 
 
 def test_topics_are_created_with_configs(admin: Any, topic: str) -> None:
@@ -53,15 +53,15 @@ def test_topics_are_created_with_configs(admin: Any, topic: str) -> None:
         "replication_factor": 2,
         "configs": {"retention.ms": "100000"},
     }
-    [answer] = admin.create_topics({topic: wanted})["topics"]
-    assert (answer["num_partitions"], answer["replication_factor"]) == (3, 2)
-    assert answer["configs"]["retention.ms"]["value"] == "100000"
+    [response] = admin.create_topics({topic: wanted})["topics"]
+    assert (response["num_partitions"], response["replication_factor"]) == (3, 2)
+    assert response["configs"]["retention.ms"]["value"] == "100000"
     assert modified_configs(admin, topic) == {"retention.ms": "100000"}
 
 
 def test_a_topic_without_numbers_gets_the_brokers_defaults(admin: Any, topic: str) -> None:
-    [answer] = admin.create_topics([topic])["topics"]
-    assert (answer["num_partitions"], answer["replication_factor"]) == (1, 1)
+    [response] = admin.create_topics([topic])["topics"]
+    assert (response["num_partitions"], response["replication_factor"]) == (1, 1)
 
 
 def test_creating_is_refused_with_kafkas_errors(admin: Any, created: str) -> None:
@@ -71,8 +71,8 @@ def test_creating_is_refused_with_kafkas_errors(admin: Any, created: str) -> Non
         admin.create_topics(["not a name"])
     with pytest.raises(InvalidReplicationFactorError):
         admin.create_topics({created + ".big": {"num_partitions": 1, "replication_factor": 9}})
-    [answer] = admin.create_topics(["not a name"], raise_errors=False)["topics"]
-    assert "not a name" in answer["error_message"]
+    [response] = admin.create_topics(["not a name"], raise_errors=False)["topics"]
+    assert "not a name" in response["error_message"]
 
 
 def test_validate_only_creates_nothing(admin: Any, topic: str) -> None:
@@ -197,8 +197,8 @@ def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, crea
     assert admin.list_partition_reassignments() == {}
     assert admin.elect_leaders(PREFERRED_ELECTION, {created: [0]}).error_code == 0
     assert leader_and_replicas() == (turned[0], turned)
-    answer = admin.elect_leaders(PREFERRED_ELECTION, {created: [0]}, raise_errors=False)
-    [result] = answer.replica_election_results
+    response = admin.elect_leaders(PREFERRED_ELECTION, {created: [0]}, raise_errors=False)
+    [result] = response.replica_election_results
     assert result.partition_result[0].error_code == ELECTION_NOT_NEEDED
     # Replicas without the leader: another one leads.
     others = [node_id for node_id in (1, 2, 3) if node_id != turned[0]]

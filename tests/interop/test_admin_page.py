@@ -180,10 +180,10 @@ def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
 
 def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
     cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1, "replication_factor": 1})
-    page.get_by_role("button", name="Lose the next Produce answer").click()
+    page.get_by_role("button", name="Lose the next Produce response").click()
     expect(page.locator("#faults tbody tr")).to_have_count(1)
     (fault,) = cluster.ask("GET", "/v1/faults")
-    assert fault["rule"] == {"api": "Produce", "drop": "before_answer", "times": 1}
+    assert fault["rule"] == {"api": "Produce", "drop": "before_response", "times": 1}
 
     page.get_by_role("button", name="Standing").click()
     expect(page.locator("[data-mode=standing]")).to_have_class("on")

@@ -58,7 +58,7 @@ def test_a_producer_outlives_every_broker_it_began_with() -> None:
                 gone.connect((host, int(port)))
 
 
-def test_a_fenced_broker_answers_those_that_know_it_and_is_known_to_nobody_else() -> None:
+def test_a_fenced_broker_responses_those_that_know_it_and_is_known_to_nobody_else() -> None:
     with MockKafka(brokers=2) as kafka:
         first, second = kafka.bootstrap_servers_list
         admin = AdminClient({"bootstrap.servers": first})

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mock_kafka import cli
-from mock_kafka.scenarios.delivery_timeout.phases import PHASES
-from mock_kafka.scenarios.delivery_timeout.subjects import SUBJECTS
+from scenarios.delivery_timeout.client_adapters import SUBJECTS
+from scenarios.delivery_timeout.phases import PHASES
 
 
 def test_every_client_is_measured_in_every_phase(

@@ -115,7 +115,7 @@ def send(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
         ({"api": "Metadata", "error": "UNKNOWN_TOPIC_OR_PARTITION"}, 0),
         ({"leader": "none", "at_once": True}, 0),
         ({"api": "Produce", "hang": "before_handling"}, 0),
-        ({"api": "Produce", "hang": "before_answer"}, 1),
+        ({"api": "Produce", "hang": "before_response"}, 1),
         ({"api": "Produce", "error": "NOT_ENOUGH_REPLICAS"}, 0),
         ({"api": "Produce", "delay_request_ms": 60_000}, 0),
     ],
@@ -145,14 +145,14 @@ def test_a_client_gives_up_in_every_phase_and_the_log_is_as_the_rule_says(
     ("rule", "fire_count"),
     [
         ({"api": "Produce", "error": "NOT_ENOUGH_REPLICAS", "times": 3}, 3),
-        ({"api": "Produce", "error": "REQUEST_TIMED_OUT", "at": "before_answer", "times": 2}, 2),
+        ({"api": "Produce", "error": "REQUEST_TIMED_OUT", "at": "before_response", "times": 2}, 2),
         ({"api": "Produce", "drop": "before_handling", "times": 2}, 2),
-        ({"api": "Produce", "drop": "before_answer", "times": 2}, 2),
-        ({"api": "Produce", "drop": "within_answer", "times": 2}, 2),
+        ({"api": "Produce", "drop": "before_response", "times": 2}, 2),
+        ({"api": "Produce", "drop": "within_response", "times": 2}, 2),
         ({"api": "Produce", "leader": "next", "nth": 1}, 1),
-        ({"api": "Produce", "leader": "next", "nth": 1, "at": "before_answer"}, 1),
+        ({"api": "Produce", "leader": "next", "nth": 1, "at": "before_response"}, 1),
         ({"api": "Produce", "stop_broker": "self", "nth": 1}, 1),
-        ({"api": "Produce", "stop_broker": "self", "nth": 1, "at": "before_answer"}, 1),
+        ({"api": "Produce", "stop_broker": "self", "nth": 1, "at": "before_response"}, 1),
         ({"api": "Produce", "stop_broker": "self", "elect": False, "restart_after_ms": 300}, 1),
         ({"api": "Metadata", "error": "LEADER_NOT_AVAILABLE", "times": 2}, 2),
         ({"api": "Produce", "delay_ms": 200, "jitter_ms": 50, "times": 1}, 1),
@@ -269,7 +269,7 @@ def two_with_confluent(servers: str, topic: str) -> int:
 TWO_IN_TURN = {"aiokafka": two_with_aiokafka, "confluent-kafka": two_with_confluent}
 
 
-def test_an_answer_after_the_client_gave_up_disturbs_nobody(
+def test_a_response_after_the_client_gave_up_disturbs_nobody(
     broker: BrokerThread, topic: str
 ) -> None:
     create_topic(broker.servers, topic)
@@ -339,13 +339,13 @@ def next_value(consumer: confluent_kafka.Consumer) -> bytes:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_client_is_sent_where_an_answer_says_and_comes_back(
+def test_a_client_is_sent_where_a_response_says_and_comes_back(
     broker: BrokerThread, client: Client
 ) -> None:
     create_topic(broker.servers, "t", assignment=[[2]])
     # Everybody is told that broker 1 leads, which knows better.
     told = {"topics": {"partitions": {"leader_id": 1}}}
-    rule = broker.fault(api="Metadata", topic="t", answer=told, times=1)
+    rule = broker.fault(api="Metadata", topic="t", response=told, times=1)
     refusals = broker.fault(api="Produce", broker=1, delay_ms=0)
     (sent,) = client.produce(broker.servers, "t", ONE, is_idempotent=True)
     assert (sent.offset, broker.rule(rule).fire_count) == (0, 1)

@@ -60,9 +60,9 @@ def ask(server: str, version: int) -> Any:
     with closing(socket.create_connection((host, int(port)), DEADLINE_S)) as connection:
         connection.sendall(_SIZE.pack(len(frame)) + frame)
         with connection.makefile("rb") as stream:
-            answer = stream.read(_SIZE.unpack(stream.read(4))[0])
-    assert answer[:4] == _SIZE.pack(7)
-    body = answer[5:] if is_flexible else answer[4:]
+            response = stream.read(_SIZE.unpack(stream.read(4))[0])
+    assert response[:4] == _SIZE.pack(7)
+    body = response[5:] if is_flexible else response[4:]
     return messages.InitProducerIdResponse.decode(body, version=version)
 
 

@@ -143,7 +143,7 @@ def test_a_producer_goes_on_after_records_expired(
 
 
 @pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
-def test_lost_answers_lose_no_record_and_double_none(
+def test_lost_responses_lose_no_record_and_double_none(
     java: JavaClients, topic: str, batches: int
 ) -> None:
     port = free_port_run(2)

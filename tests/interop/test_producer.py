@@ -9,8 +9,8 @@ from typing import Any
 import kafka as kafka_python
 import pytest
 
-from broker.certificates import write_certificates
 from broker.clock import SystemClock
+from broker.server.certificates import write_certificates
 from client import Producer, ProducerSettings
 from client.errors import SecurityError
 from client.producer.delivery import Delivered, DeliveryTimeoutError
@@ -76,7 +76,7 @@ async def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, 
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-async def test_every_record_is_stored_once_though_answers_are_lost(stored_batches: int) -> None:
+async def test_every_record_is_stored_once_though_responses_are_lost(stored_batches: int) -> None:
     values = [b"%05d" % number for number in range(3_000)]
     settings = ProducerSettings(batch_size=400, retry_backoff_ms=5, reconnect_backoff_ms=5)
     first = free_port_run(6)

@@ -17,8 +17,8 @@ import confluent_kafka
 import kafka
 import pytest
 
-from broker import client_software
-from broker.client_software import FAILING_LIBRARIES, FailingLibrary
+from broker.request import client_software
+from broker.request.client_software import FAILING_LIBRARIES, FailingLibrary
 from mock_kafka import ConfigValue, MockKafka, Request
 from tests.interop.clients import DEADLINE_S
 from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client
@@ -165,7 +165,7 @@ def send_refused(send: Send, mock_kafka: MockKafka, error: str) -> tuple[list[st
         failures = threads.submit(send, mock_kafka.bootstrap_servers)
         try:
             refused = mock_kafka.wait_for(
-                api="Produce", error=error, outcome="answered", timeout_s=DEADLINE_S
+                api="Produce", error=error, outcome="responded", timeout_s=DEADLINE_S
             )
         finally:
             mock_kafka.set_clock("real")
@@ -181,10 +181,10 @@ def stored(mock_kafka: MockKafka) -> list[list[int]]:
 
 
 def partition_errors(request: Request) -> set[str]:
-    """Return the names of the errors that the answer has for single partitions."""
+    """Return the names of the errors that the response has for single partitions."""
     return {
         part["error_code"]
-        for topic in request.answer["responses"]
+        for topic in request.response["responses"]
         for part in topic["partition_responses"]
     }
 
@@ -198,7 +198,7 @@ def test_a_refused_client_loses_no_record_and_keeps_the_order(
         failures, refused = send_refused(send, mock_kafka, error)
         assert failures == []
         assert stored(mock_kafka) == EVERYTHING
-    assert error in partition_errors(refused), refused.answer
+    assert error in partition_errors(refused), refused.response
     assert 0 < refused.throttle_time_ms <= 10
 
 

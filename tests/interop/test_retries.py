@@ -1,4 +1,4 @@
-"""The promise of idempotence: lost answers cost nothing, whatever the client sends again.
+"""The promise of idempotence: lost responses cost nothing, whatever the client sends again.
 
 A proxy loses answers to Produce requests whose batches are in the log already, by resetting the
 connection. Afterwards every record is in the log exactly once and in order, and the client has
@@ -81,10 +81,10 @@ class SeparateSender:
 
     def send_all(self, topic: str, values: Values) -> list[Delivered]:
         self._pipe.send((topic, values))
-        answer: list[Delivered] | Exception = self._pipe.recv()
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
+        response: list[Delivered] | Exception = self._pipe.recv()
+        if isinstance(response, Exception):
+            raise response
+        return response
 
     def close(self) -> None:
         self._pipe.send(None)
@@ -196,7 +196,7 @@ class ConfluentSender:
             self._producer.produce(
                 topic, value, partition=part, on_delivery=_reporter(report, part, value)
             )
-            # With a backlog it fills two of its five places only, until an answer comes: what
+            # With a backlog it fills two of its five places only, until a response comes: what
             # makes it send more is new records, so they come in bursts of a few at a time.
             if number % RECORDS_PER_BURST == 0:
                 self._flush()
@@ -345,16 +345,16 @@ def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
     assert tally.codecs[compression] > tally.codecs.total() // 2
     if name == "confluent-kafka":
         # The only one with several batches of a partition in flight, and one in a request.
-        assert max(tally.answers_per_drop) >= 4
+        assert max(tally.responses_per_drop) >= 4
         assert tally.shared_requests == 0
         assert (tally.unknown_offsets > 0) == (cluster.batches == 1)
         return
     assert tally.shared_requests > DROPS_PER_TEST
     assert tally.unknown_offsets == 0
     if name == "kafka-python":
-        assert max(tally.answers_per_drop) >= 3
+        assert max(tally.responses_per_drop) >= 3
     else:
-        assert set(tally.answers_per_drop) == {1}
+        assert set(tally.responses_per_drop) == {1}
 
 
 class LeaderMover:
@@ -399,8 +399,8 @@ class LeaderMover:
         turn, index = divmod(self.moves, self._topic.partition_count)
         replicas = [1 + (index + turn + number) % BROKER_COUNT for number in range(BROKER_COUNT)]
         partition = kafka.TopicPartition(self._topic.name, index)
-        answer = admin.alter_partition_reassignments({partition: replicas})
-        assert answer == {partition: None}
+        response = admin.alter_partition_reassignments({partition: replicas})
+        assert response == {partition: None}
         admin.elect_leaders(0, {self._topic.name: [index]})
         self.moves += 1
 
@@ -408,7 +408,7 @@ class LeaderMover:
 @pytest.mark.interop
 @pytest.mark.parametrize("compression", CODECS)
 @pytest.mark.parametrize("name", SENDERS)
-def test_lost_answers_lose_no_record_and_double_none(
+def test_lost_responses_lose_no_record_and_double_none(
     cluster: Cluster, name: str, compression: str
 ) -> None:
     """No batch is ever out of order: with fixed leaders nothing can come between two of them.

@@ -50,7 +50,7 @@ def set_config(kafka: MockKafka, broker: int, key: str, value: str) -> None:
 
 
 def produce_again(kafka: MockKafka, topic: str) -> str:
-    """The error of a batch of which the first answer was lost, from the broker that leads."""
+    """The error of a batch of which the first response was lost, from the broker that leads."""
     kafka.drop_response(api="Produce", topic=topic, times=1)
     since = kafka.last_request_number()
     CLIENTS[2].produce(kafka.bootstrap_servers, topic, RECORDS[:1], is_idempotent=True)
@@ -58,7 +58,7 @@ def produce_again(kafka: MockKafka, topic: str) -> str:
     return ",".join(last.errors) or "NONE"
 
 
-def test_a_broker_changed_at_run_time_answers_by_its_own_rule() -> None:
+def test_a_broker_changed_at_run_time_responses_by_its_own_rule() -> None:
     with MockKafka(brokers=2) as kafka:
         for broker in (1, 2):
             kafka.create_topic(f"t{broker}", 1, 1)

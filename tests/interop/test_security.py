@@ -28,8 +28,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from broker.certificates import write_certificates
 from broker.clock import SystemClock
+from broker.server.certificates import write_certificates
 from mock_kafka import MockKafka
 from protocol.errors import ErrorCode
 from tests.interop.clients import Deadline

@@ -49,10 +49,10 @@ def test_kafka_python_creates_topics_beyond_the_quota_until_it_is_enforced(
         assert (count.throttled, count.held, count.over_quota) == (1, 1, 40)
         assert count.throttle_time_max_ms == count.throttle_time_total_ms == 9000
         assert count.first_ms == count.last_ms == started_ms
-        answers = kafka.requests(api="CreateTopics")
-        assert [each.throttle_time_ms for each in answers] == [0, 0, 0]
-        assert [each.errors for each in answers] == [(), (), ()]
-        would_wait = [each.shadow_throttle_times_ms for each in answers]
+        responses = kafka.requests(api="CreateTopics")
+        assert [each.throttle_time_ms for each in responses] == [0, 0, 0]
+        assert [each.errors for each in responses] == [(), (), ()]
+        would_wait = [each.shadow_throttle_times_ms for each in responses]
         assert would_wait == [{}] + [{"controller_mutation_rate": 9000}] * 2
 
         enforce(kafka)
@@ -95,7 +95,7 @@ def test_librdkafka_writes_with_new_producer_ids_beyond_the_quota_until_it_is_en
     producer = Producer({"bootstrap.servers": kafka.bootstrap_servers, "enable.idempotence": True})
     producer.produce("t", b"1")
     producer.poll(0)
-    refused = kafka.wait_for(api="Produce", since=before, outcome="answered")
+    refused = kafka.wait_for(api="Produce", since=before, outcome="responded")
     assert refused.throttle_time_ms == 1_800_000
     assert refused.errors
     assert len(kafka.records("t")) == 5

@@ -69,7 +69,7 @@ def fetch_request(
 
 
 def receive_fetch(client: RawClient, version: int = 11) -> dict[int, Any]:
-    """Partitions of the next answer, by index."""
+    """Partitions of the next response, by index."""
     _, response = client.receive(messages.FetchResponse, ApiKey.FETCH, version)
     return {part.partition_index: part for each in response.responses for part in each.partitions}
 
@@ -125,7 +125,7 @@ def test_an_unknown_api_closes_that_connection_and_no_other(kafka: MockKafka) ->
         assert ask_api_versions(other, 0).error_code == 0
 
 
-def test_answers_come_in_the_order_of_the_requests_even_when_one_must_wait(
+def test_responses_come_in_the_order_of_the_requests_even_when_one_must_wait(
     kafka: MockKafka, topic: str
 ) -> None:
     create_topic(kafka.bootstrap_servers, topic)
@@ -163,7 +163,7 @@ def test_fewer_bytes_than_asked_for_do_not_end_the_wait(kafka: MockKafka, topic:
         client.send(fetch_request(topic, {0: 0}, LONG_WAIT_MS, 5000), ApiKey.FETCH, 11)
         AIOKAFKA.produce(servers, topic, [Record(value=b"small")])
         AIOKAFKA.produce(servers, topic, [Record(value=b"." * 5000)])
-        # Had the first been enough, the second would not be in this answer.
+        # Had the first been enough, the second would not be in this response.
         assert len(receive_fetch(client)[0].records) > 5000
 
 

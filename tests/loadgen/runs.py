@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from loadgen import schedule
-from loadgen.plan import Plan, parse_plan
+from loadgen.plan import schedule
+from loadgen.plan.plan import Plan, parse_plan
+from loadgen.plan.run_spec import RunSpec
 from loadgen.preparation import Found, prepare
-from loadgen.run_spec import RunSpec
-from loadgen.worker import work
+from loadgen.worker.worker import work
 
 Row = dict[str, Any]
 

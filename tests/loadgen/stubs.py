@@ -3,11 +3,11 @@
 from typing import Any
 
 from client.resources import Address
-from loadgen.link import Access
-from loadgen.load_client import Run
-from loadgen.plan import Plan, Tenant, Topic
+from loadgen.clients.load_client import Run
+from loadgen.clients.load_connection import Access
+from loadgen.plan.plan import Plan, Tenant, Topic
+from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.rows import Rows
-from loadgen.run_spec import RunSpec, Topology
 
 
 def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:

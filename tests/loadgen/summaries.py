@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loadgen.plan import Plan, Quota, Tenant
+from loadgen.plan.plan import Plan, Quota, Tenant
 
 PLAN = Plan(
     "small",
@@ -26,7 +26,7 @@ CONFIG = {
 
 def summary_of(**changes: Any) -> dict[str, Any]:
     """The summary of a run of `PLAN`."""
-    second = {"tenant": "writer", "requests": 5, "answered": 5, "errors": 1, "throttled": 1}
+    second = {"tenant": "writer", "requests": 5, "responded": 5, "errors": 1, "throttled": 1}
     request = {
         "tenant": "writer",
         "api": "Produce",
@@ -53,7 +53,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             "requests": 10,
             "errors": 1,
             "throttled": 2,
-            "unanswered": 3,
+            "no_response": 3,
             "not_sent": 4,
             "not_due": 5,
         },
@@ -80,7 +80,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 "longest_ms": 400,
                 "early": 6,
                 "earliest_us": 7_000,
-                "answered_early": 8,
+                "responded_early": 8,
             }
         ],
         "shadow_quotas": [],
@@ -97,7 +97,7 @@ def summary_of(**changes: Any) -> dict[str, Any]:
                 {"user": "<i>", "node": 2, "first_us": 200_000},
             ],
             "mutations": [
-                {"user": "ANONYMOUS", "tenant": "maker", "answered_us": 5, "mutations": 3}
+                {"user": "ANONYMOUS", "tenant": "maker", "response_us": 5, "mutations": 3}
             ],
         },
         **changes,

@@ -144,6 +144,6 @@ def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> Non
     assert summary["master"] == master
     assert summary["is_complete"]
     assert [each["worker"] for each in summary["workers"]] == [0, 1]
-    assert summary["totals"]["answered"] == 54  # with four producer ids
+    assert summary["totals"]["responded"] == 54  # with four producer ids
     assert {each["verdict"] for each in summary["verdicts"]} == {"kept"}
     assert "report: " in submitted.stdout

@@ -12,12 +12,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from loadgen import cli, schedule
+from loadgen import cli
 from loadgen.job import run_load
-from loadgen.plan import load_plan
+from loadgen.plan import schedule
+from loadgen.plan.plan import load_plan
+from loadgen.plan.run_spec import STOPPED_BY_USER, RunSpec
 from loadgen.preparation import prepare
 from loadgen.progress import Standing
-from loadgen.run_spec import STOPPED_BY_USER, RunSpec
 from mock_kafka import MockKafka
 from tests.loadgen.runs import endings, events_of, of_api, plan_of
 
@@ -48,7 +49,7 @@ def test_two_workers_send_each_event_once(
     produce = of_api(rows, "Produce")
     count = sum(batch.num_rows for batch in events_of(plan))
     assert sorted(row["event_id"] for row in produce) == list(range(count))
-    assert endings(produce) == {("answered", "new", 0): count}
+    assert endings(produce) == {("responded", "new", 0): count}
     assert {(row["worker"], row["client"] % 2) for row in produce} == {(0, 0), (1, 1)}
     assert {row["run"] for row in rows} == {"r"}
     intended = {row["event_id"]: row["intended_us"] for row in produce}
@@ -119,7 +120,7 @@ def test_a_target_that_dies_ends_the_run_and_leaves_what_was_done(
     assert status == 1
     assert not summary["is_complete"]
     assert any("cannot connect to" in reason for reason in summary["ended"])
-    assert summary["totals"]["answered"] > 20
+    assert summary["totals"]["responded"] > 20
     assert summary["totals"]["not_due"] > 20_000
     assert "This run is not complete." in (tmp_path / "report.html").read_text()
 
@@ -135,7 +136,7 @@ def test_a_ctrl_c_ends_the_run_and_leaves_what_was_done(
     status, summary = run_until(spark, tmp_path, servers, press, topic="stopped")
     assert status == 1
     assert summary["ended"] == [STOPPED_BY_USER]
-    assert 20 < summary["totals"]["answered"] < 30_000 - 20_000
+    assert 20 < summary["totals"]["responded"] < 30_000 - 20_000
     assert summary["totals"]["not_due"] > 20_000
     assert summary["measured_s"] < 400
     # Nobody waits for the topics to be read, and the plan wants the results and nothing else.

@@ -7,7 +7,7 @@ import pytest
 from kafka import KafkaAdminClient
 
 from loadgen.admin_port import AdminPort
-from loadgen.plan import Quota
+from loadgen.plan.plan import Quota
 from loadgen.preparation import (
     PreparationError,
     open_files_needed,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from loadgen.plan import Tenant
+from loadgen.plan.plan import Tenant
 from loadgen.rows import ARROW_SCHEMA, NONE, Kind, Rows, Status
 from protocol.api_keys import ApiKey
 
@@ -39,7 +39,7 @@ def test_an_answered_request_has_all_of_its_fields() -> None:
             "intended_us": 100,
             "handed_us": 110,
             "sent_us": 120,
-            "answered_us": 500,
+            "response_us": 500,
             "producer_id": 77,
             "epoch": 1,
             "sequence": 9,
@@ -50,7 +50,7 @@ def test_an_answered_request_has_all_of_its_fields() -> None:
             "error_code": 89,
             "throttle_time_ms": 400,
             "attempt": 2,
-            "status": "answered",
+            "status": "responded",
             "kind": "old",
             "base_offset": 12,
             "mutations": 6,
@@ -68,19 +68,23 @@ def test_what_never_happened_is_null() -> None:
     rows.lose(rows.begin(6, 1100, 1110, 1120, 0, ApiKey.CREATE_TOPICS, 7))
     expired = rows.begin(7, 1100, 1110, NONE, 0, ApiKey.PRODUCE, -1)
     rows.end(expired, 1900, 0, status=Status.EXPIRED)
-    unanswered, lost, told = rows_of(rows)
-    for row in (unanswered, lost, told):
+    no_response, lost, told = rows_of(rows)
+    for row in (no_response, lost, told):
         fields = ("producer_id", "epoch", "sequence", "topic", "partition", "base_offset")
         assert all(row[field] is None for field in (*fields, "error_code"))
-    assert [row["status"] for row in (unanswered, lost, told)] == ["unanswered", "lost", "expired"]
-    assert (unanswered["answered_us"], lost["answered_us"], told["answered_us"]) == (
+    assert [row["status"] for row in (no_response, lost, told)] == [
+        "no_response",
+        "lost",
+        "expired",
+    ]
+    assert (no_response["response_us"], lost["response_us"], told["response_us"]) == (
         None,
         None,
         900,
     )
-    assert (unanswered["sent_us"], told["sent_us"]) == (120, None)
-    assert unanswered["api"] == "CreateTopics"
-    assert unanswered["user"] == "alice"
+    assert (no_response["sent_us"], told["sent_us"]) == (120, None)
+    assert no_response["api"] == "CreateTopics"
+    assert no_response["user"] == "alice"
 
 
 def test_there_is_room_for_more_rows_than_expected() -> None:

@@ -93,7 +93,7 @@ def test_findings_raise_an_assertion_error_with_the_report() -> None:
 @pytest.mark.parametrize("in_process", [False, True])
 def test_a_cluster_is_audited_by_a_verb_and_by_its_twin(in_process: bool) -> None:
     with MockKafka(audit=True, in_process=in_process) as kafka:
-        rule = kafka.answer(api="Produce", response={"throttle_time_ms": 0}, times=1)
+        rule = kafka.respond(api="Produce", response={"throttle_time_ms": 0}, times=1)
         send(kafka, b"1", b"2")
         report = kafka.audit()
         report.raise_on_findings()

@@ -207,7 +207,7 @@ input()
 
 
 RULES: list[dict[str, Any]] = [
-    {"api": "Produce", "topic": "orders", "drop": "before_answer", "times": 1},
+    {"api": "Produce", "topic": "orders", "drop": "before_response", "times": 1},
     {"api": "Metadata", "delay_ms": 20, "jitter_ms": 10, "seed": 7},
     {"broker": 1, "refuse_connection": True, "nth": 99},
 ]
@@ -239,8 +239,8 @@ def test_one_file_gives_the_same_rules_through_every_door(rules_path: Path) -> N
 
     with MockKafka() as kafka:
         request = Request(f"{kafka.admin_url}/v1/faults", rules_path.read_bytes(), method="POST")
-        with urlopen(request, timeout=10) as answer:
-            added = json.load(answer)
+        with urlopen(request, timeout=10) as response:
+            added = json.load(response)
         assert [each["rule"] for each in added] == listed(kafka) == RULES
         kafka.reset()
         assert [fault.id for fault in kafka.add_faults(rules_path)] == [1, 2, 3]

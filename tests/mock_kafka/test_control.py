@@ -10,14 +10,14 @@ from mock_kafka import ControlError, MockKafka
 from mock_kafka.control import Control
 
 
-class OneAnswerAConnection(BaseHTTPRequestHandler):
-    """Says it keeps the connection, and closes it behind each answer, as after a long idle time."""
+class OneResponseAConnection(BaseHTTPRequestHandler):
+    """Says it keeps the connection, and closes it behind each response, as after a long idle time."""
 
     protocol_version = "HTTP/1.1"
-    answered = 0
+    responded = 0
 
     def do_GET(self) -> None:
-        type(self).answered += 1
+        type(self).responded += 1
         body = b'{"path": "%s"}' % self.path.encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -32,7 +32,7 @@ class OneAnswerAConnection(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def forgetful_url() -> Iterator[str]:
-    with ThreadingHTTPServer(("127.0.0.1", 0), OneAnswerAConnection) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), OneResponseAConnection) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}"
@@ -42,17 +42,17 @@ def forgetful_url() -> Iterator[str]:
 
 def test_a_kept_connection_that_was_closed_meanwhile_is_replaced(forgetful_url: str) -> None:
     control = Control(forgetful_url)
-    OneAnswerAConnection.answered = 0
+    OneResponseAConnection.responded = 0
     for number in range(3):
         assert control.ask("GET", f"/{number}") == {"path": f"/{number}"}
-    assert OneAnswerAConnection.answered == 3
+    assert OneResponseAConnection.responded == 3
     control.close()
 
 
 def test_what_is_none_is_left_out_and_flags_are_words(forgetful_url: str) -> None:
     control = Control(forgetful_url)
-    answer = control.ask("GET", "/x", query={"a": None, "bodies": False, "topic": "é &"})
-    assert answer == {"path": "/x?bodies=false&topic=%C3%A9+%26"}
+    response = control.ask("GET", "/x", query={"a": None, "bodies": False, "topic": "é &"})
+    assert response == {"path": "/x?bodies=false&topic=%C3%A9+%26"}
     control.close()
 
 

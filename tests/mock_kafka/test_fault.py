@@ -18,7 +18,7 @@ def test_it_says_which_rule_it_is() -> None:
 
 
 RULES: list[dict[str, Any]] = [
-    {"api": "Produce", "drop": "before_answer", "times": 1},
+    {"api": "Produce", "drop": "before_response", "times": 1},
     {"delay_ms": 3},
 ]
 

@@ -106,21 +106,21 @@ def test_a_fault_counts_and_is_removed(kafka: MockKafka, producer: KafkaProducer
     assert kafka.faults() == []
 
 
-def test_answers_are_given_in_place_of_the_real_ones(
+def test_responses_are_given_in_place_of_the_real_ones(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
-    kafka.answer(api="Produce", response=offsets, times=1)
+    kafka.respond(api="Produce", response=offsets, times=1)
     assert producer.send("orders", b"done", partition=0).get(30).offset == 41
-    kafka.answer(api="Produce", response=offsets, handle=False, times=1)
+    kafka.respond(api="Produce", response=offsets, handle=False, times=1)
     assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
     assert [each.value for each in kafka.records("orders")] == [b"done"]
-    (first, second) = kafka.requests(api="Produce", fault="answer")
-    assert first.answer["responses"][0]["partition_responses"][0]["base_offset"] == 41
+    (first, second) = kafka.requests(api="Produce", fault="response")
+    assert first.response["responses"][0]["partition_responses"][0]["base_offset"] == 41
     assert second.fault is not None
 
     with pytest.raises(ControlError, match=r"answer: coordinator: .* did you mean coordinators"):
-        kafka.answer(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
+        kafka.respond(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
 
 
 def test_a_response_is_dropped_after_the_append_and_a_request_before(
@@ -142,7 +142,7 @@ def test_every_verb_of_faults_makes_the_rule_that_it_says(
 ) -> None:
     kafka.create_topic("t")
     made = [
-        kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_answer", nth=2),
+        kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_response", nth=2),
         kafka.delay(ms=5, every=3),
         kafka.delay(ms=5, at="before_handling", client_id="c"),
         kafka.hang(api="Produce", at="before_handling", skip=1),
@@ -150,9 +150,9 @@ def test_every_verb_of_faults_makes_the_rule_that_it_says(
         kafka.drop_response(after_bytes=after_bytes, probability=0.5, seed=3),
         kafka.add_fault(topic="t", leader="none", at_once=True),
     ]
-    dropped = {"drop": "before_answer"} if after_bytes is None else {"drop_after_bytes": 3}
+    dropped = {"drop": "before_response"} if after_bytes is None else {"drop_after_bytes": 3}
     wanted: list[dict[str, object]] = [
-        {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR", "at": "before_answer", "nth": 2},
+        {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR", "at": "before_response", "nth": 2},
         {"delay_ms": 5, "every": 3},
         {"delay_request_ms": 5, "client_id": "c"},
         {"api": "Produce", "hang": "before_handling", "skip": 1},
@@ -212,7 +212,7 @@ def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
     [partition] = kafka.topics()[0].partitions
     assert (partition.leader, partition.isr) == (follower, (follower,))
     kafka.start_broker(leader)
-    kafka.cut_off_broker(follower, elect=True)
+    kafka.isolate_broker(follower, elect=True)
     assert kafka.topics()[0].partitions[0].leader == leader
     kafka.start_broker(follower)
     kafka.move_leader("orders", 0, follower)
@@ -280,15 +280,15 @@ def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProd
     producer.send("orders", b"1", partition=0).get(30)
 
     [request] = kafka.requests(api="Produce", topic="orders", client_id="till")
-    assert (request.api, request.outcome, request.user) == ("Produce", "answered", "ANONYMOUS")
+    assert (request.api, request.outcome, request.user) == ("Produce", "responded", "ANONYMOUS")
     assert request.topics == ("orders",)
     assert request.request["topic_data"][0]["partition_data"][0]["index"] == 0
-    assert request.answer["responses"][0]["partition_responses"][0]["base_offset"] == 0
+    assert request.response["responses"][0]["partition_responses"][0]["base_offset"] == 0
     assert str(request).endswith("-> answered")
     assert kafka.requests(api="Produce", since=request.number) == []
     assert kafka.last_request_number() >= request.number
     [bare] = kafka.requests(api="Produce", has_messages=False)
-    assert (bare.request, bare.answer) == (None, None)
+    assert (bare.request, bare.response) == (None, None)
 
 
 def test_waiting_ends_with_the_request_that_comes(
@@ -298,7 +298,7 @@ def test_waiting_ends_with_the_request_that_comes(
     found = []
     waiter = threading.Thread(
         target=lambda: found.append(
-            kafka.wait_for(api="Produce", topic="orders", since=since, outcome="answered")
+            kafka.wait_for(api="Produce", topic="orders", since=since, outcome="responded")
         )
     )
     waiter.start()

@@ -27,13 +27,13 @@ PLAIN = {
     "version": 9,
     "correlation_id": 4,
     "outcome": "closed",
-    "close_reason": "fault drop before_answer",
+    "close_reason": "fault drop before_response",
     "duration_us": 12,
     "throttle_time_ms": 30,
     "muted": False,
-    "fault": "drop before_answer",
+    "fault": "drop before_response",
     "request_bytes": 100,
-    "answer_bytes": 0,
+    "response_bytes": 0,
     "topics": ["orders"],
     "groups": [],
     "errors": ["NOT_ENOUGH_REPLICAS"],
@@ -46,13 +46,13 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     assert request.request is None
     assert str(request) == (
         "#7  broker 1  (no client id) as ANONYMOUS  Produce v9  orders"
-        "  -> fault drop before_answer NOT_ENOUGH_REPLICAS  throttled 30 ms  [drop before_answer]"
+        "  -> fault drop before_response NOT_ENOUGH_REPLICAS  throttled 30 ms  [drop before_response]"
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
     assert {each.name for each in fields(Request)} == {
         *PLAIN,
-        *("request", "answer", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
+        *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
     }
     assert hash(request) == hash(request_of(PLAIN))
 

@@ -19,7 +19,7 @@ SEQUENCES = 2**31
 EXPIRATION_MS = 1000
 EPOCH_MAX = 32767
 APPENDED = "appended"
-Answer = str | tuple[ErrorCode, int, int] | ErrorCode
+Response = str | tuple[ErrorCode, int, int] | ErrorCode
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Model:
         self.window = window
         self.known: dict[int, Known] = {}
 
-    def answer(
+    def response(
         self, producer_id: int, epoch: int, sequence: int, count: int, *, is_transactional: bool
-    ) -> Answer:
+    ) -> Response:
         known = self.known.get(producer_id)
         if known is None:
             return APPENDED
@@ -71,7 +71,7 @@ class Model:
             return ErrorCode.INVALID_TXN_STATE
         return APPENDED
 
-    def repeated(self, stored: list[Stored], sequence: int, count: int) -> Answer:
+    def repeated(self, stored: list[Stored], sequence: int, count: int) -> Response:
         if not stored:
             return ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         newest = stored[-1]
@@ -116,7 +116,7 @@ class Model:
         return len(gone)
 
 
-def told(decision: Decision) -> Answer:
+def told(decision: Decision) -> Response:
     """A decision in the model's words."""
     if isinstance(decision, Append):
         return APPENDED
@@ -155,9 +155,9 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         *,
         timestamp: int = 0,
         is_transactional: bool = False,
-    ) -> Answer:
-        """One batch to both: they agree on it, and append it when that is the answer."""
-        expected = self.model.answer(
+    ) -> Response:
+        """One batch to both: they agree on it, and append it when that is the response."""
+        expected = self.model.response(
             producer_id, epoch, sequence, count, is_transactional=is_transactional
         )
         decision = self.producers.check(
@@ -231,7 +231,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         """What a producer that works sends next is always appended."""
         producer_id, known = self.some_known(data)
         for count in batch_counts:
-            answer = self.send(
+            response = self.send(
                 producer_id,
                 known.epoch,
                 self.next_sequence(known),
@@ -239,7 +239,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
                 timestamp=timestamp,
                 is_transactional=known.open_at >= 0,
             )
-            assert answer == APPENDED
+            assert response == APPENDED
 
     @precondition(lambda self: any(known.current for known in self.model.known.values()))
     @rule(data=st.data(), age=st.integers(0, 7))
@@ -252,15 +252,15 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         batch = stored[max(0, len(stored) - 1 - age)]
         count = batch.last - batch.first + 1
         has_started_over = stored[-1].last - batch.first >= SEQUENCES - 1
-        answer = self.send(producer_id, known.epoch, batch.first % SEQUENCES, count)
+        response = self.send(producer_id, known.epoch, batch.first % SEQUENCES, count)
         if has_started_over:
             return
-        assert answer != APPENDED
-        if isinstance(answer, tuple) and answer[1] >= 0:
-            assert answer[1:] == (batch.base_offset, batch.timestamp)
+        assert response != APPENDED
+        if isinstance(response, tuple) and response[1] >= 0:
+            assert response[1:] == (batch.base_offset, batch.timestamp)
         if batch is stored[-1] or (self.batches == 5 and batch in stored[-5:]):
-            assert isinstance(answer, tuple)
-            assert answer[1] == batch.base_offset
+            assert isinstance(response, tuple)
+            assert response[1] == batch.base_offset
 
     @precondition(lambda self: any(len(known.batches) > 1 for known in self.model.known.values()))
     @rule(data=st.data())
@@ -285,8 +285,8 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             st.sampled_from([key for key, known in self.model.known.items() if known.open_at >= 0])
         )
         known = self.model.known[producer_id]
-        answer = self.send(producer_id, known.epoch, self.next_sequence(known), count)
-        assert answer == ErrorCode.INVALID_TXN_STATE
+        response = self.send(producer_id, known.epoch, self.next_sequence(known), count)
+        assert response == ErrorCode.INVALID_TXN_STATE
 
     @precondition(lambda self: any(known.current for known in self.model.known.values()))
     @rule(data=st.data(), first=st.integers(-60, 5), count=counts | long_counts)
@@ -297,9 +297,9 @@ class ProducersAgainstModel(RuleBasedStateMachine):
             return
         stored = list(known.current)
         position = stored[-1].last + first
-        answer = self.send(producer_id, known.epoch, position % SEQUENCES, count)
+        response = self.send(producer_id, known.epoch, position % SEQUENCES, count)
         has_started_over = stored[-1].last - stored[0].first >= SEQUENCES - 100
-        if isinstance(answer, tuple) and not has_started_over:
+        if isinstance(response, tuple) and not has_started_over:
             assert stored[0].first <= position
             assert position + count - 1 <= stored[-1].last
 

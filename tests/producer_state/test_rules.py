@@ -469,6 +469,6 @@ def test_where_the_numbers_start_over_makes_no_difference(
     assert here == there
 
 
-def test_the_frequent_answer_is_one_object() -> None:
+def test_the_frequent_response_is_one_object() -> None:
     assert decide(KIP_758, entry_of((0, 0)), 0, 1, 0) is APPEND
     assert isinstance(APPEND, Append)

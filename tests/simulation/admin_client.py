@@ -2,17 +2,15 @@
 
 from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from client.resources import Address
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Mutation, QuotaChange
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 REQUEST_TIMEOUT_MS = 1_000
 RECONNECT_MS = 50
@@ -41,7 +39,7 @@ class AdminClient:
         self._random = random
         self._bootstrap = bootstrap
         self._link: ClientLink | None = None
-        self._jobs: list[tuple[Any, Callable[[Any, Answered], None]]] = []
+        self._jobs: list[tuple[Any, Callable[[Any, Responded], None]]] = []
         self._timeout: Event | None = None
         self._next: Event | None = None
         self._is_asking = False
@@ -93,11 +91,11 @@ class AdminClient:
             validate_only=False,
         )
 
-        def done(response: Any, answered: Answered) -> None:
+        def done(response: Any, responded: Responded) -> None:
             error_code = response.results[0].error_code
             # After a request that was lost nobody knows how many there were before.
             before = count - 1 if self._lost_ms else self.topics.get(name, count - 1)
-            self._note(error_code, count - before, response.throttle_time_ms, answered)
+            self._note(error_code, count - before, response.throttle_time_ms, responded)
             if error_code == ErrorCode.NONE:
                 if name in self.topics:
                     self.topics[name] = count
@@ -121,7 +119,7 @@ class AdminClient:
         now_ms = self._network.schedule.time_ms
         self._history.quota_changes.append(QuotaChange(user, key, value, now_ms))
 
-        def done(response: Any, _answered: Answered) -> None:
+        def done(response: Any, _responded: Responded) -> None:
             assert response.entries[0].error_code == ErrorCode.NONE, response
 
         self._do(request, done)
@@ -143,9 +141,9 @@ class AdminClient:
             validate_only=False,
         )
 
-        def done(response: Any, answered: Answered) -> None:
+        def done(response: Any, responded: Responded) -> None:
             for each in response.topics:
-                self._note(each.error_code, count, response.throttle_time_ms, answered)
+                self._note(each.error_code, count, response.throttle_time_ms, responded)
                 if each.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
                     self.topics[each.name] = count
 
@@ -159,15 +157,17 @@ class AdminClient:
             timeout_ms=_TIMEOUT_MS,
         )
 
-        def done(response: Any, answered: Answered) -> None:
+        def done(response: Any, responded: Responded) -> None:
             error_code = response.responses[0].error_code
-            self._note(error_code, count, response.throttle_time_ms, answered)
+            self._note(error_code, count, response.throttle_time_ms, responded)
             if error_code in {ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}:
                 self.topics.pop(name, None)
 
         self._do(request, done)
 
-    def _note(self, error_code: int, count: int, throttle_time_ms: int, answered: Answered) -> None:
+    def _note(
+        self, error_code: int, count: int, throttle_time_ms: int, responded: Responded
+    ) -> None:
         if error_code not in {ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED}:
             return
         is_admitted = error_code == ErrorCode.NONE
@@ -177,7 +177,7 @@ class AdminClient:
                 self.user,
                 count,
                 is_admitted,
-                answered.sent_ms,
+                responded.sent_ms,
                 now_ms,
                 throttle_time_ms,
                 must_be_admitted=self._is_waiting,
@@ -188,8 +188,8 @@ class AdminClient:
 
     # One request at a time -------------------------------------------------------------------
 
-    def _do(self, request: Any, on_answer: Callable[[Any, Answered], None]) -> None:
-        self._jobs.append((request, on_answer))
+    def _do(self, request: Any, on_response: Callable[[Any, Responded], None]) -> None:
+        self._jobs.append((request, on_response))
         if not self._is_asking:
             self._is_asking = True
             self._go_on()
@@ -203,15 +203,15 @@ class AdminClient:
             return
         if not self._link.is_ready or self._link.in_flight_count:
             return
-        request, on_answer = self._jobs[0]
+        request, on_response = self._jobs[0]
         link = self._link
 
-        def take(response: Any, answered: Answered) -> None:
+        def take(response: Any, responded: Responded) -> None:
             if self._network.is_told:
                 self._network.trace(f"{self.name} from its broker: {response}")
             if self._timeout is not None:
                 self._timeout.cancel()
-            on_answer(response, answered)
+            on_response(response, responded)
             is_refused = ErrorCode.THROTTLING_QUOTA_EXCEEDED in error_codes(response)
             if is_refused and self._random.random() < 0.8:
                 self._wait(response.throttle_time_ms)
@@ -267,7 +267,7 @@ class AdminClient:
 
 
 def error_codes(response: Any) -> set[int]:
-    """All error codes of the topics of an answer."""
+    """All error codes of the topics of a response."""
     for name in ("topics", "responses", "results", "entries"):
         if hasattr(response, name):
             return {each.error_code for each in getattr(response, name)}

@@ -1,6 +1,6 @@
 """The brokers of a world: the real cluster, dispatcher, connections and shell, but no sockets.
 
-`broker.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
+`broker.server.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
 the world's schedule. A client is the user whom its link names.
 """
 
@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, cast
 from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
-from broker.client_protocol import ClientProtocol
-from broker.cluster import Cluster, Reach
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.dispatch import Dispatcher
-from broker.entrance import Entrance
-from broker.security.session import Session
-from broker.server import Server
+from broker.dispatch.dispatcher import Dispatcher
+from broker.request.context import RequestContext
+from broker.request.session import Session
+from broker.server.client_protocol import ClientProtocol
+from broker.server.listener_security import ListenerSecurity
+from broker.server.server import Server
 from client.resources import Address
 from tests.simulation.network import Link, ServerTransport
 from tests.simulation.virtual_time import Schedule
@@ -25,14 +27,13 @@ from tests.simulation.virtual_time import Schedule
 if TYPE_CHECKING:
     import asyncio
 
-    from broker.context import RequestContext
 
 PORT = 9092
 HANDLING_NS = 100_000
 """What a request is said to have taken: a real stopwatch would make every run another one."""
 
 
-class KnownUser(Entrance):
+class KnownUser(ListenerSecurity):
     """A listener that takes the network's word for who a client is."""
 
     def new_session(self, transport: Any) -> Session:
@@ -40,7 +41,7 @@ class KnownUser(Entrance):
         return Session("PLAINTEXT", is_sasl=False, principal=transport.get_extra_info("principal"))
 
 
-ENTRANCE = KnownUser()
+LISTENER_SECURITY = KnownUser()
 
 
 class SimulatedProtocol(ClientProtocol):
@@ -75,9 +76,9 @@ class SimulatedServer(Server):
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
         """Take a client in, or refuse it as a process would that has ended."""
         node_id = int(address.host.removeprefix("broker-"))
-        if self.cluster.brokers[node_id].reach is Reach.REFUSES:
+        if self.cluster.brokers[node_id].availability is Availability.DOWN:
             return None
-        protocol = SimulatedProtocol(self, node_id, ENTRANCE)
+        protocol = SimulatedProtocol(self, node_id, LISTENER_SECURITY)
         transport = ServerTransport(link, protocol)
         link.arrive(transport)
         protocol.connection_made(cast("asyncio.BaseTransport", transport))
@@ -95,7 +96,7 @@ class SimulatedServer(Server):
         except Exception as error:  # noqa: BLE001 - what the shell logs is a violation here
             self._report(f"a timer failed: {''.join(format_exception(error))}")
 
-    def _report_bug(self, error: BaseException, context: "RequestContext") -> None:
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
         text = "".join(format_exception(error))
         self._report(f"internal error, API {context.api_key} v{context.api_version}: {text}")
 

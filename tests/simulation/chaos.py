@@ -3,9 +3,10 @@
 from random import Random
 from typing import TYPE_CHECKING
 
-from broker.cluster import Reach
+from broker.cluster import failover
+from broker.cluster.brokers import Availability
+from broker.cluster.topics import NO_LEADER
 from broker.faults import FaultRule
-from broker.topics import NO_LEADER
 from tests.simulation.brokers import SimulatedServer
 from tests.simulation.history import History
 from tests.simulation.network import Network
@@ -49,13 +50,14 @@ class Chaos:
         self._history = history
         self._server = server
         self._cluster = server.cluster
+        self._faults = server.dispatcher.faults
         self._network = network
         self._random = random
         self._groups = groups
         self._is_over = False
         self.deeds: list[Callable[[], None]] = [
             self.stop_broker,
-            self.cut_off_broker,
+            self.isolate_broker,
             self.move_leader,
             self.move_leader,
             self.take_leader_away,
@@ -74,7 +76,7 @@ class Chaos:
         """Undo what is left of it."""
         self._is_over = True
         now_ms = self._network.schedule.time_ms
-        self._cluster.faults.clear()
+        self._faults.clear()
         for node_id in self._cluster.brokers:
             self._start(node_id)
         for topic in self._cluster.topics.all():
@@ -88,15 +90,15 @@ class Chaos:
         elect = self._random.random() < 0.7
         self._network.trace(f"broker {node_id} stops, elect={elect}")
         self._history.stops.append((node_id, self._network.schedule.time_ms))
-        self._cluster.stop_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        failover.stop_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
-    def cut_off_broker(self) -> None:
+    def isolate_broker(self) -> None:
         """A broker cannot be reached, and what is sent to it waits."""
         node_id = self._some_broker()
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
-        self._cluster.cut_off_broker(node_id, self._network.schedule.time_ms, elect=elect)
+        failover.isolate_broker(self._cluster, node_id, self._network.schedule.time_ms, elect=elect)
         self._come_back(node_id)
 
     def _come_back(self, node_id: int) -> None:
@@ -105,9 +107,9 @@ class Chaos:
 
     def _start(self, node_id: int) -> None:
         broker = self._cluster.brokers[node_id]
-        if broker.reach is not Reach.SERVES or not broker.is_alive:
+        if broker.availability is not Availability.UP or not broker.is_alive:
             self._network.trace(f"broker {node_id} is back")
-            self._cluster.start_broker(node_id, self._network.schedule.time_ms)
+            failover.start_broker(self._cluster, node_id, self._network.schedule.time_ms)
 
     def _some_broker(self) -> int:
         return self._random.choice(tuple(self._cluster.brokers))
@@ -157,7 +159,7 @@ class Chaos:
         """A rule of the broker's own fault injection, for a while."""
         rule = self._some_rule()
         self._network.trace(f"fault: {rule.to_json()}")
-        self._cluster.faults.add(rule, self._network.schedule.time_ms)
+        self._faults.add(rule, self._network.schedule.time_ms)
 
     def _some_rule(self) -> FaultRule:
         random = self._random
@@ -172,8 +174,8 @@ class Chaos:
         what = random.choice(
             (
                 {"error": random.choice(ERRORS[api])},
-                {"drop": random.choice(("before_handling", "before_answer", "within_answer"))},
-                {"hang": random.choice(("before_handling", "before_answer"))},
+                {"drop": random.choice(("before_handling", "before_response", "within_response"))},
+                {"hang": random.choice(("before_handling", "before_response"))},
                 {"delay_ms": random.randint(1, 800), "jitter_ms": 50},
                 {"delay_request_ms": random.randint(1, 800), "jitter_ms": 50},
                 {"throttle_time_ms": random.randint(1, 500)},

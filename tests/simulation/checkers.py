@@ -144,12 +144,12 @@ def commits(history: History) -> Iterator[str]:
 
 
 def _is_known_before(commit: Commit, time_ms: int) -> bool:
-    return commit.answered_ms is not None and commit.answered_ms < time_ms
+    return commit.response_ms is not None and commit.response_ms < time_ms
 
 
 def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) -> bool:
     """Whether a read may give this commit: it was sent by then, and none is surely newer."""
-    if commit.offset != read.offset or commit.sent_ms > read.answered_ms:
+    if commit.offset != read.offset or commit.sent_ms > read.response_ms:
         return False
     return not any(
         _is_known_before(other, read.sent_ms)
@@ -187,7 +187,7 @@ def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator
         count = 0
         for each in admitted[first:]:
             # The last may overdraw the bucket, so it is counted from the next one on.
-            allowed = rate * (MUTATION_BURST_SECONDS + (each.answered_ms - begin.sent_ms) / 1000)
+            allowed = rate * (MUTATION_BURST_SECONDS + (each.response_ms - begin.sent_ms) / 1000)
             if count > allowed:
                 yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {each}"
                 return
@@ -221,7 +221,7 @@ def producer_id_quota(history: History) -> Iterator[str]:
     for (user, node_id, _), ids in first_seen.items():
         quota = rates[user][0]
         assert quota is not None
-        # Times are bounds: an id is as old as its request, and no older than its answer.
+        # Times are bounds: an id is as old as its request, and no older than its response.
         times = list(ids.values())
         for begin_ms in {sent_ms for sent_ms, _ in times}:
             for end_ms in {handled_ms for _, handled_ms in times}:

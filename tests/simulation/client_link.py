@@ -1,26 +1,26 @@
-"""One connection of a client: `client.wire` around a link of the network."""
+"""One connection of a client: `client.protocol_codec` around a link of the network."""
 
 from collections import deque
 from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from broker.connection import Connection
-from broker.dispatch import Dispatcher
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
+from client.protocol_codec import Wire
 from client.resources import Address
-from client.wire import Wire
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
 from tests.simulation.history import History, Throttle
 from tests.simulation.network import Network
 
-OnAnswer = Callable[[Any, "Answered"], None]
+OnResponse = Callable[[Any, "Responded"], None]
 
 
 @cache
 def known_versions() -> Any:
-    """An answer to ApiVersions, for clients that remember what they were told before."""
+    """A response to ApiVersions, for clients that remember what they were told before."""
     wire = Wire("versions")
 
     def never(*_: Any) -> None:
@@ -38,8 +38,8 @@ def known_versions() -> Any:
     return wire.next_response()
 
 
-class Answered:
-    """When a request went out and when its answer was written, as the network knows it."""
+class Responded:
+    """When a request went out and when its response was written, as the network knows it."""
 
     __slots__ = ("handled_ms", "request", "sent_ms")
 
@@ -50,7 +50,7 @@ class Answered:
 
 
 class ClientLink:
-    """Requests go out in order; each answer comes to the callback of its request."""
+    """Requests go out in order; each response comes to the callback of its request."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class ClientLink:
         self._on_open = on_open
         self._on_lost = on_lost
         self._wire = Wire(client_id)
-        self._waiting: deque[tuple[Answered, OnAnswer]] = deque()
+        self._waiting: deque[tuple[Responded, OnResponse]] = deque()
         self._throttled: tuple[str, int, int] | None = None
         self._muted_until_ms = 0
         self.is_ready = False
@@ -87,7 +87,7 @@ class ClientLink:
 
     @property
     def in_flight_count(self) -> int:
-        """How many requests wait for an answer."""
+        """How many requests wait for a response."""
         return len(self._waiting)
 
     @property
@@ -98,20 +98,20 @@ class ClientLink:
     def ask(
         self,
         request: Any,
-        on_answer: OnAnswer,
+        on_response: OnResponse,
         *,
         version_max: int | None = None,
-        is_answered: bool = True,
+        expects_response: bool = True,
     ) -> None:
         """Send a request."""
         spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
         limits = [each for each in (version_max, spoken_max) if each is not None]
         frame = self._wire.request(
-            request, version_max=min(limits, default=None), is_answered=is_answered
+            request, version_max=min(limits, default=None), expects_response=expects_response
         )
-        if is_answered:
-            answered = Answered(request, self._network.schedule.time_ms)
-            self._waiting.append((answered, on_answer))
+        if expects_response:
+            responded = Responded(request, self._network.schedule.time_ms)
+            self._waiting.append((responded, on_response))
         self._link.send_to_broker(frame)
 
     def close(self) -> None:
@@ -127,14 +127,14 @@ class ClientLink:
         if self.is_gone:
             return
         if self._says_hello:
-            answered = Answered(None, self._network.schedule.time_ms)
-            self._waiting.append((answered, self._on_hello))
+            responded = Responded(None, self._network.schedule.time_ms)
+            self._waiting.append((responded, self._on_hello))
             self._link.send_to_broker(self._wire.hello())
         else:
             self._wire.learn(known_versions())
             self._be_ready()
 
-    def _on_hello(self, response: Any, _answered: Answered) -> None:
+    def _on_hello(self, response: Any, _responded: Responded) -> None:
         again = self._wire.learn(response)
         assert again is None, "the broker speaks our version of ApiVersions"
         self._be_ready()
@@ -153,26 +153,26 @@ class ClientLink:
             self._fail(str(error))
 
     def _take(self, response: Any) -> None:
-        answered, on_answer = self._waiting.popleft()
+        responded, on_response = self._waiting.popleft()
         transport = self._link.transport
         assert transport is not None
-        answered.handled_ms = (
+        responded.handled_ms = (
             transport.frame_times.popleft()
             if transport.frame_times
             else self._network.schedule.time_ms
         )
         if self._throttled is not None:
             self._history.throttles.append(
-                Throttle(self._link.number, *self._throttled, answered.handled_ms)
+                Throttle(self._link.number, *self._throttled, responded.handled_ms)
             )
         throttle_time_ms = getattr(response, "throttle_time_ms", 0) or 0
         self._muted_until_ms = self._network.schedule.time_ms + throttle_time_ms
         self._throttled = (
-            (type(response).__name__, throttle_time_ms, answered.handled_ms)
+            (type(response).__name__, throttle_time_ms, responded.handled_ms)
             if throttle_time_ms
             else None
         )
-        on_answer(response, answered)
+        on_response(response, responded)
 
     def on_closed(self, reason: str) -> None:
         """The connection is gone."""

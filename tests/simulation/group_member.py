@@ -6,7 +6,7 @@ texts of our own: what a group makes of its bytes is its members' business.
 
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from client.resources import Address
@@ -14,7 +14,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import LOG_OVERHEAD_BYTES, read_header, read_records
-from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import (
     Assignment,
     Commit,
@@ -23,9 +23,7 @@ from tests.simulation.history import (
     Place,
 )
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 HEARTBEAT_INTERVAL_MS = 350
 COMMIT_INTERVAL_MS = 600
@@ -148,7 +146,7 @@ class GroupMember:
                 ],
             )
             self._commit(link)
-            link.ask(request, lambda _response, _answered: None)
+            link.ask(request, lambda _response, _responded: None)
         self.crash()
 
     # Turns -----------------------------------------------------------------------------------
@@ -233,27 +231,27 @@ class GroupMember:
         self._next_bootstrap += 1
         self._metadata_ms = 0
 
-    def _ask(self, what: str, link: ClientLink, request: Any, on_answer: Any) -> None:
+    def _ask(self, what: str, link: ClientLink, request: Any, on_response: Any) -> None:
         """Send a request, of which there is one at a time."""
         if what in self._asked:
             return
         self._asked[what] = link
 
-        def take(response: Any, answered: Answered) -> None:
+        def take(response: Any, responded: Responded) -> None:
             del self._asked[what]
-            on_answer(response, answered)
+            on_response(response, responded)
             # Not at once: where nothing takes time, a question in vain would be asked for ever.
             self._network.schedule.after(PAUSE_MS, self._step)
 
         link.ask(request, take)
 
-    def _ask_any(self, what: str, make: Any, on_answer: Any) -> None:
+    def _ask_any(self, what: str, make: Any, on_response: Any) -> None:
         if what in self._asked:
             return
         address = self._bootstrap[self._next_bootstrap % len(self._bootstrap)]
         link = self._link_to(_ANY, address)
         if link is not None:
-            self._ask(what, link, make(), on_answer)
+            self._ask(what, link, make(), on_response)
 
     # The cluster -----------------------------------------------------------------------------
 
@@ -264,7 +262,7 @@ class GroupMember:
             allow_auto_topic_creation=False,
         )
 
-    def _on_metadata(self, response: Any, _answered: Answered) -> None:
+    def _on_metadata(self, response: Any, _responded: Responded) -> None:
         self._metadata_ms = self._now_ms
         self._addresses = {each.node_id: Address(each.host, each.port) for each in response.brokers}
         for topic in response.topics:
@@ -284,7 +282,7 @@ class GroupMember:
             key=self.settings.group, key_type=0, coordinator_keys=[self.settings.group]
         )
 
-    def _on_coordinator(self, response: Any, _answered: Answered) -> None:
+    def _on_coordinator(self, response: Any, _responded: Responded) -> None:
         found = response.coordinators[0]
         if found.error_code == ErrorCode.NONE:
             self._coordinator = Address(found.host, found.port)
@@ -314,7 +312,7 @@ class GroupMember:
         )
         self._ask("join", link, request, self._on_joined)
 
-    def _on_joined(self, response: Any, _answered: Answered) -> None:
+    def _on_joined(self, response: Any, _responded: Responded) -> None:
         error_code = response.error_code
         if error_code == ErrorCode.MEMBER_ID_REQUIRED:
             self._member_id = response.member_id
@@ -350,7 +348,7 @@ class GroupMember:
         )
         self._ask("sync", link, request, self._on_synced)
 
-    def _on_synced(self, response: Any, _answered: Answered) -> None:
+    def _on_synced(self, response: Any, _responded: Responded) -> None:
         if response.error_code != ErrorCode.NONE:
             self._needs_join = True
             self._on_error(response.error_code)
@@ -381,12 +379,12 @@ class GroupMember:
         )
         self._ask("heartbeat", link, request, partial(self._on_kept, self._generation))
 
-    def _on_kept(self, generation: int, response: Any, _answered: Answered) -> None:
+    def _on_kept(self, generation: int, response: Any, _responded: Responded) -> None:
         if generation == self._generation and self._is_joined:
             self._on_error(response.error_code)
 
     def _on_error(self, error_code: int) -> None:
-        """What an answer of the coordinator means for the membership."""
+        """What a response of the coordinator means for the membership."""
         if error_code == ErrorCode.NONE:
             return
         self._network.trace(f"{self.settings.name} is told {ErrorCode(error_code).name}")
@@ -428,7 +426,7 @@ class GroupMember:
         )
         self._ask("positions", link, request, partial(self._on_positions, self._generation))
 
-    def _on_positions(self, generation: int, response: Any, answered: Answered) -> None:
+    def _on_positions(self, generation: int, response: Any, responded: Responded) -> None:
         group = response.groups[0]
         if generation != self._generation or group.error_code != ErrorCode.NONE:
             self._on_error(group.error_code)
@@ -444,7 +442,7 @@ class GroupMember:
                         self.settings.group,
                         place,
                         each.committed_offset,
-                        answered.sent_ms,
+                        responded.sent_ms,
                         self._now_ms,
                     )
                 )
@@ -496,13 +494,13 @@ class GroupMember:
         self._ask("commit", link, request, partial(self._on_committed, commits))
 
     def _on_committed(
-        self, commits: dict[Place, Commit], response: Any, _answered: Answered
+        self, commits: dict[Place, Commit], response: Any, _responded: Responded
     ) -> None:
         for topic in response.topics:
             name = topic.name or self._name_of(topic.topic_id)
             for each in topic.partitions:
                 commit = commits[name, each.partition_index]
-                commit.answered_ms = self._now_ms
+                commit.response_ms = self._now_ms
                 commit.is_refused = each.error_code != ErrorCode.NONE
                 if commit.generation != self._generation or not self._is_joined:
                     continue
@@ -536,7 +534,7 @@ class GroupMember:
                 )
                 self._ask(what, link, request, partial(self._on_fetched, self._generation))
 
-    def _on_fetched(self, generation: int, response: Any, _answered: Answered) -> None:
+    def _on_fetched(self, generation: int, response: Any, _responded: Responded) -> None:
         if generation != self._generation or not self._is_joined:
             return
         self._network.trace(
@@ -576,13 +574,13 @@ class GroupMember:
         )
         self._ask(f"start {place}", link, request, partial(self._on_start, self._generation))
 
-    def _on_start(self, generation: int, response: Any, _answered: Answered) -> None:
+    def _on_start(self, generation: int, response: Any, _responded: Responded) -> None:
         topic = response.topics[0]
-        (answer,) = topic.partitions
-        place = topic.name, answer.partition_index
+        (result,) = topic.partitions
+        place = topic.name, result.partition_index
         is_mine = generation == self._generation and place in self.positions
-        if is_mine and answer.error_code == ErrorCode.NONE:
-            self.positions[place] = max(self.positions[place], answer.offset)
+        if is_mine and result.error_code == ErrorCode.NONE:
+            self.positions[place] = max(self.positions[place], result.offset)
 
     def _consume(self, place: Place, data: bytes) -> None:
         position = self.positions[place]
@@ -632,7 +630,7 @@ def fetch_request(
 
 
 def split_batches(data: bytes) -> Iterator[bytes]:
-    """The whole batches in the records of a Fetch answer."""
+    """The whole batches in the records of a Fetch response."""
     position = 0
     while position + LOG_OVERHEAD_BYTES <= len(data):
         end = position + LOG_OVERHEAD_BYTES + read_header(data, position).batch_length

@@ -38,9 +38,9 @@ class ProducerFacts:
     acks: int
     is_idempotent: bool
     is_ordered: bool
-    """Idempotent, or with one request in flight until its answer comes.
+    """Idempotent, or with one request in flight until its response comes.
 
-    Without answers a connection that is cut may bring the last requests after those of the next.
+    Without responses a connection that is cut may bring the last requests after those of the next.
     """
     delivery_timeout_ms: int
 
@@ -68,14 +68,14 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Commit:
-    """An OffsetCommit of one partition; `answered_ms` None: nobody knows if it took effect."""
+    """An OffsetCommit of one partition; `response_ms` None: nobody knows if it took effect."""
 
     group: str
     generation: int
     place: Place
     offset: int
     sent_ms: int
-    answered_ms: int | None = None
+    response_ms: int | None = None
     is_refused: bool = False
 
 
@@ -86,7 +86,7 @@ class CommittedRead(NamedTuple):
     place: Place
     offset: int
     sent_ms: int
-    answered_ms: int
+    response_ms: int
 
 
 class Mutation(NamedTuple):
@@ -96,7 +96,7 @@ class Mutation(NamedTuple):
     partition_count: int
     is_admitted: bool
     sent_ms: int
-    answered_ms: int
+    response_ms: int
     throttle_time_ms: int
     must_be_admitted: bool
     """Whether the client has waited as long as its last refusal told, and did nothing else."""
@@ -112,7 +112,7 @@ class QuotaChange(NamedTuple):
 
 
 class ProduceSeen(NamedTuple):
-    """One partition of a Produce answer; `is_admitted` when it was stored by this request."""
+    """One partition of a Produce response; `is_admitted` when it was stored by this request."""
 
     user: str
     node_id: int
@@ -124,7 +124,7 @@ class ProduceSeen(NamedTuple):
 
 
 class Throttle(NamedTuple):
-    """An answer on a link that was told to wait, and when the next answer was written."""
+    """A response on a link that was told to wait, and when the next response was written."""
 
     link: int
     api: str

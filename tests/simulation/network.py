@@ -176,7 +176,7 @@ class ServerTransport:
         self._is_closing = False
         self._is_full = False
         self.frame_times: deque[int] = deque()
-        """When each answer was written, as long as frames are whole."""
+        """When each response was written, as long as frames are whole."""
         link.down.on_drained = self._on_drained
 
     def get_extra_info(self, name: str) -> Any:

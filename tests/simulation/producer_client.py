@@ -2,25 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from client.producer.actions import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.batch import Batch, Record
-from client.producer.calls import Call, Connect, Disconnect, ProduceCall, Send
 from client.producer.core import ProducerCore
 from client.producer.delivery import Outcome
-from client.producer.requests import answer_of, is_answered, message_of
-from client.producer.sequences import Idempotence
+from client.producer.idempotence import Idempotence
+from client.producer.messages import expects_response, message_of, response_of
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_header
-from tests.simulation.client_link import Answered, ClientLink
+from tests.simulation.client_link import ClientLink, Responded
 from tests.simulation.history import History, Place, ProducerFacts, ProduceSeen, SentRecord
 from tests.simulation.network import Network
-
-if TYPE_CHECKING:
-    from tests.simulation.virtual_time import Event
+from tests.simulation.virtual_time import Event
 
 
 class ProducerClient:
@@ -144,20 +142,20 @@ class ProducerClient:
                 key = node_id, read_header(each.records, 0).producer_id
                 self._history.id_attempts.setdefault(key, []).append(self._network.schedule.time_ms)
 
-        def on_answer(response: Any, answered: Answered) -> None:
-            answer = answer_of(call, response)
+        def on_response(response: Any, responded: Responded) -> None:
+            result = response_of(call, response)
             if self._network.is_told:
-                self._network.trace(f"{self.name} from node {node_id}: {answer}")
+                self._network.trace(f"{self.name} from node {node_id}: {response}")
             if isinstance(call, ProduceCall):
-                self._note(node_id, call, response, answered)
-            self.core.on_response(node_id, answer, self._network.schedule.time_ms)
+                self._note(node_id, call, response, responded)
+            self.core.on_response(node_id, result, self._network.schedule.time_ms)
             self._poll()
 
         self._links[node_id].ask(
-            message, on_answer, version_max=version_max, is_answered=is_answered(call)
+            message, on_response, version_max=version_max, expects_response=expects_response(call)
         )
 
-    def _note(self, node_id: int, call: ProduceCall, response: Any, answered: Answered) -> None:
+    def _note(self, node_id: int, call: ProduceCall, response: Any, responded: Responded) -> None:
         if node_id < 0 or not self._settings.enable_idempotence:
             return
         outcomes = [
@@ -177,8 +175,8 @@ class ProducerClient:
                     read_header(stamped.records, 0).producer_id,
                     is_new,
                     error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-                    answered.sent_ms,
-                    answered.handled_ms,
+                    responded.sent_ms,
+                    responded.handled_ms,
                 )
             )
 

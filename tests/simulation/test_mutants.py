@@ -5,16 +5,17 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.connection import Connection
+from broker.cluster.cluster import Cluster
+from broker.cluster.partition_log import PartitionLog
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import Partition
+from broker.dispatch.connection import Connection
 from broker.groups.coordinator import GroupCoordinator
 from broker.groups.offsets import OffsetTable
 from broker.handlers import k14_sync_group
-from broker.partition_log import PartitionLog
-from broker.producer_rules import new_producers
-from broker.server import Server
-from broker.topics import Partition
-from client.producer import answers, expiry
+from broker.server.server import Server
+from client.producer import expiry
+from client.producer import response_handling as responses
 from client.producer.batch import NO_SEQUENCE, Batch
 from client.producer.state import ProducerState
 from producer_state import producer_state_manager
@@ -74,16 +75,16 @@ def number_anew(patch: Patch) -> None:
     """A producer that hears nothing sends the batch again, with new numbers."""
 
     def forgetful(original: Any) -> Any:
-        def on_unanswered(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
+        def on_no_response(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
             sequences = state.idempotence.of(batch)
             if sequences is not None and not batch.is_done:
                 sequences.undecided.remove(batch)
                 batch.base_sequence = NO_SEQUENCE
             original(state, batch, now_ms, reason)
 
-        return on_unanswered
+        return on_no_response
 
-    wrap(patch, answers, "_on_unanswered", forgetful)
+    wrap(patch, responses, "_on_no_response", forgetful)
 
 
 def call_failures_certain(patch: Patch) -> None:

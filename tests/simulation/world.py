@@ -6,13 +6,13 @@ from functools import partial
 from random import Random
 from uuid import UUID
 
-from broker.audit import audit_cluster
-from broker.connection import Connection
+from broker.audit.comparison import audit_cluster
+from broker.cluster.topics import Topic
+from broker.dispatch.connection import Connection
 from broker.faults import FaultRule
-from broker.topics import Topic
 from client.producer.settings import ProducerSettings
+from client.protocol_codec import Wire
 from client.resources import Address
-from client.wire import Wire
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.records import read_records
@@ -238,7 +238,7 @@ class World:
             "probability": 0.2,
             "seed": self.seed,
         }
-        self.server.cluster.faults.add(FaultRule.from_json(rule), START_MS)
+        self.server.dispatcher.faults.add(FaultRule.from_json(rule), START_MS)
 
     def _make_member(self, name: str, group: int) -> GroupMember:
         random = self.random
@@ -283,7 +283,8 @@ class World:
             self.history.internal_errors.append(f"not settled after healing: {self._unsettled()}")
         self._close()
         self._read_logs()
-        self.history.audit += map(str, audit_cluster(self.server.cluster).comparison.findings)
+        report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
+        self.history.audit += map(str, report.comparison.findings)
         violations = check(self.history)
         for each in violations:
             self.trace(f"VIOLATION {each}")
@@ -421,7 +422,7 @@ class World:
         """All clients go; nothing of them may stay."""
         for producer in self.producers:
             if producer.unresolved_count == 0 and producer.core.bytes_reserved:
-                self._wait_for_answers(producer)
+                self._wait_for_responses(producer)
             producer.close()
         for member in self.members:
             if member.is_running:
@@ -437,7 +438,7 @@ class World:
                 if partition.log.waiters:
                     self.history.memory.append(f"{topic.name}: fetches wait for nobody")
 
-    def _wait_for_answers(self, producer: ProducerClient) -> None:
+    def _wait_for_responses(self, producer: ProducerClient) -> None:
         """Records have their outcome; their requests may still be out until they time out."""
         until_ms = self.schedule.time_ms + HEALING_MS_MAX // 10
         while producer.core.bytes_reserved and self.schedule.time_ms < until_ms:
@@ -477,12 +478,12 @@ class World:
             wire.feed(effects.write)
             response = wire.next_response()
             assert response is not None, "nothing keeps this reader waiting"
-            (answer,) = response.responses[0].partitions
-            if answer.error_code != ErrorCode.NONE:
-                self.history.internal_errors.append(f"{place}: final read: {answer}")
-            if answer.error_code != ErrorCode.NONE or not answer.records:
+            (result,) = response.responses[0].partitions
+            if result.error_code != ErrorCode.NONE:
+                self.history.internal_errors.append(f"{place}: final read: {response}")
+            if result.error_code != ErrorCode.NONE or not result.records:
                 return records
-            for batch in split_batches(bytes(answer.records)):
+            for batch in split_batches(bytes(result.records)):
                 for each in read_records(batch):
                     records.append(
                         SeenRecord(each.offset, each.timestamp, bytes(each.value or b""))

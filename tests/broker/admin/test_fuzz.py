@@ -48,7 +48,7 @@ def tamed(case: Any) -> Any:
     return case
 
 
-def test_every_answer_is_as_the_document_says_and_the_cluster_still_serves(
+def test_every_response_is_as_the_document_says_and_the_cluster_still_serves(
     served: tuple[str, str],
 ) -> None:
     bootstrap_servers, url = served

@@ -38,15 +38,15 @@ _FIRING: dict[str, st.SearchStrategy[Any]] = {
 }
 _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "error": st.sampled_from([code.name for code in ErrorCode if code]),
-    "answer": st.sampled_from([{}, {"throttle_time_ms": 7}, {"topics": []}]),
+    "response": st.sampled_from([{}, {"throttle_time_ms": 7}, {"topics": []}]),
     "throttle_time_ms": delays,
     "mute": st.booleans(),
     "delay_request_ms": delays,
     "delay_ms": delays,
     "jitter_ms": delays,
     "bytes_per_second": st.integers(1, 10_000),
-    "drop": st.sampled_from(["before_handling", "before_answer", "within_answer"]),
-    "hang": st.sampled_from(["before_handling", "before_answer"]),
+    "drop": st.sampled_from(["before_handling", "before_response", "within_response"]),
+    "hang": st.sampled_from(["before_handling", "before_response"]),
     "truncate_bytes": st.integers(1, 300),
     "corrupt_bytes": st.integers(1, 300),
     "oversize_bytes": st.integers(1, 300),
@@ -55,13 +55,13 @@ _EFFECTS: dict[str, st.SearchStrategy[Any]] = {
     "leader": st.one_of(brokers, st.sampled_from(["next", "none"])),
     "coordinator": st.one_of(brokers, st.just("next")),
     "stop_broker": st.one_of(brokers, st.just("self")),
-    "cut_off_broker": st.one_of(brokers, st.just("self")),
+    "isolate_broker": st.one_of(brokers, st.just("self")),
     "fence_broker": st.one_of(brokers, st.just("self")),
     "start_broker": brokers,
     "elect": st.booleans(),
     "restart_after_ms": delays,
     "drop_after_bytes": st.integers(0, 300),
-    "at": st.sampled_from(["before_handling", "before_answer"]),
+    "at": st.sampled_from(["before_handling", "before_response"]),
 }
 
 
@@ -77,7 +77,7 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
             "leader",
             "coordinator",
             "stop_broker",
-            "cut_off_broker",
+            "isolate_broker",
             "fence_broker",
             "start_broker",
         ):
@@ -87,7 +87,7 @@ def rules(draw: st.DrawFn, *, may_touch_cluster: bool = True) -> FaultRule:
     if fields.get("coordinator") is not None:
         fields.setdefault("group", GROUP)
     if "drop_after_bytes" in fields:
-        fields["drop"] = "within_answer"
+        fields["drop"] = "within_response"
     return sensible(fields)
 
 

@@ -2,11 +2,13 @@
 
 import pytest
 
-from broker.cluster import Cluster, Reach
+from broker.cluster import failover
+from broker.cluster.broker_membership import decommission_broker
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Topic
 from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import FaultRule
-from broker.membership import decommission_broker
-from broker.topics import NO_LEADER, Topic
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
@@ -37,7 +39,7 @@ def test_leaders_of_the_topic_move(rule: FaultRule, expected: list[int]) -> None
 
 def test_a_leader_does_not_move_to_a_broker_that_is_down() -> None:
     cluster, topic = cluster_and_topic()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     act(FaultRule(leader=2, topic="a"), cluster, 1, NOW_MS)
     assert leaders(topic) == [1, 3]
     act(FaultRule(leader="next", topic="a"), cluster, 1, NOW_MS)
@@ -63,29 +65,34 @@ def test_coordinators_of_the_group_and_the_transactional_id_move() -> None:
 def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
     cluster, topic = cluster_and_topic()
     act(FaultRule(stop_broker="self", restart_after_ms=500), cluster, 1, NOW_MS)
-    assert (cluster.brokers[1].reach, leaders(topic)) == (Reach.REFUSES, [2, 3])
+    assert (cluster.brokers[1].availability, leaders(topic)) == (Availability.DOWN, [2, 3])
     cluster.timers.run_due(NOW_MS + 499)
-    assert cluster.brokers[1].reach is Reach.REFUSES
+    assert cluster.brokers[1].availability is Availability.DOWN
     cluster.timers.run_due(NOW_MS + 500)
-    assert (cluster.brokers[1].reach, cluster.brokers[1].is_alive) == (Reach.SERVES, True)
+    assert (cluster.brokers[1].availability, cluster.brokers[1].is_alive) == (Availability.UP, True)
 
 
 @pytest.mark.parametrize(
-    ("rule", "reach", "is_alive"),
+    ("rule", "availability", "is_alive"),
     [
-        (FaultRule(stop_broker=2), Reach.REFUSES, False),
-        (FaultRule(stop_broker=2, elect=False), Reach.REFUSES, True),
-        (FaultRule(cut_off_broker=2), Reach.SILENT, True),
-        (FaultRule(cut_off_broker=2, elect=True), Reach.SILENT, False),
-        (FaultRule(fence_broker=2), Reach.SERVES, False),
+        (FaultRule(stop_broker=2), Availability.DOWN, False),
+        (FaultRule(stop_broker=2, elect=False), Availability.DOWN, True),
+        (FaultRule(isolate_broker=2), Availability.ISOLATED, True),
+        (FaultRule(isolate_broker=2, elect=True), Availability.ISOLATED, False),
+        (FaultRule(fence_broker=2), Availability.UP, False),
     ],
 )
-def test_the_others_notice_or_do_not(rule: FaultRule, reach: Reach, is_alive: bool) -> None:
+def test_the_others_notice_or_do_not(
+    rule: FaultRule, availability: Availability, is_alive: bool
+) -> None:
     cluster, _topic = cluster_and_topic()
     act(rule, cluster, 1, NOW_MS)
-    assert (cluster.brokers[2].reach, cluster.brokers[2].is_alive) == (reach, is_alive)
+    assert (cluster.brokers[2].availability, cluster.brokers[2].is_alive) == (
+        availability,
+        is_alive,
+    )
     act(FaultRule(start_broker=2), cluster, 1, NOW_MS)
-    assert (cluster.brokers[2].reach, cluster.brokers[2].is_alive) == (Reach.SERVES, True)
+    assert (cluster.brokers[2].availability, cluster.brokers[2].is_alive) == (Availability.UP, True)
 
 
 def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
@@ -97,7 +104,7 @@ def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
         FaultRule(start_broker=2),
         FaultRule(stop_broker=2),
         FaultRule(fence_broker=2),
-        FaultRule(cut_off_broker=2),
+        FaultRule(isolate_broker=2),
     ):
         assert act(rule, cluster, 1, NOW_MS) is not None
     assert list(cluster.brokers) == [1, 3]
@@ -127,7 +134,7 @@ def test_brokers_that_are_not_there_are_named() -> None:
 )
 def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
     cluster, _topic = cluster_and_topic()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
     told = act(rule, cluster, 1, NOW_MS)
     assert told == obstacle or (obstacle is not None and obstacle in str(told))
 

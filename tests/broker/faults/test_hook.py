@@ -6,9 +6,9 @@ import pytest
 
 from broker.faults import FaultRule
 from broker.faults.hook import PlainHook, hook_of
-from tests.broker.faults.test_answer_overlay import base_offset, offset
+from tests.broker.dispatch.test_connection import metadata_frame
 from tests.broker.faults.test_injection import Clients, produce_frame
-from tests.broker.test_connection import metadata_frame
+from tests.broker.faults.test_response_patch import base_offset, offset
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
     clients = Clients(*rules)
-    clients.cluster.faults.set_hook(hook_of(function))
+    clients.dispatcher.faults.set_hook(hook_of(function))
     return clients
 
 
@@ -45,13 +45,13 @@ def test_it_sees_who_asks_for_what() -> None:
 
 
 def test_what_it_says_happens_to_that_request_alone() -> None:
-    given: list[dict[str, Any]] = [{"answer": offset(41)}]
+    given: list[dict[str, Any]] = [{"response": offset(41)}]
     clients = hooked(lambda _request: given.pop() if given else None)
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     clients.send(produce_frame(2))
     assert clients.ids() == [1, 2]
-    assert clients.cluster.faults.rules() == []
+    assert clients.dispatcher.faults.rules() == []
 
 
 def test_requests_that_a_rule_decides_are_not_shown() -> None:
@@ -68,18 +68,18 @@ def test_requests_that_a_rule_decides_are_not_shown() -> None:
 def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(told: Any) -> None:
     clients = hooked(lambda _request: told)
     clients.send(metadata_frame(1))
-    assert (len(clients.bugs), clients.answers()) == (1, [])
+    assert (len(clients.bugs), clients.responses()) == (1, [])
     assert clients.closed[0] is not None
 
 
 def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
     for is_reset in (False, True):
         clients = hooked(lambda _request: {"drop": "before_handling"})
-        assert clients.cluster.faults.is_enabled
-        clients.cluster.faults.clear()
-        assert clients.cluster.faults.is_enabled
+        assert clients.dispatcher.faults.is_enabled
+        clients.dispatcher.faults.clear()
+        assert clients.dispatcher.faults.is_enabled
         if is_reset:
-            clients.cluster.reset(clients.now_ms)
+            clients.cluster.reset()
         else:
-            clients.cluster.faults.set_hook(None)
-        assert not clients.cluster.faults.is_enabled
+            clients.dispatcher.faults.set_hook(None)
+        assert not clients.dispatcher.faults.is_enabled

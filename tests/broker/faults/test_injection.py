@@ -7,21 +7,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.cluster import Cluster, Reach
-from broker.connection import Connection
-from broker.context import RequestContext
-from broker.dispatch import Dispatcher
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
-from broker.journal import Entry
-from broker.registry import ROUTES
+from broker.journal.journal import Entry
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.dispatch.test_connection import fetch_frame, metadata_frame, request_frame
 from tests.broker.faults.requests import TOPIC, sample_message
 from tests.broker.faults.strategies import rules
-from tests.broker.test_connection import fetch_frame, metadata_frame, request_frame
 
 CLOSED = "closed"
 
@@ -40,7 +41,9 @@ class Clients:
         self.ready: list[int] = []
         self.written = [b""] * count
         self.closed: list[str | None] = [None] * count
-        dispatcher = Dispatcher(self.cluster, lambda error, _context: self.bugs.append(error))
+        self.dispatcher = dispatcher = Dispatcher(
+            self.cluster, lambda error, _context: self.bugs.append(error)
+        )
         self.connections = [
             Connection(
                 dispatcher,
@@ -53,7 +56,7 @@ class Clients:
             for number in range(count)
         ]
         for rule in faults:
-            self.cluster.faults.add(rule, self.now_ms)
+            self.dispatcher.faults.add(rule, self.now_ms)
 
     def send(self, data: bytes, number: int = 0) -> None:
         self._keep(number, self.connections[number].receive(data, self.now_ms))
@@ -85,7 +88,7 @@ class Clients:
                 lambda now_ms: self._keep(number, self.connections[number].resume(now_ms)),
             )
 
-    def answers(self, number: int = 0) -> list[bytes]:
+    def responses(self, number: int = 0) -> list[bytes]:
         """Whole frames written so far, without their size."""
         found, rest = [], self.written[number]
         while len(rest) >= 4 and len(rest) >= 4 + (size := int.from_bytes(rest[:4], "big")):
@@ -94,7 +97,7 @@ class Clients:
         return found
 
     def ids(self, number: int = 0) -> list[int]:
-        return [int.from_bytes(answer[:4], "big") for answer in self.answers(number)]
+        return [int.from_bytes(response[:4], "big") for response in self.responses(number)]
 
     @property
     def stored(self) -> int:
@@ -113,8 +116,8 @@ def produce_frame(correlation_id: int, *, acks: int = -1) -> bytes:
     return request_frame(request, 8, correlation_id)
 
 
-def produced(answer: bytes) -> Any:
-    response = messages.ProduceResponse.decode(answer[4:], version=8)
+def produced(result: bytes) -> Any:
+    response = messages.ProduceResponse.decode(result[4:], version=8)
     return response.responses[0].partition_responses[0]
 
 
@@ -125,16 +128,16 @@ def produced(answer: bytes) -> Any:
     ("rule", "stored", "outcome"),
     [
         (FaultRule(drop="before_handling"), 0, CLOSED),
-        (FaultRule(drop="before_answer"), 1, CLOSED),
+        (FaultRule(drop="before_response"), 1, CLOSED),
         (FaultRule(hang="before_handling"), 0, []),
-        (FaultRule(hang="before_answer"), 1, []),
+        (FaultRule(hang="before_response"), 1, []),
         (FaultRule(error="NOT_ENOUGH_REPLICAS"), 0, [ErrorCode.NOT_ENOUGH_REPLICAS]),
-        (FaultRule(error="REQUEST_TIMED_OUT", at="before_answer"), 1, [7]),
+        (FaultRule(error="REQUEST_TIMED_OUT", at="before_response"), 1, [7]),
         (FaultRule(stop_broker="self"), 0, CLOSED),
-        (FaultRule(stop_broker="self", at="before_answer"), 1, CLOSED),
+        (FaultRule(stop_broker="self", at="before_response"), 1, CLOSED),
         (FaultRule(leader="next", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
         (FaultRule(leader="none", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
-        (FaultRule(leader="next", topic=TOPIC, at="before_answer"), 1, [0]),
+        (FaultRule(leader="next", topic=TOPIC, at="before_response"), 1, [0]),
     ],
 )
 def test_a_write_is_stored_or_not_and_answered_or_not(
@@ -150,12 +153,12 @@ def test_a_write_is_stored_or_not_and_answered_or_not(
         assert clients.written == [b""]
     else:
         assert clients.closed == [None]
-        assert [produced(answer).error_code for answer in clients.answers()] == outcome
+        assert [produced(response).error_code for response in clients.responses()] == outcome
     assert clients.bugs == []
 
 
-def test_behind_an_answer_that_never_comes_nothing_does() -> None:
-    clients = Clients(FaultRule(api="Produce", hang="before_answer"))
+def test_behind_a_response_that_never_comes_nothing_does() -> None:
+    clients = Clients(FaultRule(api="Produce", hang="before_response"))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     clients.advance(3_600_000)
     assert clients.ids() == [1]
@@ -163,7 +166,7 @@ def test_behind_an_answer_that_never_comes_nothing_does() -> None:
 
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
-def test_a_delayed_answer_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
+def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
     clients = Clients(FaultRule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
@@ -173,7 +176,7 @@ def test_a_delayed_answer_holds_those_behind_it_and_a_moved_clock_brings_it(at: 
     assert (clients.ids(), clients.stored) == ([1, 2, 3], 1)
 
 
-def test_a_late_answer_is_delayed_from_when_it_came() -> None:
+def test_a_late_response_is_delayed_from_when_it_came() -> None:
     clients = Clients(FaultRule(api="Fetch", delay_ms=300), count=2)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=10_000))
     clients.advance(1_000)
@@ -185,7 +188,7 @@ def test_a_late_answer_is_delayed_from_when_it_came() -> None:
     assert clients.ids() == [1]
 
 
-def test_a_limited_rate_brings_the_answer_when_its_last_byte_would_come() -> None:
+def test_a_limited_rate_brings_the_response_when_its_last_byte_would_come() -> None:
     clients = Clients(FaultRule(bytes_per_second=1000))
     data = metadata_frame(1)
     clients.send(data)
@@ -197,11 +200,11 @@ def test_a_limited_rate_brings_the_answer_when_its_last_byte_would_come() -> Non
     assert clients.ids() == [1]
 
 
-def test_a_part_of_the_answer_is_all_that_comes() -> None:
-    clients = Clients(FaultRule(drop="within_answer", drop_after_bytes=11))
+def test_a_part_of_the_response_is_all_that_comes() -> None:
+    clients = Clients(FaultRule(drop="within_response", drop_after_bytes=11))
     clients.send(metadata_frame(1) + metadata_frame(2))
     assert len(clients.written[0]) == 11
-    assert clients.closed[0] == "fault #1 drop within_answer"
+    assert clients.closed[0] == "fault #1 drop within_response"
 
 
 def test_wrong_bytes_come_as_asked_for() -> None:
@@ -229,9 +232,9 @@ def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
     clients = Clients(FaultRule(error="CORRUPT_MESSAGE"))
     clients.send(produce_frame(1, acks=0))
     assert (clients.closed[0], clients.stored) == ("Produce with acks=0 failed by a fault rule", 0)
-    clients = Clients(FaultRule(drop="within_answer"))
+    clients = Clients(FaultRule(drop="within_response"))
     clients.send(produce_frame(1, acks=0))
-    assert clients.closed[0] == "fault #1 drop within_answer"
+    assert clients.closed[0] == "fault #1 drop within_response"
 
 
 # Throttles ------------------------------------------------------------------------------------
@@ -256,23 +259,23 @@ def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> N
     clients.send(request + metadata_frame(2))
     clients.advance(1233)
     assert clients.bugs == []
-    (answer,) = clients.answers()
+    (response,) = clients.responses()
     header_bytes = 4 + (messages.is_flexible(ApiKey(api_key), version) and api_key != 18)
     response_class = messages.response_class(ApiKey(api_key))
-    assert response_class.decode(answer[header_bytes:], version=version).throttle_time_ms == 1234
+    assert response_class.decode(response[header_bytes:], version=version).throttle_time_ms == 1234
     clients.advance(1)
-    assert len(clients.answers()) == 2 or api_key == ApiKey.METADATA
+    assert len(clients.responses()) == 2 or api_key == ApiKey.METADATA
 
 
 def test_a_wait_may_be_told_and_not_kept() -> None:
     clients = Clients(FaultRule(throttle_time_ms=1234, mute=False))
     clients.send(produce_frame(1) + produce_frame(2))
-    answers = clients.answers()
-    told = [messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in answers]
+    responses = clients.responses()
+    told = [messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in responses]
     assert told == [1234, 1234]
 
 
-def test_mute_begins_with_the_answer_however_late_it_is() -> None:
+def test_mute_begins_with_the_response_however_late_it_is() -> None:
     clients = Clients(FaultRule(throttle_time_ms=100, delay_ms=500, times=1))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(599)
@@ -281,13 +284,13 @@ def test_mute_begins_with_the_answer_however_late_it_is() -> None:
     assert clients.ids() == [1, 2]
 
 
-def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
+def test_a_quotas_mute_begins_with_a_delayed_response_too() -> None:
     quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
     clients = Clients(FaultRule(delay_ms=20_000, times=1), overrides=quota)
     clients.send(produce_frame(1) + produce_frame(2))
     clients.advance(20_000)
-    (answer,) = clients.answers()
-    told_ms = messages.ProduceResponse.decode(answer[4:], version=8).throttle_time_ms
+    (response,) = clients.responses()
+    told_ms = messages.ProduceResponse.decode(response[4:], version=8).throttle_time_ms
     assert 0 < told_ms < 20_000
     clients.advance(told_ms - 1)
     assert clients.ids() == [1]
@@ -303,9 +306,9 @@ def test_a_quotas_mute_begins_with_a_delayed_answer_too() -> None:
     [
         FaultRule(delay_ms=500),
         FaultRule(delay_request_ms=500),
-        FaultRule(hang="before_answer"),
+        FaultRule(hang="before_response"),
         FaultRule(hang="before_handling"),
-        FaultRule(api="Fetch", error="NOT_CONTROLLER", at="before_answer"),
+        FaultRule(api="Fetch", error="NOT_CONTROLLER", at="before_response"),
     ],
 )
 def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
@@ -318,10 +321,10 @@ def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
 
 
 @pytest.mark.parametrize("rule", [FaultRule(delay_ms=500), FaultRule(delay_request_ms=500)])
-def test_a_stop_hurries_delayed_answers(rule: FaultRule) -> None:
+def test_a_stop_hurries_delayed_responses(rule: FaultRule) -> None:
     clients = Clients(rule)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
-    clients.connections[0].hurry(clients.now_ms)
+    clients.connections[0].force_complete(clients.now_ms)
     clients.settle()
     assert clients.ids() == [1]
 
@@ -360,7 +363,7 @@ def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, type(route)(**_fields(route, watching)))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(7)
-    clients.cluster.faults.clear()
+    clients.dispatcher.faults.clear()
     clients.send(metadata_frame(3))
     assert seen == ["#1 delay_ms 5; #2 throttle_time_ms 1", "#2 throttle_time_ms 1", None]
 
@@ -394,11 +397,11 @@ def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
     for data, wait_ms in script:
         clients.send(data)
         clients.advance(wait_ms)
-    clients.connections[0].hurry(clients.now_ms)
+    clients.connections[0].force_complete(clients.now_ms)
     clients.advance(600_000)
     clients.connections[0].lose()
     assert clients.bugs == []
-    for listed in clients.cluster.faults.rules():
+    for listed in clients.dispatcher.faults.rules():
         assert 0 <= listed.fire_count <= listed.match_count <= len(script)
         assert listed.rule.times is None or listed.fire_count <= listed.rule.times
 
@@ -414,7 +417,7 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
         for data, wait_ms in script:
             clients.send(data)
             clients.advance(wait_ms)
-        counts = [(each.match_count, each.fire_count) for each in clients.cluster.faults.rules()]
+        counts = [(each.match_count, each.fire_count) for each in clients.dispatcher.faults.rules()]
         seen.append((clients.written, clients.closed, counts))
     assert seen[0] == seen[1]
 
@@ -432,15 +435,17 @@ def test_other_connections_are_answered_as_if_there_were_no_rules(
         assert clients.ids(1) == list(range(number + 1))
         clients.advance(wait_ms)
     assert clients.closed[1] is None
-    assert all(broker.reach is Reach.SERVES for broker in clients.cluster.brokers.values())
+    assert all(
+        broker.availability is Availability.UP for broker in clients.cluster.brokers.values()
+    )
 
 
 def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> None:
     clients = Clients(
         FaultRule(api="Metadata", topic="new", leader="none", times=1),
-        FaultRule(api="Metadata", topic="new", leader="none", at="before_answer", times=1),
+        FaultRule(api="Metadata", topic="new", leader="none", at="before_response", times=1),
     )
-    clients.cluster.journal.is_enabled = True
+    clients.dispatcher.journal.is_enabled = True
     for number in range(2):
         request = messages.MetadataRequest(
             version=9,
@@ -448,10 +453,10 @@ def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> 
             allow_auto_topic_creation=True,
         )
         clients.send(request_frame(request, 9, number))
-    # The first created the topic, whose leader was gone for the answer; the second found it.
-    lines = [line for line in clients.cluster.journal if isinstance(line, Entry)]
+    # The first created the topic, whose leader was gone for the response; the second found it.
+    lines = [line for line in clients.dispatcher.journal if isinstance(line, Entry)]
     first, second = (line.context.fault or "" for line in lines)
     assert "#1 leader none" in first
     assert first.endswith("(nothing was done: there is no topic new)")
     assert second == "#1 leader none"
-    assert [each.fire_count for each in clients.cluster.faults.rules()] == [1, 1]
+    assert [each.fire_count for each in clients.dispatcher.faults.rules()] == [1, 1]

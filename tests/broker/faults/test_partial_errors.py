@@ -7,15 +7,15 @@ import pytest
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.partial_errors import split
 from broker.faults.rule import FaultRule
-from broker.registry import ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.dispatch.test_connection import request_frame
 from tests.broker.faults.requests import TOPIC, TOPIC_ID, sample_body
-from tests.broker.faults.test_error_answers import codes_at, place_of_error
+from tests.broker.faults.test_error_responses import codes_at, place_of_error
 from tests.broker.faults.test_injection import Clients
-from tests.broker.test_connection import request_frame
 
 OTHER = "other"
 
@@ -42,14 +42,14 @@ def produce_request(version: int, clients: Clients) -> Any:
     )
 
 
-def answered(clients: Clients, api_key: ApiKey, version: int) -> Any:
-    (answer,) = clients.answers()
+def responded(clients: Clients, api_key: ApiKey, version: int) -> Any:
+    (response,) = clients.responses()
     start = 4 + messages.is_flexible(api_key, version)
-    return messages.response_class(api_key).decode(answer[start:], version=version)
+    return messages.response_class(api_key).decode(response[start:], version=version)
 
 
 @pytest.mark.parametrize("version", [3, 9, 13])
-@pytest.mark.parametrize("at", ["before_handling", "before_answer"])
+@pytest.mark.parametrize("at", ["before_handling", "before_response"])
 @pytest.mark.parametrize(
     ("matcher", "failed"),
     [
@@ -68,7 +68,7 @@ def test_only_the_partitions_of_the_rule_fail(
 
     assert (clients.bugs, clients.ids()) == ([], [7])
     codes, stored = {}, {}
-    for topic in answered(clients, ApiKey.PRODUCE, version).responses:
+    for topic in responded(clients, ApiKey.PRODUCE, version).responses:
         name = topic.name or {TOPIC_ID: TOPIC}.get(topic.topic_id, OTHER)
         for part in topic.partition_responses:
             codes[name, part.index] = part.error_code
@@ -78,7 +78,7 @@ def test_only_the_partitions_of_the_rule_fail(
     everything = {(TOPIC, 0), (TOPIC, 1), (OTHER, 0)}
     # Partition 1 of the topic is led by broker 1 as well: all of it could be stored.
     assert codes == {each: 19 if each in failed else 0 for each in everything}
-    is_late = at == "before_answer"
+    is_late = at == "before_response"
     assert stored == {each: int(is_late or each not in failed) for each in everything}
 
 
@@ -90,17 +90,17 @@ def test_metadata_of_other_topics_is_as_ever() -> None:
         version=9, topics=[topic_class(version=9, name=name) for name in (TOPIC, OTHER)]
     )
     clients.send(request_frame(request, 9, 1))
-    answer = answered(clients, ApiKey.METADATA, 9)
-    assert {topic.name: topic.error_code for topic in answer.topics} == {TOPIC: 5, OTHER: 0}
-    assert len(answer.brokers) == 3
+    response = responded(clients, ApiKey.METADATA, 9)
+    assert {topic.name: topic.error_code for topic in response.topics} == {TOPIC: 5, OTHER: 0}
+    assert len(response.brokers) == 3
 
 
 def test_one_group_of_several_fails() -> None:
     clients = Clients(FaultRule(group="g", error="NOT_COORDINATOR"))
     request = messages.DescribeGroupsRequest(version=5, groups=["g", "h"])
     clients.send(request_frame(request, 5, 1))
-    answer = answered(clients, ApiKey.DESCRIBE_GROUPS, 5)
-    assert {group.group_id: group.error_code == 16 for group in answer.groups} == {
+    response = responded(clients, ApiKey.DESCRIBE_GROUPS, 5)
+    assert {group.group_id: group.error_code == 16 for group in response.groups} == {
         "g": True,
         "h": False,
     }
@@ -111,8 +111,8 @@ def test_what_is_too_large_to_be_taken_apart_is_not(monkeypatch: pytest.MonkeyPa
     request = produce_request(9, clients)
     monkeypatch.setattr("protocol.codec.SCHEMA_BODY_BYTES_MAX", 10)
     clients.send(request_frame(request, 9, 1))
-    answer = answered(clients, ApiKey.PRODUCE, 9)
-    assert set(codes_at(answer, place_of_error(ApiKey.PRODUCE, 9))) == {19}
+    response = responded(clients, ApiKey.PRODUCE, 9)
+    assert set(codes_at(response, place_of_error(ApiKey.PRODUCE, 9))) == {19}
 
 
 @pytest.mark.parametrize(
@@ -164,8 +164,8 @@ def test_of_two_partitions_one_fails_in_every_version(api_key: int, version: int
                 topic.partitions = [*topic.partitions, *_second(api_key, version)]
     clients.send(request_frame(_sendable(request), version, 1))
     assert clients.bugs == []
-    answer = answered(clients, ApiKey(api_key), version)
-    codes = codes_at(answer, place_of_error(ApiKey(api_key), version))
+    response = responded(clients, ApiKey(api_key), version)
+    codes = codes_at(response, place_of_error(ApiKey(api_key), version))
     assert len(codes) == 2
     assert sorted(code == 41 for code in codes) == [False, True]
 

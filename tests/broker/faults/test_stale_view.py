@@ -1,10 +1,11 @@
-"""A broker that is behind answers from what it knew."""
+"""A broker that is behind responses from what it knew."""
 
 from typing import Any
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.cluster import failover
 from broker.faults.stale_view import StaleView
-from broker.registry import ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
@@ -19,7 +20,7 @@ def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
     view: Any = StaleView(cluster)
 
     cluster.move_leader(partition, 2, NOW_MS)
-    cluster.stop_broker(1, NOW_MS)
+    failover.stop_broker(cluster, 1, NOW_MS)
     cluster.create_topic("b", [(2,)], {})
     cluster.move_coordinator(GROUP, 3 if before != 3 else 2, NOW_MS)
     topic_class = messages.MetadataRequest.MetadataRequestTopic
@@ -28,12 +29,12 @@ def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
         topics=[topic_class(version=9, name=name) for name in ("a", "b", "new")],
         allow_auto_topic_creation=True,
     )
-    answer = ROUTES[ApiKey.METADATA].handler(make_context(ApiKey.METADATA, 9), request, view)
+    response = ROUTES[ApiKey.METADATA].handler(make_context(ApiKey.METADATA, 9), request, view)
 
-    assert [each.node_id for each in answer.brokers] == [1, 2, 3]
-    assert answer.controller_id == 1
-    assert [each.error_code for each in answer.topics] == [0, 3, 3]
-    assert answer.topics[0].partitions[0].leader_id == 1
+    assert [each.node_id for each in response.brokers] == [1, 2, 3]
+    assert response.controller_id == 1
+    assert [each.error_code for each in response.topics] == [0, 3, 3]
+    assert response.topics[0].partitions[0].leader_id == 1
     assert cluster.topics.get("new") is None
     find = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=0)
     context = make_context(ApiKey.FIND_COORDINATOR, 3)

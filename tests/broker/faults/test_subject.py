@@ -4,7 +4,7 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.subject import Subject, subject_of
-from broker.registry import ROUTES
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster

@@ -17,9 +17,10 @@ from tests.broker.faults.requests import GROUP, TOPIC, sample_request
 def table_of(*rules: FaultRule) -> FaultTable:
     cluster = make_cluster()
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
+    table = FaultTable(cluster)
     for rule in rules:
-        cluster.faults.add(rule, NOW_MS)
-    return cluster.faults
+        table.add(rule, NOW_MS)
+    return table
 
 
 def ask(
@@ -114,13 +115,18 @@ def test_a_rule_holds_between_its_times() -> None:
 
 def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_see_it() -> None:
     table = table_of(
-        FaultRule(drop="before_answer", times=1),
+        FaultRule(drop="before_response", times=1),
         FaultRule(error="NOT_CONTROLLER", times=2),
         FaultRule(delay_ms=5),
     )
     verdicts = [ask(table) for _ in range(4)]
 
-    assert [v.deciding.drop if v else None for v in verdicts] == ["before_answer", None, None, None]
+    assert [v.deciding.drop if v else None for v in verdicts] == [
+        "before_response",
+        None,
+        None,
+        None,
+    ]
     assert [v.deciding.error if v else None for v in verdicts] == [
         None,
         "NOT_CONTROLLER",
@@ -130,7 +136,7 @@ def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_se
     assert [v.delay_ms if v else None for v in verdicts] == [5, 5, 5, 5]
     assert [each.match_count for each in table.rules()] == [1, 2, 4]
     assert verdicts[0] is not None
-    assert verdicts[0].description == "#1 drop before_answer; #3 delay_ms 5"
+    assert verdicts[0].description == "#1 drop before_response; #3 delay_ms 5"
 
 
 def test_of_several_delays_the_sum_counts_of_throttles_the_longest_of_rates_the_least() -> None:
@@ -172,10 +178,11 @@ def test_of_several_rules_all_are_added_or_none() -> None:
 
 def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
     cluster = make_cluster()
-    cluster.faults.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
+    table = FaultTable(cluster)
+    table.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
     assert cluster.alive_broker_ids() == [1, 3]
-    assert not cluster.faults.is_enabled
-    assert [each.fire_count for each in cluster.faults.rules()] == [1]
+    assert not table.is_enabled
+    assert [each.fire_count for each in table.rules()] == [1]
 
 
 def test_connections_have_rules_of_their_own() -> None:
@@ -241,16 +248,17 @@ def test_only_what_needs_it_has_the_body_decoded() -> None:
 
 def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> None:
     cluster = make_cluster()
-    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
-    cluster.faults.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
-    verdict = ask(cluster.faults)
+    table = FaultTable(cluster)
+    table.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
+    table.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
+    verdict = ask(table)
     assert verdict is not None
-    assert not cluster.faults.is_enabled
+    assert not table.is_enabled
     for firing in verdict.firings:
-        cluster.faults.take_back(firing)
-    assert cluster.faults.is_enabled
-    # The second has delayed the answer all the same.
-    assert [each.fire_count for each in cluster.faults.rules()] == [0, 1]
+        table.take_back(firing)
+    assert table.is_enabled
+    # The second has delayed the response all the same.
+    assert [each.fire_count for each in table.rules()] == [0, 1]
 
 
 def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
@@ -259,7 +267,7 @@ def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
         FaultRule(corrupt_bytes=1),
         FaultRule(error="NOT_LEADER_OR_FOLLOWER"),
         FaultRule(announce_bytes=1),
-        FaultRule(api="Metadata", answer={}),
+        FaultRule(api="Metadata", response={}),
     )
     verdict = ask(table)
     assert verdict is not None

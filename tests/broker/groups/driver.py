@@ -38,7 +38,7 @@ class Driver:
         )
 
     def join(self, member_id: str = "", **changes: Any) -> list[JoinResult]:
-        """Send a JoinGroup; the list has its answer once there is one."""
+        """Send a JoinGroup; the list has its response once there is one."""
         fields: dict[str, Any] = {
             "group_id": GROUP,
             "member_id": member_id,
@@ -49,9 +49,9 @@ class Driver:
             "protocol_type": "consumer",
             "protocols": {"range": b"meta"},
         }
-        answers: list[JoinResult] = []
-        self.groups.join(JoinRequest(**(fields | changes)), answers.append, self.now_ms)
-        return answers
+        responses: list[JoinResult] = []
+        self.groups.join(JoinRequest(**(fields | changes)), responses.append, self.now_ms)
+        return responses
 
     def sync(
         self,
@@ -60,11 +60,11 @@ class Driver:
         assignments: dict[str, bytes] | None = None,
         **changes: Any,
     ) -> list[SyncResult]:
-        """Send a SyncGroup; the list has its answer once there is one."""
-        answers: list[SyncResult] = []
+        """Send a SyncGroup; the list has its response once there is one."""
+        responses: list[SyncResult] = []
         request = SyncRequest(GROUP, member_id, generation_id, assignments or {}, **changes)
-        self.groups.sync(request, answers.append, self.now_ms)
-        return answers
+        self.groups.sync(request, responses.append, self.now_ms)
+        return responses
 
     def heartbeat(
         self, member_id: str, generation_id: int, group_instance_id: str | None = None
@@ -118,7 +118,7 @@ class Driver:
         for name in names:
             latest = self.join(client_id=name, **changes)
             again = [self.join(member_id, **changes) for member_id in member_ids]
-            results = [answer[0] for answer in (*again, latest)]
+            results = [response[0] for response in (*again, latest)]
             member_ids = [result.member_id for result in results]
             generation_id = results[0].generation_id
             assignments = {member_id: f"for {member_id}".encode() for member_id in member_ids}
@@ -152,9 +152,9 @@ class Driver:
 
     def sync_to(self, group_id: str) -> list[SyncResult]:
         """Send a SyncGroup to another group."""
-        answers: list[SyncResult] = []
-        self.groups.sync(SyncRequest(group_id, "m", 1, {}), answers.append, self.now_ms)
-        return answers
+        responses: list[SyncResult] = []
+        self.groups.sync(SyncRequest(group_id, "m", 1, {}), responses.append, self.now_ms)
+        return responses
 
     def commit_request(self, **fields: Any) -> CommitRequest:
         """A commit of this group."""

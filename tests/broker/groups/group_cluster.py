@@ -4,11 +4,11 @@ from typing import Any
 from uuid import UUID
 
 import broker.handlers as _registered  # noqa: F401  # importing it registers them
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
-from broker.parked import Parked
-from broker.registry import ROUTES
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -70,28 +70,30 @@ class GroupCluster:
         return ROUTES[api_key].handler(context, request, self.cluster)
 
     def send(self, api_key: ApiKey, version: int, **fields: Any) -> list[Any]:
-        """`handle` a request, and encode and decode its answer in the same version.
+        """`handle` a request, and encode and decode its response in the same version.
 
-        Returns a list that has the answer once there is one.
+        Returns a list that has the response once there is one.
         """
-        answers: list[Any] = []
+        responses: list[Any] = []
 
         def receive(response: Any) -> None:
-            answers.append(type(response).decode(response.encode(version=version), version=version))
+            responses.append(
+                type(response).decode(response.encode(version=version), version=version)
+            )
 
         result = self.handle(api_key, version, **fields)
-        if not isinstance(result, Parked):
+        if not isinstance(result, PendingResponse):
             receive(result)
         elif result.is_done:
             receive(result.response)
         else:
             result.attach(receive)
-        return answers
+        return responses
 
     def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
-        """`send` a request that is answered at once; its answer."""
-        (answer,) = self.send(api_key, version, **fields)
-        return answer
+        """`send` a request that is answered at once; its response."""
+        (response,) = self.send(api_key, version, **fields)
+        return response
 
     # Members and offsets to ask about ----------------------------------------------------------
 
@@ -163,8 +165,8 @@ class GroupCluster:
             for name, index, offset in offsets
         ]
         defaults = {"group_id": GROUP, "topics": topics}
-        answer = self.ask(ApiKey.OFFSET_COMMIT, version, **(defaults | fields))
-        return [each.error_code for topic in answer.topics for each in topic.partitions]
+        response = self.ask(ApiKey.OFFSET_COMMIT, version, **(defaults | fields))
+        return [each.error_code for topic in response.topics for each in topic.partitions]
 
 
 def versions(api_key: ApiKey, low: int = 0) -> range:

@@ -46,15 +46,15 @@ def test_a_group_that_is_not_there_knows_no_members() -> None:
 
 
 def test_a_group_needs_a_name() -> None:
-    groups, answers = Driver().groups, []
+    groups, responses = Driver().groups, []
     driver = Driver()
     invalid = ErrorCode.INVALID_GROUP_ID
 
     assert groups.heartbeat("", "m", None, 1, 0) is invalid
     assert groups.leave("", [MemberIdentity("m")], 0) == (invalid, ())
     assert groups.delete_offsets("", [("t", 0)]) == (invalid, ())
-    answers = driver.sync_to("")
-    assert answers == [SyncResult(invalid)]
+    responses = driver.sync_to("")
+    assert responses == [SyncResult(invalid)]
 
 
 # Commits ------------------------------------------------------------------------------------

@@ -62,14 +62,14 @@ class GroupMachine(RuleBasedStateMachine):
         return [] if self.group is None else [member.member_id for member in self.group.members]
 
     def note_joins(self) -> None:
-        for answers in self.joins:
-            for result in answers:
+        for responses in self.joins:
+            for result in responses:
                 self.generations[result.member_id] = result.generation_id
                 if result.error_code is ErrorCode.NONE:
                     leaders = self.leaders.setdefault(result.generation_id, set())
                     leaders.add(who(result.leader_id))
-        self.joins = [answers for answers in self.joins if not answers]
-        self.syncs = [answers for answers in self.syncs if not answers]
+        self.joins = [responses for responses in self.joins if not responses]
+        self.syncs = [responses for responses in self.syncs if not responses]
 
     # What clients do ---------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class GroupMachine(RuleBasedStateMachine):
     # What always holds -------------------------------------------------------------------------
 
     @invariant()
-    def every_answer_comes_once_or_is_still_owed_by_a_member(self) -> None:
+    def every_response_comes_once_or_is_still_owed_by_a_member(self) -> None:
         counts = [*map(len, self.joins), *map(len, self.syncs)]
         assert max(counts, default=0) <= 1
         self.note_joins()
@@ -230,7 +230,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert (group._sync_timer is not None) == bool(group._awaited_syncs)
 
     def teardown(self) -> None:
-        """Whoever falls silent is forgotten, and nobody is left without an answer."""
+        """Whoever falls silent is forgotten, and nobody is left without a response."""
         self.driver.advance(2 * NEW_MEMBER_JOIN_TIMEOUT_MS)
         assert {*map(len, self.joins), *map(len, self.syncs)} <= {1}
         self.driver.advance(self.driver.groups.config["offsets.retention.check.interval.ms"])

@@ -22,8 +22,8 @@ def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
     assert newcomer == first == []
     second = driver.join(second_id)
 
-    assert {answers[0].generation_id for answers in (newcomer, first, second)} == {3}
-    assert [len(answers[0].members) for answers in (first, second, newcomer)] == [3, 0, 0]
+    assert {responses[0].generation_id for responses in (newcomer, first, second)} == {3}
+    assert [len(responses[0].members) for responses in (first, second, newcomer)] == [3, 0, 0]
 
 
 def test_who_does_not_join_within_the_longest_rebalance_timeout_is_out() -> None:
@@ -89,10 +89,10 @@ def test_a_session_starts_anew_at_the_new_coordinator() -> None:
 
 def test_a_group_whose_only_member_was_never_answered_is_empty_at_the_new_coordinator() -> None:
     driver = Driver(group_initial_rebalance_delay_ms=3000)
-    answer = driver.join()
+    response = driver.join()
 
     driver.groups.unload(GROUP, driver.now_ms)
-    assert answer[0].error_code is ErrorCode.NOT_COORDINATOR
+    assert response[0].error_code is ErrorCode.NOT_COORDINATOR
     driver.advance(3000)
     assert driver.is_empty
 
@@ -400,8 +400,8 @@ def test_a_member_that_leaves_while_it_waits_to_join_is_told() -> None:
     assert waiting == [JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, "")]
 
 
-def test_an_answer_may_come_back_with_the_next_request_at_once() -> None:
-    """A connection whose answer came may have the next request waiting."""
+def test_a_response_may_come_back_with_the_next_request_at_once() -> None:
+    """A connection whose response came may have the next request waiting."""
     driver = Driver()
     (leader_id,) = driver.stable("a")
     synced: list[list[SyncResult]] = []
@@ -419,7 +419,7 @@ def test_an_answer_may_come_back_with_the_next_request_at_once() -> None:
     driver.join(leader_id)
 
     assert newcomer[0].generation_id == 2
-    assert [answers[0].error_code for answers in synced] == [ErrorCode.NONE] * 2
+    assert [responses[0].error_code for responses in synced] == [ErrorCode.NONE] * 2
     assert driver.state is GroupState.STABLE
 
 

@@ -50,13 +50,13 @@ def test_an_id_given_out_holds_a_rebalance_up_until_it_expires() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a", session_timeout_ms=6 * SESSION_MS)
     driver.join(must_know_id=True)
-    answers = driver.join(leader_id, session_timeout_ms=6 * SESSION_MS)
+    responses = driver.join(leader_id, session_timeout_ms=6 * SESSION_MS)
 
     driver.advance(SESSION_MS - 1)
-    assert answers == []
+    assert responses == []
     driver.advance(1)
 
-    assert answers[0].generation_id == 2
+    assert responses[0].generation_id == 2
 
 
 def test_a_static_member_cannot_claim_an_id_given_out_to_a_dynamic_one() -> None:
@@ -122,7 +122,7 @@ def test_while_preparing_only_who_has_joined_takes_up_room() -> None:
     turned_away = driver.join(second_id)
 
     assert turned_away == [JoinResult(ErrorCode.GROUP_MAX_SIZE_REACHED, "")]
-    assert [answers[0].error_code for answers in (waiting, newcomer)] == [ErrorCode.NONE] * 2
+    assert [responses[0].error_code for responses in (waiting, newcomer)] == [ErrorCode.NONE] * 2
     assert {member.member_id for member in waiting[0].members} == {
         first_id,
         newcomer[0].member_id,
@@ -145,9 +145,9 @@ def test_a_leader_that_joins_a_stable_group_again_rebalances_it() -> None:
     driver = Driver()
     leader_id, follower_id = driver.stable("a", "b")
 
-    answers = driver.join(leader_id)
+    responses = driver.join(leader_id)
 
-    assert (answers, driver.state) == ([], GroupState.PREPARING_REBALANCE)
+    assert (responses, driver.state) == ([], GroupState.PREPARING_REBALANCE)
     assert driver.heartbeat(follower_id, 2) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
@@ -176,12 +176,12 @@ def test_the_order_of_protocols_is_part_of_a_subscription() -> None:
     both = {"range": b"", "sticky": b""}
     _, follower_id = driver.stable("a", "b", protocols=both)
 
-    answers = driver.join(follower_id, protocols={"sticky": b"", "range": b""})
+    responses = driver.join(follower_id, protocols={"sticky": b"", "range": b""})
 
-    assert (answers, driver.state) == ([], GroupState.PREPARING_REBALANCE)
+    assert (responses, driver.state) == ([], GroupState.PREPARING_REBALANCE)
 
 
-def test_joining_again_before_the_assignment_repeats_the_answer_to_leader_and_follower() -> None:
+def test_joining_again_before_the_assignment_repeats_the_response_to_leader_and_follower() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     newcomer = driver.join(client_id="b")

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
-from broker.context import RequestContext
-from broker.registry import Handler
+from broker.request.context import RequestContext
+from broker.routes import Handler
 from protocol import messages
 from protocol.api_keys import ApiKey
 

@@ -5,9 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.effects import Close
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from broker.handlers.k00_produce import handle_produce
+from broker.responses import Close
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -55,7 +56,7 @@ def send(
     return messages.ProduceResponse.decode(bytes(body), version=version)
 
 
-def answers(response: Any) -> list[Any]:
+def responses(response: Any) -> list[Any]:
     (topic,) = response.responses
     return list(topic.partition_responses)
 
@@ -72,11 +73,11 @@ def test_every_version_appends_and_tells_the_offsets(version: int) -> None:
     send(cluster, [(1, BATCH)], version=version)
     response = send(cluster, [(0, BATCH), (1, BATCH)], version=version)
 
-    assert [(a.index, a.error_code, a.base_offset) for a in answers(response)] == [
+    assert [(a.index, a.error_code, a.base_offset) for a in responses(response)] == [
         (0, ErrorCode.NONE, 0),
         (1, ErrorCode.NONE, 2),
     ]
-    assert all(a.log_append_time_ms == -1 for a in answers(response))
+    assert all(a.log_append_time_ms == -1 for a in responses(response))
     assert end_offsets(cluster) == [2, 4]
 
 
@@ -100,7 +101,7 @@ def test_partitions_are_judged_one_by_one(version: int) -> None:
         cluster, [(0, BATCH[:-1]), (9, BATCH), (1, BATCH), (-1, BATCH)], version=version
     )
 
-    assert [(a.error_code, a.base_offset) for a in answers(response)] == [
+    assert [(a.error_code, a.base_offset) for a in responses(response)] == [
         (ErrorCode.CORRUPT_MESSAGE, -1),
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1),
         (ErrorCode.NONE, 0),
@@ -113,12 +114,12 @@ def test_an_unknown_topic_is_named_as_the_version_names_topics(version: int) -> 
     response = send(cluster_with_topic(), [(0, BATCH)], version=version, topic="nobody")
 
     expected = ErrorCode.UNKNOWN_TOPIC_ID if version >= 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert [a.error_code for a in answers(response)] == [expected]
+    assert [a.error_code for a in responses(response)] == [expected]
 
 
 def test_internal_topics_are_not_for_clients() -> None:
     response = send(cluster_with_topic(), [(0, BATCH)], topic="__consumer_offsets")
-    assert answers(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert responses(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 @pytest.mark.parametrize("acks", [-2, 2, 32767])
@@ -126,7 +127,7 @@ def test_other_acks_are_refused(acks: int) -> None:
     cluster = cluster_with_topic()
     response = send(cluster, [(0, BATCH)], acks=acks)
 
-    assert answers(response)[0].error_code == ErrorCode.INVALID_REQUIRED_ACKS
+    assert responses(response)[0].error_code == ErrorCode.INVALID_REQUIRED_ACKS
     assert end_offsets(cluster) == [0, 0]
 
 
@@ -170,10 +171,10 @@ def test_the_wrong_broker_says_who_leads_from_version_10_on(version: int) -> Non
 
     response = send(cluster, [(0, BATCH)], version=version, broker_id=other_id)
 
-    answer = answers(response)[0]
-    assert answer.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    result = responses(response)[0]
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     if version >= 10:
-        assert answer.current_leader.leader_id == leader_id
+        assert result.current_leader.leader_id == leader_id
         assert [node.node_id for node in response.node_endpoints] == [leader_id]
 
 
@@ -182,14 +183,14 @@ def test_too_few_replicas_matter_to_acks_all_only() -> None:
     topic = cluster.topics.get("t")
     assert topic is not None
     leader_id = topic.partitions[0].leader_id
-    cluster.stop_broker(next(n for n in cluster.brokers if n != leader_id), NOW_MS)
+    failover.stop_broker(cluster, next(n for n in cluster.brokers if n != leader_id), NOW_MS)
 
     refused = send(cluster, [(0, BATCH)], broker_id=leader_id)
-    assert answers(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
+    assert responses(refused)[0].error_code == ErrorCode.NOT_ENOUGH_REPLICAS
     assert end_offsets(cluster) == [0]
 
     taken = send(cluster, [(0, BATCH)], acks=1, broker_id=leader_id)
-    assert answers(taken)[0].error_code == ErrorCode.NONE
+    assert responses(taken)[0].error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("version", range(8, 14))
@@ -197,21 +198,21 @@ def test_record_errors_name_the_records(version: int) -> None:
     cluster = cluster_with_topic(cleanup_policy="compact")
     response = send(cluster, [(0, make_batch(b"a", b"b", key=None))], version=version)
 
-    answer = answers(response)[0]
-    assert answer.error_code == ErrorCode.INVALID_RECORD
-    assert [error.batch_index for error in answer.record_errors] == [0, 1]
-    assert "without key" in answer.error_message
+    result = responses(response)[0]
+    assert result.error_code == ErrorCode.INVALID_RECORD
+    assert [error.batch_index for error in result.record_errors] == [0, 1]
+    assert "without key" in result.error_message
 
 
 def test_log_append_time_is_told_and_stored() -> None:
     cluster = cluster_with_topic(message_timestamp_type="LogAppendTime")
     response = send(cluster, [(0, make_batch(b"a", timestamps=[5]))])
-    assert answers(response)[0].log_append_time_ms == 1_700_000_000_000
+    assert responses(response)[0].log_append_time_ms == 1_700_000_000_000
 
 
 def test_a_transactional_producer_hears_that_there_are_no_transactions() -> None:
     response = send(cluster_with_topic(), [(0, BATCH)], transactional_id="tx")
-    assert answers(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+    assert responses(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_a_batch_sent_twice_is_stored_once(batches: str, duplicate_code: ErrorCo
     gap = make_batch(b"x", producer_id=5, producer_epoch=0, base_sequence=9)
     stale = make_batch(b"x", producer_id=5, producer_epoch=-1, base_sequence=0)
 
-    codes = [answers(send(cluster, [(0, batch)]))[0] for batch in (first, first, gap, stale)]
+    codes = [responses(send(cluster, [(0, batch)]))[0] for batch in (first, first, gap, stale)]
 
     assert [(a.error_code, a.base_offset) for a in codes] == [
         (ErrorCode.NONE, 0),

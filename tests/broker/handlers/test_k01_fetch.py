@@ -5,10 +5,10 @@ from uuid import UUID
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.handlers.k01_fetch import handle_fetch
-from broker.parked import Parked
+from broker.pending_response import PendingResponse
+from broker.produce.append import append_batch
 from protocol import messages, records
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_request
@@ -51,7 +51,7 @@ def ask(
     isolation_level: int = 0,
     **session: int,
 ) -> Any:
-    """The answer, decoded, or the Parked one."""
+    """The response, decoded, or the Parked one."""
     found = cluster.topics.get(topic)
     request: Any = messages.FetchRequest(
         version=version,
@@ -88,7 +88,7 @@ def ask(
     decoded = decode_request(ApiKey.FETCH, version, body, 0, len(body))
     context = make_context(ApiKey.FETCH, version, broker_id=broker_id)
     response = handle_fetch(context, decoded, cluster)
-    return response if isinstance(response, Parked) else reread(response, version)
+    return response if isinstance(response, PendingResponse) else reread(response, version)
 
 
 def reread(response: Any, version: int = 11) -> Any:
@@ -218,56 +218,56 @@ def test_a_session_is_never_given_and_one_that_is_claimed_is_not_known() -> None
 
 @pytest.mark.parametrize("wanted", [{0: 99}, {5: 0}])
 def test_an_error_is_answered_at_once(wanted: dict[int, int]) -> None:
-    assert not isinstance(ask(cluster_with_records(), wanted, max_wait_ms=500), Parked)
+    assert not isinstance(ask(cluster_with_records(), wanted, max_wait_ms=500), PendingResponse)
 
 
 def test_no_partitions_and_no_minimum_are_answered_at_once() -> None:
     cluster = cluster_with_records()
-    assert not isinstance(ask(cluster, {}, max_wait_ms=500), Parked)
-    assert not isinstance(ask(cluster, {1: 0}, max_wait_ms=500, min_bytes=0), Parked)
+    assert not isinstance(ask(cluster, {}, max_wait_ms=500), PendingResponse)
+    assert not isinstance(ask(cluster, {1: 0}, max_wait_ms=500, min_bytes=0), PendingResponse)
 
 
 def test_a_fetch_waits_for_its_minimum_across_partitions() -> None:
     cluster = cluster_with_records(0)
     batch = make_batch(b"x" * 50)
-    parked = ask(cluster, {0: 0, 1: 0}, max_wait_ms=500, min_bytes=len(batch) * 2)
-    assert isinstance(parked, Parked)
+    pending = ask(cluster, {0: 0, 1: 0}, max_wait_ms=500, min_bytes=len(batch) * 2)
+    assert isinstance(pending, PendingResponse)
 
     append(cluster, batch, 0)
     cluster.timers.run_due(NOW_MS)
-    assert not parked.is_done
+    assert not pending.is_done
 
     append(cluster, batch, 1)
     cluster.timers.run_due(NOW_MS)
-    assert parked.is_done
-    found = parts(reread(parked.response))
+    assert pending.is_done
+    found = parts(reread(pending.response))
     assert [len(found[0].records), len(found[1].records)] == [len(batch)] * 2
     topic = cluster.topics.get("t")
     assert topic is not None
     assert not any(part.log.waiters for part in topic.partitions)
 
 
-def test_a_fetch_that_waited_in_vain_answers_what_there_is() -> None:
+def test_a_fetch_that_waited_in_vain_responses_what_there_is() -> None:
     cluster = cluster_with_records(1)
-    parked = ask(cluster, {0: 0}, max_wait_ms=500, min_bytes=100_000)
-    assert isinstance(parked, Parked)
+    pending = ask(cluster, {0: 0}, max_wait_ms=500, min_bytes=100_000)
+    assert isinstance(pending, PendingResponse)
 
     cluster.timers.run_due(NOW_MS + 499)
-    assert not parked.is_done
+    assert not pending.is_done
     cluster.timers.run_due(NOW_MS + 500)
 
-    assert values(parts(reread(parked.response))[0].records) == [b"a0", b"b"]
+    assert values(parts(reread(pending.response))[0].records) == [b"a0", b"b"]
 
 
 def test_records_that_come_together_are_answered_together() -> None:
     cluster = cluster_with_records(0)
-    parked = ask(cluster, {0: 0}, max_wait_ms=500)
-    assert isinstance(parked, Parked)
+    pending = ask(cluster, {0: 0}, max_wait_ms=500)
+    assert isinstance(pending, PendingResponse)
     append(cluster, make_batch(b"1"))
     append(cluster, make_batch(b"2"))
     cluster.timers.run_due(NOW_MS)
 
-    assert values(parts(reread(parked.response))[0].records) == [b"1", b"2"]
+    assert values(parts(reread(pending.response))[0].records) == [b"1", b"2"]
 
 
 @pytest.mark.parametrize("event", ["delete", "move"])
@@ -276,8 +276,8 @@ def test_a_waiting_fetch_hears_of_a_deleted_topic_and_a_moved_leader(event: str)
     topic = cluster.topics.get("t")
     assert topic is not None
     leader_id = topic.partitions[0].leader_id
-    parked = ask(cluster, {0: 0}, max_wait_ms=500, broker_id=leader_id)
-    assert isinstance(parked, Parked)
+    pending = ask(cluster, {0: 0}, max_wait_ms=500, broker_id=leader_id)
+    assert isinstance(pending, PendingResponse)
 
     if event == "delete":
         cluster.delete_topic(topic, NOW_MS)
@@ -285,7 +285,7 @@ def test_a_waiting_fetch_hears_of_a_deleted_topic_and_a_moved_leader(event: str)
         cluster.set_leader(topic.partitions[0], 3 - leader_id, NOW_MS)
     cluster.timers.run_due(NOW_MS)
 
-    code = parts(reread(parked.response))[0].error_code
+    code = parts(reread(pending.response))[0].error_code
     assert code == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if event == "delete"

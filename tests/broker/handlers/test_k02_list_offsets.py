@@ -2,8 +2,8 @@
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
+from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -63,14 +63,14 @@ def test_every_version_knows_latest_earliest_and_times(cluster: Cluster, version
 
 
 @pytest.mark.parametrize(
-    ("timestamp", "version_min", "answer"),
+    ("timestamp", "version_min", "response"),
     [(-3, 7, (0, 2, 50)), (-4, 8, (0, 0, -1)), (-5, 9, (0, -1, -1)), (-6, 11, (0, -1, -1))],
 )
 @pytest.mark.parametrize("version", VERSIONS)
 def test_special_timestamps_begin_with_their_version(
-    cluster: Cluster, version: int, timestamp: int, version_min: int, answer: tuple[int, int, int]
+    cluster: Cluster, version: int, timestamp: int, version_min: int, response: tuple[int, int, int]
 ) -> None:
-    expected = answer if version >= version_min else (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
+    expected = response if version >= version_min else (ErrorCode.UNSUPPORTED_VERSION, -1, -1)
     assert ask(cluster, timestamp, version=version) == [expected]
 
 

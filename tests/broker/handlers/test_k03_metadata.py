@@ -3,7 +3,8 @@ from uuid import UUID
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
@@ -46,7 +47,7 @@ def cluster_with_a_and_b() -> Cluster:
 def test_every_version_describes_brokers_and_topics(version: int) -> None:
     cluster = cluster_with_a_and_b()
     cluster.brokers[1].rack = "r1"
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     response = ask(cluster, ["a"], version)
 
@@ -144,9 +145,9 @@ def test_topics_are_found_by_id_since_version_12(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_broker_gives_the_same_answer(version: int) -> None:
+def test_every_broker_gives_the_same_response(version: int) -> None:
     cluster = cluster_with_a_and_b()
 
-    answers = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
+    responses = {repr(ask(cluster, ["b"], version, broker_id=n)) for n in (1, 2, 3)}
 
-    assert len(answers) == 1
+    assert len(responses) == 1

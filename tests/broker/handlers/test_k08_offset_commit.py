@@ -29,10 +29,10 @@ def commit(cluster: GroupCluster, version: int, topics: list[Any], **fields: Any
     return cluster.ask(ApiKey.OFFSET_COMMIT, version, **fields)
 
 
-def codes(answer: Any) -> list[list[tuple[int, int]]]:
+def codes(response: Any) -> list[list[tuple[int, int]]]:
     return [
         [(each.partition_index, each.error_code) for each in topic.partitions]
-        for topic in answer.topics
+        for topic in response.topics
     ]
 
 
@@ -49,15 +49,15 @@ def test_every_version_commits_what_exists_and_names_what_does_not(version: int)
         version=version, name="nope", topic_id=NOBODYS_ID, partitions=[partition(version, 0)]
     )
 
-    answer = commit(cluster, version, [missing, known])
+    response = commit(cluster, version, [missing, known])
 
     no_topic = ErrorCode.UNKNOWN_TOPIC_ID if version >= 10 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     no_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert codes(answer) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
+    assert codes(response) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
     if version >= 10:
-        assert [each.topic_id for each in answer.topics] == [NOBODYS_ID, cluster.topic.topic_id]
+        assert [each.topic_id for each in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
     else:
-        assert [each.name for each in answer.topics] == ["nope", "t"]
+        assert [each.name for each in response.topics] == ["nope", "t"]
     (found,) = cluster.cluster.groups.all_committed(GROUP)
     assert found[:2] == ("t", 1)
     assert (found[2].offset, found[2].metadata) == (5, "note")
@@ -103,19 +103,19 @@ def test_a_generation_without_a_group_is_named_so_from_version_9(version: int) -
         partitions=[partition(version, 0)],
     )
 
-    answer = commit(cluster, version, [topic], generation_id_or_member_epoch=4, member_id="m")
+    response = commit(cluster, version, [topic], generation_id_or_member_epoch=4, member_id="m")
 
     expected = ErrorCode.GROUP_ID_NOT_FOUND if version >= 9 else ErrorCode.ILLEGAL_GENERATION
-    assert codes(answer) == [[(0, expected)]]
+    assert codes(response) == [[(0, expected)]]
 
 
 def test_metadata_may_be_null_and_must_not_be_too_long() -> None:
     cluster = GroupCluster(offset_metadata_max_bytes="4")
     partitions = [partition(9, 0, metadata=None), partition(9, 1, metadata="12345")]
 
-    answer = commit(cluster, 9, [_Topic(version=9, name="t", partitions=partitions)])
+    response = commit(cluster, 9, [_Topic(version=9, name="t", partitions=partitions)])
 
-    assert codes(answer) == [[(0, 0), (1, ErrorCode.OFFSET_METADATA_TOO_LARGE)]]
+    assert codes(response) == [[(0, 0), (1, ErrorCode.OFFSET_METADATA_TOO_LARGE)]]
 
 
 def test_a_static_member_is_fenced_by_the_one_that_replaced_it() -> None:

@@ -51,15 +51,15 @@ def fetch(
         ]
     )
     group = group_class(version=version, group_id=GROUP, topics=wanted)
-    answer = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=[group], broker_id=broker_id)
-    assert [each.group_id for each in answer.groups] == [GROUP]
-    return answer.groups[0]
+    response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=[group], broker_id=broker_id)
+    assert [each.group_id for each in response.groups] == [GROUP]
+    return response.groups[0]
 
 
-def found(answer: Any) -> list[tuple[int, int, str | None, int]]:
+def found(response: Any) -> list[tuple[int, int, str | None, int]]:
     return [
         (each.partition_index, each.committed_offset, each.metadata, each.error_code)
-        for topic in answer.topics
+        for topic in response.topics
         for each in topic.partitions
     ]
 
@@ -69,11 +69,11 @@ def test_every_version_fetches_what_was_committed(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 1, 42))
 
-    answer = fetch(cluster, version, {"t": [0, 1]})
+    response = fetch(cluster, version, {"t": [0, 1]})
 
-    assert answer.error_code == ErrorCode.NONE
-    assert found(answer) == [(0, -1, "", 0), (1, 42, "note", 0)]
-    (topic,) = answer.topics
+    assert response.error_code == ErrorCode.NONE
+    assert found(response) == [(0, -1, "", 0), (1, 42, "note", 0)]
+    (topic,) = response.topics
     assert topic.partitions[1].committed_leader_epoch == -1
     if version >= 10:
         assert topic.topic_id == cluster.topic.topic_id
@@ -85,12 +85,12 @@ def test_every_version_fetches_what_was_committed(version: int) -> None:
 def test_a_topic_that_is_not_there_has_no_offset_and_an_id_nobody_has_is_an_error(
     version: int,
 ) -> None:
-    answer = fetch(GroupCluster(), version, {"nope": [3]})
+    response = fetch(GroupCluster(), version, {"nope": [3]})
 
     code = ErrorCode.UNKNOWN_TOPIC_ID if version >= 10 else ErrorCode.NONE
-    assert found(answer) == [(3, -1, "", code)]
+    assert found(response) == [(3, -1, "", code)]
     if version >= 10:
-        assert answer.topics[0].topic_id == NOBODYS_ID
+        assert response.topics[0].topic_id == NOBODYS_ID
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 2))
@@ -107,13 +107,13 @@ def test_no_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> Non
 def test_another_broker_is_not_the_coordinator(version: int) -> None:
     cluster = GroupCluster()
 
-    answer = fetch(cluster, version, {"t": [0, 1]}, broker_id=cluster.other_id)
+    response = fetch(cluster, version, {"t": [0, 1]}, broker_id=cluster.other_id)
 
     error = ErrorCode.NOT_COORDINATOR
     if version == 1:
-        assert found(answer) == [(0, -1, "", error), (1, -1, "", error)]
+        assert found(response) == [(0, -1, "", error), (1, -1, "", error)]
     else:
-        assert (answer.error_code, answer.topics) == (error, [])
+        assert (response.error_code, response.topics) == (error, [])
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 8))
@@ -130,9 +130,9 @@ def test_groups_are_answered_each_for_itself(version: int) -> None:
         for name in (other_name, GROUP)
     ]
 
-    answer = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=groups, require_stable=True)
+    response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=groups, require_stable=True)
 
-    assert [(each.group_id, each.error_code, len(each.topics)) for each in answer.groups] == [
+    assert [(each.group_id, each.error_code, len(each.topics)) for each in response.groups] == [
         (other_name, ErrorCode.NOT_COORDINATOR, 0),
         (GROUP, ErrorCode.NONE, 1),
     ]

@@ -13,8 +13,8 @@ def find(cluster: GroupCluster, version: int, key: str = GROUP, **fields: Any) -
     """The one coordinator asked for, whichever form the version has."""
     if version < 4:
         return cluster.ask(ApiKey.FIND_COORDINATOR, version, key=key, **fields)
-    answer = cluster.ask(ApiKey.FIND_COORDINATOR, version, coordinator_keys=[key], **fields)
-    (coordinator,) = answer.coordinators
+    response = cluster.ask(ApiKey.FIND_COORDINATOR, version, coordinator_keys=[key], **fields)
+    (coordinator,) = response.coordinators
     assert coordinator.key == key
     return coordinator
 
@@ -57,7 +57,7 @@ def test_a_batch_is_answered_key_by_key_and_spread_over_the_brokers() -> None:
     cluster = GroupCluster()
     keys = [f"group-{number}" for number in range(50)]
 
-    answer = cluster.ask(ApiKey.FIND_COORDINATOR, 4, coordinator_keys=keys)
+    response = cluster.ask(ApiKey.FIND_COORDINATOR, 4, coordinator_keys=keys)
 
-    assert [coordinator.key for coordinator in answer.coordinators] == keys
-    assert {coordinator.node_id for coordinator in answer.coordinators} == {1, 2, 3}
+    assert [coordinator.key for coordinator in response.coordinators] == keys
+    assert {coordinator.node_id for coordinator in response.coordinators} == {1, 2, 3}

@@ -1,61 +1,57 @@
 """JoinGroup on the wire."""
 
-from typing import TYPE_CHECKING
-
 import pytest
 
-from broker.parked import Parked
+from broker.groups.requests import JoinRequest
+from broker.pending_response import PendingResponse
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.groups.group_cluster import GROUP, SESSION_MS, GroupCluster, versions
-
-if TYPE_CHECKING:
-    from broker.groups.requests import JoinRequest
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))
 def test_every_version_joins_and_gets_what_it_has_fields_for(version: int) -> None:
     cluster = GroupCluster()
-    (answer,) = cluster.join(version)
+    (response,) = cluster.join(version)
     if version >= 4:
-        assert answer.error_code == ErrorCode.MEMBER_ID_REQUIRED
-        assert answer.member_id.startswith("client-")
-        (answer,) = cluster.join(version, member_id=answer.member_id)
+        assert response.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        assert response.member_id.startswith("client-")
+        (response,) = cluster.join(version, member_id=response.member_id)
 
-    assert (answer.error_code, answer.generation_id) == (ErrorCode.NONE, 1)
-    assert answer.leader == answer.member_id
-    assert answer.protocol_name == "range"
-    assert answer.protocol_type == ("consumer" if version >= 7 else None)
-    assert [(each.member_id, each.metadata) for each in answer.members] == [
-        (answer.member_id, b"meta")
+    assert (response.error_code, response.generation_id) == (ErrorCode.NONE, 1)
+    assert response.leader == response.member_id
+    assert response.protocol_name == "range"
+    assert response.protocol_type == ("consumer" if version >= 7 else None)
+    assert [(each.member_id, each.metadata) for each in response.members] == [
+        (response.member_id, b"meta")
     ]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))
 def test_every_version_can_be_refused(version: int) -> None:
-    (answer,) = GroupCluster().join(version, session_timeout_ms=1)
+    (response,) = GroupCluster().join(version, session_timeout_ms=1)
 
-    assert answer.error_code == ErrorCode.INVALID_SESSION_TIMEOUT
-    assert answer.protocol_name == (None if version >= 7 else "")
-    assert (answer.generation_id, answer.leader, answer.members) == (-1, "", [])
+    assert response.error_code == ErrorCode.INVALID_SESSION_TIMEOUT
+    assert response.protocol_name == (None if version >= 7 else "")
+    assert (response.generation_id, response.leader, response.members) == (-1, "", [])
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))
 def test_another_broker_is_not_the_coordinator(version: int) -> None:
     cluster = GroupCluster()
 
-    (answer,) = cluster.join(version, broker_id=cluster.other_id, member_id="m")
+    (response,) = cluster.join(version, broker_id=cluster.other_id, member_id="m")
 
-    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "m")
+    assert (response.error_code, response.member_id) == (ErrorCode.NOT_COORDINATOR, "m")
     assert len(cluster.cluster.groups) == 0
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
 def test_a_static_member_is_told_of_with_its_instance(version: int) -> None:
-    (answer,) = GroupCluster().join(version, group_instance_id="i")
+    (response,) = GroupCluster().join(version, group_instance_id="i")
 
-    assert answer.member_id.startswith("i-")
-    assert [each.group_instance_id for each in answer.members] == ["i"]
+    assert response.member_id.startswith("i-")
+    assert [each.group_instance_id for each in response.members] == ["i"]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
@@ -63,21 +59,21 @@ def test_only_version_9_tells_a_static_leader_to_skip_the_assignment(version: in
     cluster = GroupCluster()
     old_id = cluster.stable_member(group_instance_id="i")
 
-    (answer,) = cluster.join(version, group_instance_id="i")
+    (response,) = cluster.join(version, group_instance_id="i")
 
-    assert answer.skip_assignment == (version >= 9)
-    assert answer.leader == (answer.member_id if version >= 9 else old_id)
+    assert response.skip_assignment == (version >= 9)
+    assert response.leader == (response.member_id if version >= 9 else old_id)
 
 
 def test_a_join_waits_for_the_others_and_no_longer_than_the_rebalance_timeout() -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 
-    answers = cluster.join()
-    assert answers == []
+    responses = cluster.join()
+    assert responses == []
     cluster.cluster.timers.run_due(cluster.now_ms + SESSION_MS)
 
-    assert [answer.generation_id for answer in answers] == [2]
+    assert [response.generation_id for response in responses] == [2]
 
 
 def test_version_0_rebalances_for_as_long_as_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +91,10 @@ def test_version_0_rebalances_for_as_long_as_its_session(monkeypatch: pytest.Mon
 def test_a_client_that_goes_away_stays_a_member_until_its_session_ends() -> None:
     cluster = GroupCluster()
     cluster.stable_member()
-    parked = cluster.handle(ApiKey.JOIN_GROUP, 3, **cluster.join_fields(3))
-    assert isinstance(parked, Parked)
+    pending = cluster.handle(ApiKey.JOIN_GROUP, 3, **cluster.join_fields(3))
+    assert isinstance(pending, PendingResponse)
 
-    parked.abandon()
+    pending.cancel()
 
     group = cluster.cluster.groups.describe(GROUP)
     assert group is not None
@@ -109,8 +105,8 @@ def test_a_client_that_goes_away_stays_a_member_until_its_session_ends() -> None
 
 
 def test_a_reason_is_accepted() -> None:
-    (answer,) = GroupCluster().join(8, reason="because", group_instance_id="i")
-    assert answer.error_code == ErrorCode.NONE
+    (response,) = GroupCluster().join(8, reason="because", group_instance_id="i")
+    assert response.error_code == ErrorCode.NONE
 
 
 def test_the_members_of_a_group_are_described_with_the_clients_address() -> None:

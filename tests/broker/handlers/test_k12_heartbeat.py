@@ -32,7 +32,7 @@ def test_the_old_id_of_a_static_member_is_fenced(version: int) -> None:
     old_id = cluster.stable_member(group_instance_id="i")
     cluster.join(5, group_instance_id="i")
 
-    answer = cluster.ask(
+    response = cluster.ask(
         ApiKey.HEARTBEAT,
         version,
         group_id=GROUP,
@@ -41,4 +41,4 @@ def test_the_old_id_of_a_static_member_is_fenced(version: int) -> None:
         group_instance_id="i",
     )
 
-    assert answer.error_code == ErrorCode.FENCED_INSTANCE_ID
+    assert response.error_code == ErrorCode.FENCED_INSTANCE_ID

@@ -23,10 +23,10 @@ def test_every_version_lets_a_member_go(version: int) -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 
-    answer = leave(cluster, version, member_id)
+    response = leave(cluster, version, member_id)
 
-    assert answer.error_code == ErrorCode.NONE
-    assert [(each.member_id, each.error_code) for each in answer.members] == (
+    assert response.error_code == ErrorCode.NONE
+    assert [(each.member_id, each.error_code) for each in response.members] == (
         [(member_id, ErrorCode.NONE)] if version >= 3 else []
     )
     assert cluster.cluster.groups.list_groups(["Empty"]) != []
@@ -41,11 +41,11 @@ def test_an_unknown_member_is_an_error_of_the_member_where_there_is_one(
     if has_group:
         cluster.stable_member()
 
-    answer = leave(cluster, version, "made-up")
+    response = leave(cluster, version, "made-up")
 
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
-    assert answer.error_code == (ErrorCode.NONE if version >= 3 else unknown)
-    assert [each.error_code for each in answer.members] == ([unknown] if version >= 3 else [])
+    assert response.error_code == (ErrorCode.NONE if version >= 3 else unknown)
+    assert [each.error_code for each in response.members] == ([unknown] if version >= 3 else [])
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
@@ -67,6 +67,6 @@ def test_a_static_member_is_removed_by_its_instance(version: int) -> None:
         version=version, member_id="", group_instance_id="i"
     )
 
-    answer = leave(cluster, version, "", members=[identity])
+    response = leave(cluster, version, "", members=[identity])
 
-    assert [(each.group_instance_id, each.error_code) for each in answer.members] == [("i", 0)]
+    assert [(each.group_instance_id, each.error_code) for each in response.members] == [("i", 0)]

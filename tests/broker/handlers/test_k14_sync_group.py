@@ -12,11 +12,11 @@ def test_every_version_gets_its_assignment(version: int) -> None:
     cluster = GroupCluster()
     (joined,) = cluster.join()
 
-    (answer,) = cluster.sync(joined.member_id, 1, version)
+    (response,) = cluster.sync(joined.member_id, 1, version)
 
-    assert (answer.error_code, answer.assignment) == (ErrorCode.NONE, b"partitions")
+    assert (response.error_code, response.assignment) == (ErrorCode.NONE, b"partitions")
     expected = ("consumer", "range") if version >= 5 else (None, None)
-    assert (answer.protocol_type, answer.protocol_name) == expected
+    assert (response.protocol_type, response.protocol_name) == expected
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.SYNC_GROUP))
@@ -24,10 +24,10 @@ def test_every_version_can_be_refused(version: int) -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 
-    (answer,) = cluster.sync(member_id, 2, version)
-    assert (answer.error_code, answer.assignment) == (ErrorCode.ILLEGAL_GENERATION, b"")
-    (answer,) = cluster.sync(member_id, 1, version, broker_id=cluster.other_id)
-    assert answer.error_code == ErrorCode.NOT_COORDINATOR
+    (response,) = cluster.sync(member_id, 2, version)
+    assert (response.error_code, response.assignment) == (ErrorCode.ILLEGAL_GENERATION, b"")
+    (response,) = cluster.sync(member_id, 1, version, broker_id=cluster.other_id)
+    assert response.error_code == ErrorCode.NOT_COORDINATOR
 
 
 def test_version_5_says_which_protocol_it_believes_in() -> None:
@@ -51,4 +51,4 @@ def test_a_follower_waits_for_its_leader() -> None:
     assert waiting == []
     cluster.sync(leader_id, 2)
 
-    assert [(answer.error_code, answer.assignment) for answer in waiting] == [(0, b"")]
+    assert [(response.error_code, response.assignment) for response in waiting] == [(0, b"")]

@@ -27,10 +27,10 @@ def test_every_version_describes_a_stable_group(version: int) -> None:
 @pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS, 3))
 def test_operations_that_were_not_asked_for_are_the_smallest_integer(version: int) -> None:
     cluster = GroupCluster()
-    answer = cluster.handle(ApiKey.DESCRIBE_GROUPS, version, groups=["missing"])
+    response = cluster.handle(ApiKey.DESCRIBE_GROUPS, version, groups=["missing"])
 
     # The last field of the last group; flexible versions end both structs with a tag section.
-    tail = bytes(answer.encode(version=version))
+    tail = bytes(response.encode(version=version))
     tail = tail[:-2] if version >= 5 else tail
     assert tail[-4:] == b"\x80\x00\x00\x00"
 

@@ -11,10 +11,10 @@ def test_every_version_lists_with_the_fields_it_has(version: int) -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 
-    answer = cluster.ask(ApiKey.LIST_GROUPS, version)
+    response = cluster.ask(ApiKey.LIST_GROUPS, version)
 
-    (group,) = answer.groups
-    assert (answer.error_code, group.group_id, group.protocol_type) == (0, GROUP, "consumer")
+    (group,) = response.groups
+    assert (response.error_code, group.group_id, group.protocol_type) == (0, GROUP, "consumer")
     assert group.group_state == ("Stable" if version >= 4 else "")
     assert group.group_type == ("classic" if version >= 5 else "")
 

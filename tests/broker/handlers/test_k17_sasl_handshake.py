@@ -5,8 +5,8 @@ import pytest
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.security.test_authentication import SaslClient
-from tests.broker.test_connection import request_frame
+from tests.broker.dispatch.test_connection import request_frame
+from tests.broker.request.test_authentication import SaslClient
 
 
 @pytest.mark.parametrize("version", [0, 1])

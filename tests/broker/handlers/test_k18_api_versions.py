@@ -2,9 +2,9 @@
 
 import pytest
 
-from broker.client_software import ClientSoftware
 from broker.handlers.k18_api_versions import handle_api_versions
-from broker.registry import ROUTES
+from broker.request.client_software import ClientSoftware
+from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode

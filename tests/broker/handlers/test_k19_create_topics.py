@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -33,28 +34,32 @@ def create(
     request = messages.CreateTopicsRequest(
         version=version, topics=list(topics), timeout_ms=1000, validate_only=validate_only
     )
-    answers: list[Any] = call(cluster, request, version, **rest).topics
-    return answers
+    responses: list[Any] = call(cluster, request, version, **rest).topics
+    return responses
 
 
-def only(answers: list[Any]) -> Any:
-    (answer,) = answers
-    return answer
+def only(responses: list[Any]) -> Any:
+    (response,) = responses
+    return response
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_creates_a_topic_and_tells_what_it_can(version: int) -> None:
     cluster = make_cluster()
-    answer = only(create(cluster, topic("a", 4, 2), version=version))
+    response = only(create(cluster, topic("a", 4, 2), version=version))
 
     created = cluster.topics.get("a")
     assert created is not None
     assert [len(part.replicas) for part in created.partitions] == [2, 2, 2, 2]
-    assert (answer.name, answer.error_code, answer.error_message) == ("a", ErrorCode.NONE, None)
+    assert (response.name, response.error_code, response.error_message) == (
+        "a",
+        ErrorCode.NONE,
+        None,
+    )
     if version >= 5:
-        assert (answer.num_partitions, answer.replication_factor) == (4, 2)
-    assert len(answer.configs or ()) == (len(created.config) if version >= 5 else 0)
-    assert answer.topic_id == (created.topic_id if version >= 7 else None)
+        assert (response.num_partitions, response.replication_factor) == (4, 2)
+    assert len(response.configs or ()) == (len(created.config) if version >= 5 else 0)
+    assert response.topic_id == (created.topic_id if version >= 7 else None)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -62,31 +67,35 @@ def test_every_version_refuses_a_topic_that_exists(version: int) -> None:
     cluster = make_cluster()
     create(cluster, topic("a"))
 
-    answer = only(create(cluster, topic("a"), version=version))
+    response = only(create(cluster, topic("a"), version=version))
 
-    assert answer.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
-    assert answer.error_message == "Topic 'a' already exists."
+    assert response.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
+    assert response.error_message == "Topic 'a' already exists."
     if version >= 5:
-        assert (answer.num_partitions, answer.replication_factor, answer.configs) == (-1, -1, [])
+        assert (response.num_partitions, response.replication_factor, response.configs) == (
+            -1,
+            -1,
+            [],
+        )
 
 
 def test_counts_of_minus_one_are_the_brokers_defaults() -> None:
     cluster = make_cluster(**{"num.partitions": "5", "default.replication.factor": "3"})
 
-    answer = only(create(cluster, topic("a")))
+    response = only(create(cluster, topic("a")))
 
-    assert (answer.num_partitions, answer.replication_factor) == (5, 3)
+    assert (response.num_partitions, response.replication_factor) == (5, 3)
 
 
 def test_any_broker_takes_the_request() -> None:
     cluster = make_cluster()
 
     for broker_id in cluster.brokers:
-        answer = only(create(cluster, topic(f"by-{broker_id}"), broker_id=broker_id))
-        assert answer.error_code == ErrorCode.NONE
+        response = only(create(cluster, topic(f"by-{broker_id}"), broker_id=broker_id))
+        assert response.error_code == ErrorCode.NONE
 
 
-def test_validate_only_answers_as_if_and_creates_nothing() -> None:
+def test_validate_only_responses_as_if_and_creates_nothing() -> None:
     cluster = make_cluster()
 
     good, bad = create(cluster, topic("a", 2, 3), topic("b", 0), validate_only=True)
@@ -103,10 +112,14 @@ def test_validate_only_answers_as_if_and_creates_nothing() -> None:
 def test_topics_are_answered_one_by_one_in_request_order() -> None:
     cluster = make_cluster()
 
-    answers = create(cluster, topic("c"), topic("bad name"), topic("a"))
+    responses = create(cluster, topic("c"), topic("bad name"), topic("a"))
 
-    assert [answer.name for answer in answers] == ["c", "bad name", "a"]
-    assert [answer.error_code for answer in answers] == [0, ErrorCode.INVALID_TOPIC_EXCEPTION, 0]
+    assert [response.name for response in responses] == ["c", "bad name", "a"]
+    assert [response.error_code for response in responses] == [
+        0,
+        ErrorCode.INVALID_TOPIC_EXCEPTION,
+        0,
+    ]
 
 
 def test_a_name_given_twice_is_refused_once_and_the_others_are_created() -> None:
@@ -123,18 +136,18 @@ def test_a_name_given_twice_is_refused_once_and_the_others_are_created() -> None
 def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> None:
     cluster = make_cluster()
 
-    answers = create(cluster, topic("a", 10_000, 1), topic("b", 1, 1))
+    responses = create(cluster, topic("a", 10_000, 1), topic("b", 1, 1))
 
-    assert {answer.error_code for answer in answers} == {ErrorCode.POLICY_VIOLATION}
+    assert {response.error_code for response in responses} == {ErrorCode.POLICY_VIOLATION}
     assert len(cluster.topics) == 0
 
 
 def test_a_topics_own_configuration_is_kept_and_told_with_its_source() -> None:
     cluster = make_cluster(**{"log.retention.ms": "77"})
 
-    answer = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
+    response = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
 
-    told = {entry.name: (entry.value, entry.config_source) for entry in answer.configs}
+    told = {entry.name: (entry.value, entry.config_source) for entry in response.configs}
     assert told["cleanup.policy"] == ("compact", 1)
     assert told["retention.ms"] == ("77", 4)
     assert told["max.message.bytes"][1] == 5
@@ -153,31 +166,31 @@ def test_a_new_topic_has_the_defaults_that_were_set_for_the_only_broker() -> Non
     )
     assert call(cluster, request, 1).responses[0].error_code == ErrorCode.NONE
 
-    answer = only(create(cluster, topic("a")))
+    response = only(create(cluster, topic("a")))
 
-    (entry,) = [entry for entry in answer.configs if entry.name == "max.message.bytes"]
+    (entry,) = [entry for entry in response.configs if entry.name == "max.message.bytes"]
     assert (entry.value, entry.config_source) == ("5000", 2)
 
 
 def test_the_brokers_of_each_partition_can_be_chosen() -> None:
     cluster = make_cluster()
 
-    answer = only(create(cluster, topic("a", assignments=[(1, [3, 1]), (0, [2, 3])])))
+    response = only(create(cluster, topic("a", assignments=[(1, [3, 1]), (0, [2, 3])])))
 
     created = cluster.topics.get("a")
     assert created is not None
     assert [part.replicas for part in created.partitions] == [(2, 3), (3, 1)]
     assert [part.leader_id for part in created.partitions] == [2, 3]
-    assert (answer.num_partitions, answer.replication_factor) == (2, 2)
+    assert (response.num_partitions, response.replication_factor) == (2, 2)
 
 
 def test_replicas_beyond_the_brokers_that_are_up_go_on_those_that_are_down() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
-    answer = only(create(cluster, topic("a", 2, 3)))
+    response = only(create(cluster, topic("a", 2, 3)))
 
-    assert answer.error_code == ErrorCode.NONE
+    assert response.error_code == ErrorCode.NONE
     created = cluster.topics.get("a")
     assert created is not None
     for partition in created.partitions:

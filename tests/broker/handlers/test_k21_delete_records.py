@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -70,7 +70,7 @@ def test_minus_one_deletes_all_there_is() -> None:
     assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
 
 
-def test_an_offset_already_gone_answers_where_the_log_starts() -> None:
+def test_an_offset_already_gone_responses_where_the_log_starts() -> None:
     cluster = cluster_with_ten_records()
     delete(cluster, ("a", 0, 6))
 

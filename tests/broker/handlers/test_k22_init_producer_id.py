@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.handlers.k22_init_producer_id import handle_init_producer_id
+from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -47,11 +47,11 @@ def init(
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_call_gives_a_new_id_with_epoch_0(version: int) -> None:
     cluster = make_cluster(2)
-    answers = [init(cluster, version, broker_id=1 + number % 2) for number in range(10)]
+    responses = [init(cluster, version, broker_id=1 + number % 2) for number in range(10)]
 
-    assert {answer.error_code for answer in answers} == {ErrorCode.NONE}
-    assert {answer.producer_epoch for answer in answers} == {0}
-    assert len({answer.producer_id for answer in answers}) == 10
+    assert {response.error_code for response in responses} == {ErrorCode.NONE}
+    assert {response.producer_epoch for response in responses} == {0}
+    assert len({response.producer_id for response in responses}) == 10
 
 
 @pytest.mark.parametrize("version", range(3, 7))
@@ -61,16 +61,16 @@ def test_an_id_that_the_client_brings_is_ignored(
 ) -> None:
     cluster = make_cluster(1)
     first = init(cluster, version)
-    answer = init(cluster, version, producer_id=producer_id, producer_epoch=producer_epoch)
+    response = init(cluster, version, producer_id=producer_id, producer_epoch=producer_epoch)
 
-    assert (answer.error_code, answer.producer_epoch) == (ErrorCode.NONE, 0)
-    assert answer.producer_id not in {first.producer_id, 17}
+    assert (response.error_code, response.producer_epoch) == (ErrorCode.NONE, 0)
+    assert response.producer_id not in {first.producer_id, 17}
 
 
 @pytest.mark.parametrize(("producer_id", "producer_epoch"), [(5, -1), (-1, 5)])
 def test_half_an_identity_is_an_invalid_request(producer_id: int, producer_epoch: int) -> None:
-    answer = init(make_cluster(1), 4, producer_id=producer_id, producer_epoch=producer_epoch)
-    assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
+    response = init(make_cluster(1), 4, producer_id=producer_id, producer_epoch=producer_epoch)
+    assert (response.error_code, response.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_half_an_identity_is_an_invalid_request(producer_id: int, producer_epoch
     ],
 )
 def test_there_are_no_transactions_yet(transactional_id: str, error_code: ErrorCode) -> None:
-    answer = init(make_cluster(1), 4, transactional_id=transactional_id)
-    assert (answer.error_code, answer.producer_id) == (error_code, -1)
+    response = init(make_cluster(1), 4, transactional_id=transactional_id)
+    assert (response.error_code, response.producer_id) == (error_code, -1)
 
 
 @pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
@@ -98,8 +98,8 @@ def test_under_kafkas_rules_there_is_no_window_to_tell(version: int) -> None:
 
 @pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
 def test_who_gets_no_id_is_told_no_window(version: int) -> None:
-    answer = init(make_cluster(1), version, transactional_id="tx")
-    assert answer.unknown_tags is None
+    response = init(make_cluster(1), version, transactional_id="tx")
+    assert response.unknown_tags is None
 
 
 @pytest.mark.parametrize("overrides", [{}, KAFKAS_RULES])

@@ -1,6 +1,6 @@
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -37,18 +37,18 @@ def ask(
         version=version, replica_id=-1, topics=[_Topic(topic="a", partitions=[asked])]
     )
     (topic,) = call(cluster, request, version, broker_id=broker_id).topics
-    (answer,) = topic.partitions
-    assert (topic.topic, answer.partition) == ("a", partition)
-    return answer.error_code, answer.leader_epoch, answer.end_offset
+    (response,) = topic.partitions
+    assert (topic.topic, response.partition) == ("a", partition)
+    return response.error_code, response.leader_epoch, response.end_offset
 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_tells_where_an_epoch_ended(version: int) -> None:
     cluster = cluster_with_epochs()
 
-    answers = [ask(cluster, epoch, version=version) for epoch in range(-1, 4)]
+    responses = [ask(cluster, epoch, version=version) for epoch in range(-1, 4)]
 
-    assert answers == [(0, -1, -1), (0, 0, 2), (0, 0, 2), (0, 2, 3), (0, -1, -1)]
+    assert responses == [(0, -1, -1), (0, 0, 2), (0, 0, 2), (0, 2, 3), (0, -1, -1)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

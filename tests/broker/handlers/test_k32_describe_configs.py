@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.keys import ResourceType
 from broker.config.resource_keys import CLIENT_METRICS_KEYS, GROUP_RESOURCE_KEYS

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.handlers.k33_alter_configs import handle_alter_configs
 from protocol import messages
 from protocol.api_keys import ApiKey

@@ -5,8 +5,8 @@ import pytest
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.security.test_authentication import SaslClient
-from tests.broker.security.test_scram import answer
+from tests.broker.request.test_authentication import SaslClient
+from tests.broker.security.test_scram import response
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
@@ -30,6 +30,6 @@ def test_scram_takes_two_requests_and_proves_the_server_too(mechanism: str, vers
     first = "n,,n=alice,r=abc"
     challenge = bytes(client.authenticate(first.encode(), version).auth_bytes)
     assert client.session.principal == "ANONYMOUS"
-    final = client.authenticate(answer(challenge, first, "secret", mechanism), version)
+    final = client.authenticate(response(challenge, first, "secret", mechanism), version)
     assert bytes(final.auth_bytes).startswith(b"v=")
     assert client.session.principal == "alice"

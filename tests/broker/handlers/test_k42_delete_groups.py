@@ -12,10 +12,10 @@ def test_every_version_deletes_once_what_has_no_members(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
 
-    answer = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP, GROUP])
+    response = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP, GROUP])
     again = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP])
 
-    assert [(each.group_id, each.error_code) for each in answer.results] == [(GROUP, 0)]
+    assert [(each.group_id, each.error_code) for each in response.results] == [(GROUP, 0)]
     assert [each.error_code for each in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
     assert len(cluster.cluster.groups) == 0
 
@@ -26,8 +26,8 @@ def test_a_group_with_members_or_elsewhere_stays(version: int) -> None:
     cluster.stable_member()
 
     def delete(**fields: int) -> int:
-        answer = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP], **fields)
-        return int(answer.results[0].error_code)
+        response = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP], **fields)
+        return int(response.results[0].error_code)
 
     assert delete() == ErrorCode.NON_EMPTY_GROUP
     assert delete(broker_id=cluster.other_id) == ErrorCode.NOT_COORDINATOR

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.keys import ResourceType
 from broker.config.topic_config import validate_topic_overrides

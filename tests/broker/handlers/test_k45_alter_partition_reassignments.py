@@ -2,9 +2,10 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.reassignment import is_reassigning
-from broker.topics import Topic
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
+from broker.cluster.replicas import is_reassigning
+from broker.cluster.topics import Topic
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -44,7 +45,7 @@ def cluster_and_topic() -> tuple[Cluster, Topic]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_moves_partitions_and_answers_for_each(version: int) -> None:
+def test_every_version_moves_partitions_and_responses_for_each(version: int) -> None:
     cluster, topic = cluster_and_topic()
 
     response = alter(cluster, (1, [4, 1]), (0, [9]), (2, [1]), (0, None), (0, [3]), version=version)
@@ -56,11 +57,11 @@ def test_every_version_moves_partitions_and_answers_for_each(version: int) -> No
         ErrorCode.NO_REASSIGNMENT_IN_PROGRESS,
         ErrorCode.NONE,
     ]
-    (answered,) = response.responses
-    assert answered.name == "a"
-    assert [part.partition_index for part in answered.partitions] == [1, 0, 2, 0, 0]
-    assert "broker 9" in answered.partitions[1].error_message
-    assert answered.partitions[0].error_message is None
+    (responded,) = response.responses
+    assert responded.name == "a"
+    assert [part.partition_index for part in responded.partitions] == [1, 0, 2, 0, 0]
+    assert "broker 9" in responded.partitions[1].error_message
+    assert responded.partitions[0].error_message is None
     assert [part.replicas for part in topic.partitions] == [(3,), (4, 1)]
     assert [part.leader_id for part in topic.partitions] == [3, 4]
 
@@ -68,7 +69,7 @@ def test_every_version_moves_partitions_and_answers_for_each(version: int) -> No
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: int) -> None:
     cluster, topic = cluster_and_topic()
-    cluster.stop_broker(4, NOW_MS)
+    failover.stop_broker(cluster, 4, NOW_MS)
 
     assert error_codes(alter(cluster, (0, [4, 1]), version=version)) == [ErrorCode.NONE]
     assert is_reassigning(topic.partitions[0])

@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.reassignment import start_reassignment
+from broker.administration.reassignment import start_reassignment
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -17,7 +18,7 @@ def cluster_with_a_waiting_move() -> Cluster:
     cluster = make_cluster()
     for name in ("a", "b"):
         cluster.create_topic(name, [(1, 2), (2, 1)], {})
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
     start_reassignment(cluster, "a", 1, (3, 1), NOW_MS)
     return cluster
 

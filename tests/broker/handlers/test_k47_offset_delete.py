@@ -26,10 +26,10 @@ def delete(cluster: GroupCluster, *partitions: tuple[str, int], **fields: Any) -
     return cluster.ask(ApiKey.OFFSET_DELETE, 0, **({"group_id": GROUP, "topics": topics} | fields))
 
 
-def codes(answer: Any) -> list[tuple[str, int, int]]:
+def codes(response: Any) -> list[tuple[str, int, int]]:
     return [
         (topic.name, each.partition_index, each.error_code)
-        for topic in answer.topics
+        for topic in response.topics
         for each in topic.partitions
     ]
 
@@ -38,11 +38,11 @@ def test_offsets_are_forgotten_and_missing_partitions_named() -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1), ("t", 1, 2))
 
-    answer = delete(cluster, ("t", 0), ("nope", 0), ("t", 7))
+    response = delete(cluster, ("t", 0), ("nope", 0), ("t", 7))
 
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert answer.error_code == ErrorCode.NONE
-    assert codes(answer) == [("t", 0, 0), ("nope", 0, unknown), ("t", 7, unknown)]
+    assert response.error_code == ErrorCode.NONE
+    assert codes(response) == [("t", 0, 0), ("nope", 0, unknown), ("t", 7, unknown)]
     assert [index for _, index, _ in cluster.cluster.groups.all_committed(GROUP)] == [1]
 
 
@@ -50,9 +50,9 @@ def test_a_topic_somebody_reads_is_kept() -> None:
     cluster = GroupCluster()
     cluster.stable_member(protocols={"range": SUBSCRIPTION})
 
-    answer = delete(cluster, ("t", 0))
+    response = delete(cluster, ("t", 0))
 
-    assert codes(answer) == [("t", 0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)]
+    assert codes(response) == [("t", 0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)]
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_what_is_wrong_with_the_group_is_the_error_of_the_response(
     cluster = GroupCluster()
     prepare(cluster)
 
-    answer = delete(cluster, ("t", 0), ("nope", 0))
+    response = delete(cluster, ("t", 0), ("nope", 0))
 
-    assert (answer.error_code, answer.topics) == (error_code, [])
+    assert (response.error_code, response.topics) == (error_code, [])
 
 
 def test_without_a_partition_that_exists_nobody_asks_for_the_group() -> None:
-    answer = delete(GroupCluster(), ("nope", 0))
+    response = delete(GroupCluster(), ("nope", 0))
 
-    assert answer.error_code == ErrorCode.NONE
-    assert codes(answer) == [("nope", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert response.error_code == ErrorCode.NONE
+    assert codes(response) == [("nope", 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]

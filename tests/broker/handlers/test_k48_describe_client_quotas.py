@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster

@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials: one answer per user, counted on every broker."""
+"""AlterUserScramCredentials: one response per user, counted on every broker."""
 
 from protocol import messages
 from protocol.errors import ErrorCode

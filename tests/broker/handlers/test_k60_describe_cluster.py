@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.authorized_operations import CLUSTER_OPERATIONS
+from broker.administration.authorized_operations import CLUSTER_OPERATIONS
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import CLUSTER_ID, NOW_MS, call, make_cluster
@@ -19,7 +20,7 @@ def describe(cluster: Cluster, version: int = 2, **fields: Any) -> Any:
 def test_every_version_tells_the_brokers_that_are_up(version: int) -> None:
     cluster = make_cluster()
     cluster.brokers[1].rack = "r1"
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     response = describe(cluster, version)
 
@@ -41,7 +42,7 @@ def test_every_version_tells_authorized_operations_if_asked(version: int) -> Non
 
 def test_version_2_tells_brokers_that_are_down_if_asked() -> None:
     cluster = make_cluster()
-    cluster.stop_broker(2, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
 
     response = describe(cluster, include_fenced_brokers=True)
 

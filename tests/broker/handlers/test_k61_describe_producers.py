@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from broker.append import append_batch
-from broker.cluster import Cluster
-from broker.topics import Topic
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.produce.append import append_batch
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_unknown_and_hurts_nothing_else() -> None:
     assert [len(part.active_producers) for part in known + unknown] == [1, 0, 0, 0]
 
 
-def test_every_replica_answers_and_no_other_broker() -> None:
+def test_every_replica_responses_and_no_other_broker() -> None:
     cluster = make_cluster(3)
     topic = cluster.create_topic("t", [(1, 2)], {})
     send(cluster, topic, 1, 0, NOW_MS)

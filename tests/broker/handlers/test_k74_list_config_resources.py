@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
+from broker.cluster.cluster import Cluster
 from broker.config.keys import ResourceType
 from broker.handlers.k74_list_config_resources import handle_list_config_resources
 from protocol.api_keys import ApiKey

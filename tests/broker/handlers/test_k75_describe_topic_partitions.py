@@ -2,8 +2,9 @@ from typing import Any
 
 import pytest
 
-from broker.cluster import Cluster
-from broker.topic_admin.authorized_operations import TOPIC_OPERATIONS, bit_field
+from broker.administration.authorized_operations import TOPIC_OPERATIONS, bit_field
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -46,7 +47,7 @@ def cluster_with_a_and_b() -> Cluster:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_describes_topics_and_partitions(version: int) -> None:
     cluster = cluster_with_a_and_b()
-    cluster.stop_broker(3, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
 
     response = describe(cluster, version=version)
 

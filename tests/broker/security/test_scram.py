@@ -21,7 +21,7 @@ ITERATIONS = 4096
 FINAL = b"c=biws,r=xserver,p="
 
 
-def answer(challenge: bytes, first: str, password: str, mechanism: str) -> bytes:
+def response(challenge: bytes, first: str, password: str, mechanism: str) -> bytes:
     """A client's final message, made independently of the server's code."""
     hash_name = HASHES[mechanism]
     fields = dict(part.split("=", 1) for part in challenge.decode().split(","))
@@ -75,7 +75,7 @@ def test_only_the_password_authenticates(mechanism: str, guess: str) -> None:
     first = "y,a=a=2Cb=3Dc,n=a=2Cb=3Dc,r=client"
     challenge = exchange.step(first.encode(), 0)
     assert isinstance(challenge, Challenge)
-    outcome = exchange.step(answer(challenge.token, first, guess, mechanism), 0)
+    outcome = exchange.step(response(challenge.token, first, guess, mechanism), 0)
     if guess == "secret":
         assert isinstance(outcome, Authenticated)
         assert outcome.principal == "a,b=c"

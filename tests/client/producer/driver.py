@@ -3,23 +3,23 @@
 from collections.abc import Sequence
 from typing import Any
 
-from client.producer.batch import Record
-from client.producer.calls import (
-    Answer,
+from client.producer.actions import (
     Call,
     Connect,
     Disconnect,
     InitProducerIdCall,
-    MetadataAnswer,
     MetadataCall,
+    MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
+    Response,
     Send,
     TopicView,
 )
+from client.producer.batch import Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import Delivery
 from client.producer.settings import ProducerSettings
@@ -54,9 +54,9 @@ def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str,
     return {TOPIC: TopicView(0, views)}
 
 
-def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> ProduceAnswer:
-    """An answer for partitions from 0 on."""
-    return ProduceAnswer(
+def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> ProduceResponse:
+    """A response for partitions from 0 on."""
+    return ProduceResponse(
         {
             (TOPIC, index): PartitionOutcome(error_code, offset)
             for index, offset in enumerate(offsets)
@@ -119,17 +119,17 @@ class Driver:
         self.calls = [each for each in self.calls if each[0] != node_id]
         self.core.on_disconnect(node_id, self.now)
 
-    def answer(self, answer: Answer, kind: type[Call] = ProduceCall) -> None:
+    def response(self, response: Response, kind: type[Call] = ProduceCall) -> None:
         """Answer the oldest request, which must be of this kind."""
         node_id, call = self.calls.pop(0)
         assert isinstance(call, kind), call
-        self.core.on_response(node_id, answer, self.now)
+        self.core.on_response(node_id, response, self.now)
 
     def tell_metadata(self, views: dict[str, TopicView] | None = None) -> None:
-        self.answer(MetadataAnswer(BROKERS, topics() if views is None else views), MetadataCall)
+        self.response(MetadataResponse(BROKERS, topics() if views is None else views), MetadataCall)
 
     def grant_id(self, window: int | None = None) -> None:
-        self.answer(ProducerIdAnswer(0, 7, 0, window), InitProducerIdCall)
+        self.response(ProducerIdResponse(0, 7, 0, window), InitProducerIdCall)
 
     def start(self, *, window: int | None = None, leaders: Sequence[int] = (1,)) -> None:
         """Ask for a topic, learn it, get an id, and connect to the leaders."""

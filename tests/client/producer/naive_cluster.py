@@ -1,14 +1,14 @@
 """Brokers that remember everything, behind connections that a test delays, cuts and revives.
 
 A request that was on a connection when it was cut is a zombie: it may still be handled, at any
-later time, or never. Only its answer is lost for certain.
+later time, or never. Only its response is lost for certain.
 """
 
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from client.producer.actions import Call, PartitionOutcome, ProduceCall, ProduceResponse
 from client.producer.batch import TopicPartition
-from client.producer.calls import Call, PartitionOutcome, ProduceAnswer, ProduceCall
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
 
@@ -90,9 +90,11 @@ class NaiveCluster:
             if isinstance(call, ProduceCall):
                 self.zombies.append((node_id, call))
 
-    def produce(self, node_id: int, call: ProduceCall, throttle_time_ms: int = 0) -> ProduceAnswer:
+    def produce(
+        self, node_id: int, call: ProduceCall, throttle_time_ms: int = 0
+    ) -> ProduceResponse:
         """Handle a request as the broker `node_id`."""
-        return ProduceAnswer(
+        return ProduceResponse(
             {
                 TopicPartition(each.topic, each.partition): self.partitions[each.partition].append(
                     each.records, is_five=self.is_five

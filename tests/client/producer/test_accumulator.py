@@ -3,8 +3,8 @@ from itertools import cycle
 import pytest
 
 from client.producer.accumulator import RecordAccumulator
+from client.producer.actions import MetadataResponse
 from client.producer.batch import Record, TopicPartition
-from client.producer.calls import MetadataAnswer
 from client.producer.delivery import BufferFullError, Delivery, RecordTooLargeError
 from client.producer.topic_metadata import TopicMetadata
 from tests.client.producer.driver import BROKERS, TOPIC, record, settings, topics
@@ -13,7 +13,7 @@ from tests.client.producer.driver import BROKERS, TOPIC, record, settings, topic
 def metadata(leaders: tuple[int, ...] = (1, 1)) -> TopicMetadata:
     made = TopicMetadata(1_000)
     made.want(TOPIC)
-    made.on_answer(MetadataAnswer(BROKERS, topics(leaders)), 0, 10)
+    made.on_response(MetadataResponse(BROKERS, topics(leaders)), 0, 10)
     return made
 
 
@@ -86,9 +86,9 @@ def test_a_batch_lingers_until_it_is_full_old_or_wanted() -> None:
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
     assert one.is_lingering(batch, 14)
     assert not one.is_lingering(batch, 15)
-    one.hurry(4)
+    one.force_complete(4)
     assert one.is_lingering(batch, 14)
-    one.hurry(5)
+    one.force_complete(5)
     assert not one.is_lingering(batch, 14)
 
 

@@ -13,18 +13,18 @@ from hypothesis.stateful import (
     rule,
 )
 
-from client.producer.calls import (
+from client.producer.actions import (
     Action,
     Connect,
     Disconnect,
     InitProducerIdCall,
-    MetadataAnswer,
     MetadataCall,
+    MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceAnswer,
     ProduceCall,
-    ProducerIdAnswer,
+    ProduceResponse,
+    ProducerIdResponse,
     Send,
     TopicView,
 )
@@ -220,39 +220,39 @@ class ProducerMachine(RuleBasedStateMachine):
             case InitProducerIdCall():
                 self.cluster.next_producer_id += 1
                 code = 0 if how == "well" else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-                answer = ProducerIdAnswer(
+                response = ProducerIdResponse(
                     code, self.cluster.next_producer_id, 0, self.window, throttle_time_ms
                 )
-                self.core.on_response(node_id, answer, self.now)
+                self.core.on_response(node_id, response, self.now)
 
     def handle_produce(
         self, node_id: int, call: ProduceCall, how: str, error: ErrorCode, throttle_time_ms: int
     ) -> None:
         if how == "refuse":
-            answer = ProduceAnswer(
+            response = ProduceResponse(
                 {(each.topic, each.partition): PartitionOutcome(error) for each in call.data},
                 throttle_time_ms,
             )
         else:
-            answer = self.cluster.produce(node_id, call, throttle_time_ms)
+            response = self.cluster.produce(node_id, call, throttle_time_ms)
         if how == "not sure":
-            answer = ProduceAnswer(
-                dict.fromkeys(answer.outcomes, PartitionOutcome(ErrorCode.REQUEST_TIMED_OUT))
+            response = ProduceResponse(
+                dict.fromkeys(response.outcomes, PartitionOutcome(ErrorCode.REQUEST_TIMED_OUT))
             )
         if how == "answer lost":
             self.cluster.cut(node_id)
             self.core.on_disconnect(node_id, self.now)
         else:
-            self.core.on_response(node_id, answer, self.now)
+            self.core.on_response(node_id, response, self.now)
 
-    def metadata(self, how: str) -> MetadataAnswer:
+    def metadata(self, how: str) -> MetadataResponse:
         if how == "refuse":
-            return MetadataAnswer(driver.BROKERS, {driver.TOPIC: TopicView(3, {})})
+            return MetadataResponse(driver.BROKERS, {driver.TOPIC: TopicView(3, {})})
         views = {
             index: PartitionView(-1 if how == "not sure" else leader, self.cluster.leader_epoch)
             for index, leader in enumerate(self.cluster.leaders)
         }
-        return MetadataAnswer(driver.BROKERS, {driver.TOPIC: TopicView(0, views)})
+        return MetadataResponse(driver.BROKERS, {driver.TOPIC: TopicView(0, views)})
 
     @rule(data=st.data())
     @precondition(lambda self: self.cluster.requests)
@@ -350,7 +350,7 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     one.start()
     (call,) = one.poll()
     assert isinstance(call, ProduceCall)
-    one.answer(cluster.produce(1, call))
+    one.response(cluster.produce(1, call))
     sent_ms = one.now
     (expired,) = one.send(b"a")
     late_calls = one.poll()
@@ -382,10 +382,10 @@ def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -
     one.poll()
     (following,) = one.send(b"following")
     one.poll()
-    one.answer(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    one.response(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     while following.outcome is None:
         for call in one.produce_calls:
-            one.answer(cluster.produce(1, call))
+            one.response(cluster.produce(1, call))
         one.at(one.now + 5)
     assert following.outcome == Delivered(driver.TOPIC, 0, 1, 5)
     assert cluster.partitions[0].values == [b"first", b"following"]
@@ -399,7 +399,7 @@ def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline()
         if reason != "no metadata":
             one.start()
             one.poll()
-            one.answer(driver.stored(0))
+            one.response(driver.stored(0))
         one.now += 3
         sent_ms = one.now
         one.core.send(driver.record(), one.now, lambda _: heard_ms.append(one.now))  # noqa: B023
@@ -407,6 +407,6 @@ def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline()
             one.poll()
             one.connect()
             if reason == "refused" and one.produce_calls:
-                one.answer(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+                one.response(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
             one.now += 10
         assert 1_000 <= heard_ms[0] - sent_ms <= 1_010

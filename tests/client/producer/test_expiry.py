@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.producer.calls import MetadataCall, ProducerIdAnswer, TopicView
+from client.producer.actions import MetadataCall, ProducerIdResponse, TopicView
 from client.producer.delivery import Delivered, Delivery, DeliveryTimeoutError, Phase
 from protocol.errors import ErrorCode
 from tests.client.producer.driver import TOPIC, Driver, stored, topics
@@ -18,7 +18,7 @@ def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object)
     driver = Driver(linger_ms=linger_ms, **changes)
     driver.start()
     driver.at(driver.now + linger_ms)
-    driver.answer(stored(0, throttle_time_ms=throttle_time_ms))
+    driver.response(stored(0, throttle_time_ms=throttle_time_ms))
     return driver
 
 
@@ -97,7 +97,7 @@ def test_in_backoff() -> None:
     (delivery,) = driver.send()
     for wait_ms in (500, 1_000):
         driver.poll()
-        driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+        driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
         driver.at(min(sent_ms + 999, driver.now + wait_ms))
     assert expired_phase(driver, delivery, sent_ms) is Phase.BACKOFF
     error = timeout(delivery)
@@ -111,7 +111,7 @@ def test_in_backoff_though_the_poll_comes_late() -> None:
     (delivery,) = driver.send()
     driver.poll()
     driver.now += 50
-    driver.answer(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
+    driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     driver.poll()
     driver.now += 1_000  # past the backoff, and past the deadline
     driver.poll()
@@ -122,7 +122,7 @@ def test_throttled() -> None:
     driver = started()
     driver.send()
     driver.poll()
-    driver.answer(stored(1, throttle_time_ms=5_000))
+    driver.response(stored(1, throttle_time_ms=5_000))
     sent_ms = driver.now
     (delivery,) = driver.send()
     assert expired_phase(driver, delivery, sent_ms) is Phase.THROTTLED
@@ -149,8 +149,8 @@ def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers()
     assert timeout(delivery).phase is Phase.IN_FLIGHT
     driver.send()
     assert not driver.poll(), "nothing new while a number is unresolved"
-    driver.answer(stored(1))
-    driver.answer(stored(2))
+    driver.response(stored(1))
+    driver.response(stored(2))
     assert following.outcome == Delivered(TOPIC, 0, 2, 5)
     (call,) = driver.poll()
     assert driver.produce_calls == [call]
@@ -176,5 +176,5 @@ def test_without_the_right_to_an_id_nothing_waits(error_code: int) -> None:
     driver.poll()
     assert isinstance(driver.calls[0][1], MetadataCall)
     driver.tell_metadata()
-    driver.answer(ProducerIdAnswer(error_code), type(driver.calls[0][1]))
+    driver.response(ProducerIdResponse(error_code), type(driver.calls[0][1]))
     assert "InitProducerId" in str(delivery.outcome)

@@ -13,7 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
 from client import Producer, ProducerSettings
 from client.errors import UnsupportedVersionError
-from client.producer.calls import Answer, Call
+from client.producer.actions import Call, Response
 from client.producer.delivery import (
     BufferFullError,
     Delivered,
@@ -120,7 +120,7 @@ async def test_without_acks_the_offset_is_unknown() -> None:
 async def test_a_broker_that_cannot_produce_is_told_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from client.wire import Wire  # noqa: PLC0415
+    from client.protocol_codec import Wire  # noqa: PLC0415
 
     def refuse(self: Wire, api_key: int) -> int:
         raise UnsupportedVersionError("no such API")
@@ -132,7 +132,7 @@ async def test_a_broker_that_cannot_produce_is_told_at_once(
             await future
 
 
-async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None:
+async def test_a_watcher_sees_every_request_response_and_lost_connection() -> None:
     seen: list[str] = []
     is_lost = asyncio.Event()
 
@@ -142,8 +142,8 @@ async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None
             assert request_bytes > 20
             seen.append(type(call).__name__)
 
-        def answered(self, node_id: int, call: Call, answer: Answer) -> None:
-            seen.append(type(answer).__name__)
+        def responded(self, node_id: int, call: Call, response: Response) -> None:
+            seen.append(type(response).__name__)
 
         def lost(self, node_id: int) -> None:
             is_lost.set()
@@ -154,13 +154,13 @@ async def test_a_watcher_sees_every_request_answer_and_lost_connection() -> None
         count = seen.count("MetadataCall")
         assert Counter(seen) == {
             "MetadataCall": count,
-            "MetadataAnswer": count,
+            "MetadataResponse": count,
             "InitProducerIdCall": 1,
-            "ProducerIdAnswer": 1,
+            "ProducerIdResponse": 1,
             "ProduceCall": 1,
-            "ProduceAnswer": 1,
+            "ProduceResponse": 1,
         }
-        assert seen[-2:] == ["ProduceCall", "ProduceAnswer"]
+        assert seen[-2:] == ["ProduceCall", "ProduceResponse"]
         await served.server.stop()
         await is_lost.wait()
 

@@ -8,17 +8,17 @@ import pytest
 
 from client.tools import configs
 from tests.client.scripted import Peer, admin_of, metadata, quotas, quotas_altered
-from tests.client.scripted import configs as config_answer
-from tests.client.scripted import configs_altered as configs_altered_answer
+from tests.client.scripted import configs as config_response
+from tests.client.scripted import configs_altered as configs_altered_response
 
 
 @contextlib.contextmanager
-def talking(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> Iterator[Peer]:
+def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
     """The tool meets a peer that gives these answers."""
-    admin, peer = admin_of(*answers)
+    admin, peer = admin_of(*responses)
     monkeypatch.setattr(configs, "open_admin", lambda *_: contextlib.nullcontext(admin))
     yield peer
-    assert peer.answers == []
+    assert peer.responses == []
 
 
 def run(*arguments: str) -> int:
@@ -68,7 +68,7 @@ def test_names_and_defaults_belong_to_types_in_their_order(
 def test_topics_and_brokers_are_changed_by_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with talking(monkeypatch, configs_altered_answer(2, "t")) as peer:
+    with talking(monkeypatch, configs_altered_response(2, "t")) as peer:
         assert (
             run("--alter", "--add-config", "cleanup.policy=[compact,delete]", "--topic", "t") == 0
         )
@@ -81,7 +81,7 @@ def test_describing_prints_lines(
 ) -> None:
     with talking(monkeypatch, quotas(({"user": "u"}, {"k": 1.0}))):
         assert run("--describe", "--entity-type", "users") == 0
-    with talking(monkeypatch, metadata(("t", 1)), config_answer(2, "t")):
+    with talking(monkeypatch, metadata(("t", 1)), config_response(2, "t")):
         assert run("--describe", "--entity-type", "topics", "--entity-name", "t", "--all") == 0
     assert capsys.readouterr().out.splitlines() == [
         "Quota configs for user-principal 'u' are k=1.0",

@@ -12,9 +12,11 @@ DEFAULT_CONFIG, OF_TOPIC, OF_BROKER, OF_ALL_BROKERS = 5, 1, 2, 3
 
 
 def test_only_what_was_set_on_a_topic_is_described_unless_all_is_asked_for() -> None:
-    answer = configs(TOPIC, "t", ("retention.ms", "5", OF_TOPIC), ("flush.ms", "9", DEFAULT_CONFIG))
+    response = configs(
+        TOPIC, "t", ("retention.ms", "5", OF_TOPIC), ("flush.ms", "9", DEFAULT_CONFIG)
+    )
     retention = "  retention.ms=5 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:retention.ms=5}"
-    admin, _ = admin_of(metadata(("t", 1)), answer, metadata(("t", 1)), answer)
+    admin, _ = admin_of(metadata(("t", 1)), response, metadata(("t", 1)), response)
     assert resource_configs.describe(admin, "topics", ["t"], is_everything=False) == [
         "Dynamic configs for topic t are:",
         retention,

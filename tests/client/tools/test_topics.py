@@ -21,12 +21,12 @@ from tests.client.scripted import (
 
 
 @contextlib.contextmanager
-def talking(monkeypatch: pytest.MonkeyPatch, *answers: Any) -> Iterator[Peer]:
+def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
     """The tool meets a peer that gives these answers."""
-    admin, peer = admin_of(*answers)
+    admin, peer = admin_of(*responses)
     monkeypatch.setattr(topics, "open_admin", lambda *_: contextlib.nullcontext(admin))
     yield peer
-    assert peer.answers == []
+    assert peer.responses == []
 
 
 def run(*arguments: str) -> int:
@@ -71,8 +71,8 @@ def test_a_quota_refusal_is_not_tried_again_but_told_with_its_wait(
         ),
         (("--delete",), [metadata(("t", 1)), deleted(("t", 89), throttle_time_ms=700)]),
     ]
-    for words, answers in commands:
-        with talking(monkeypatch, *answers):
+    for words, responses in commands:
+        with talking(monkeypatch, *responses):
             assert run(*words, "--topic", "t") == 1
         captured = capsys.readouterr()
         assert captured.out == ""

@@ -1,0 +1,288 @@
+"""Changes to configuration at run time: AlterConfigs and IncrementalAlterConfigs alike.
+
+Each resource is changed whole or not at all, and says for itself what was wrong. Sources: Kafka's
+`ConfigAdminManager` (shape of the request, brokers) and `ConfigurationControlManager` with
+`ControllerConfigurationValidator` (topics, groups, client metrics).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import topic_name_problem
+from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
+from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
+from broker.config.resource_keys import RESOURCE_KEYS
+from broker.config.topic_config import TopicConfig, validate_topic_overrides
+from broker.config.topic_keys import TOPIC_KEYS
+from broker.config.values import parse_value, split_list
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+
+
+class OperationKind(IntEnum):
+    """What to do with a key, numbered as in IncrementalAlterConfigs' `config_operation`."""
+
+    SET = 0
+    DELETE = 1
+    APPEND = 2
+    SUBTRACT = 3
+
+
+_BROKER_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_KINDS = frozenset(OperationKind)
+_LIST_KINDS = (OperationKind.APPEND, OperationKind.SUBTRACT)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One key to change. `kind` is as sent, so it may be no OperationKind; `text` may be null."""
+
+    name: str
+    kind: int
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alteration:
+    """What to change of one resource; a replacement first forgets everything set before."""
+
+    resource_type: int
+    resource_name: str
+    operations: tuple[Operation, ...]
+    is_replacement: bool
+
+
+def alter_configs(
+    cluster: Cluster, broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
+) -> list[Refusal | None]:
+    """Change resources in request order; one result for each, None where it was changed.
+
+    `broker_id` is the broker that was asked: it changes no other broker's configuration. With
+    `validate_only` everything is checked and nothing changed.
+    """
+    named = [(alteration.resource_type, alteration.resource_name) for alteration in alterations]
+    counts = Counter(named)
+    results: list[Refusal | None] = []
+    for name, alteration in zip(named, alterations, strict=True):
+        if counts[name] > 1:
+            results.append(_invalid_request("A resource may appear only once in a request."))
+        else:
+            refusal = _shape_problem(alteration)
+            if refusal is None:
+                refusal = _alter(cluster, broker_id, alteration, validate_only=validate_only)
+            results.append(refusal)
+    return results
+
+
+def apply_operations(
+    layer: Mapping[str, str],
+    operations: Sequence[Operation],
+    keys: Mapping[str, ConfigKey],
+    values: Mapping[str, Any],
+) -> dict[str, str] | Refusal:
+    """The layer after the operations. APPEND and SUBTRACT start from `values` where it has no list.
+
+    Only lists can be appended to or subtracted from; an element is never there twice.
+    """
+    changed = dict(layer)
+    for operation in operations:
+        name, text = operation.name, operation.text or ""
+        if operation.kind == OperationKind.SET:
+            changed[name] = text
+        elif operation.kind == OperationKind.DELETE:
+            changed.pop(name, None)
+        else:
+            key = keys.get(name)
+            if key is None:
+                return Refusal(ErrorCode.INVALID_CONFIG, unknown_key_message(name, keys))
+            if key.config_type is not ConfigType.LIST:
+                message = f"Cannot append to or subtract from {name}: its type is not LIST"
+                return Refusal(ErrorCode.INVALID_CONFIG, message)
+            elements = split_list(changed[name]) if name in changed else values[name] or ()
+            changed[name] = ",".join(_changed_list(elements, operation.kind, split_list(text)))
+    return changed
+
+
+def _changed_list(
+    elements: tuple[str, ...], kind: int, operands: tuple[str, ...]
+) -> tuple[str, ...]:
+    if kind == OperationKind.SUBTRACT:
+        return tuple(element for element in elements if element not in operands)
+    return tuple(dict.fromkeys(elements + operands))
+
+
+def _shape_problem(alteration: Alteration) -> Refusal | None:
+    """What is wrong with the request for a resource, before looking at the resource itself."""
+    names = Counter(operation.name for operation in alteration.operations)
+    if any(count > 1 for count in names.values()):
+        return _invalid_request("A configuration key may appear only once in a resource.")
+    nulls = [
+        operation.name
+        for operation in alteration.operations
+        if operation.text is None and operation.kind != OperationKind.DELETE
+    ]
+    if nulls:
+        return _invalid_request(f"Null value not supported for: {', '.join(nulls)}")
+    for operation in alteration.operations:
+        if operation.kind not in _KINDS:
+            return _invalid_request(f"Unknown operation type {operation.kind}")
+    return None
+
+
+def _alter(
+    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
+) -> Refusal | None:
+    match alteration.resource_type:
+        case ResourceType.TOPIC:
+            return _alter_topic(cluster, alteration, validate_only=validate_only)
+        case ResourceType.BROKER:
+            return _alter_broker(cluster, broker_id, alteration, validate_only=validate_only)
+        case ResourceType.BROKER_LOGGER if not alteration.is_replacement:
+            return _check_logger(broker_id, alteration)
+        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            return _alter_resource(cluster, alteration, validate_only=validate_only)
+        case _:
+            return _invalid_request(f"Unknown resource type {alteration.resource_type}")
+
+
+def _alter_topic(
+    cluster: Cluster, alteration: Alteration, *, validate_only: bool
+) -> Refusal | None:
+    """Unknown keys and bad values are told before an unknown topic is, as in Kafka."""
+    name = alteration.resource_name
+    if not name:
+        return _invalid_request("Default topic resources are not allowed.")
+    problem = topic_name_problem(name)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    topic = cluster.topics.get(name)
+    layer = {} if topic is None or alteration.is_replacement else topic.config.overrides
+    changed = apply_operations(
+        layer,
+        alteration.operations,
+        TOPIC_KEYS,
+        TopicConfig(cluster.shared_config),
+    )
+    if isinstance(changed, Refusal):
+        return changed
+    problem = validate_topic_overrides(changed)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_CONFIG, problem)
+    if topic is None:
+        message = f"The topic '{name}' does not exist."
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    if not validate_only:
+        cluster.alter_topic_config(topic, changed)
+    return None
+
+
+def _alter_broker(
+    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
+) -> Refusal | None:
+    """Bad keys and values are INVALID_REQUEST here, not INVALID_CONFIG, as in Kafka.
+
+    So is a key that a broker can't have for itself. With a single broker every key may be set for
+    it: there is no other to differ from.
+    """
+    target = None
+    if alteration.resource_name:
+        refusal = check_broker_name(alteration.resource_name, broker_id)
+        if refusal is not None:
+            return refusal
+        target = broker_id
+    config = cluster.config
+    changed = apply_operations(
+        {} if alteration.is_replacement else config.dynamic_layer(target),
+        alteration.operations,
+        BROKER_KEYS,
+        config if target is None else config.for_broker(target),
+    )
+    if isinstance(changed, Refusal):
+        return changed
+    read_only = [
+        name for name in changed if name in BROKER_KEYS if not BROKER_KEYS[name].is_dynamic
+    ]
+    if read_only:
+        return _invalid_request(f"Cannot update these configs dynamically: {', '.join(read_only)}")
+    if target is not None and len(cluster.brokers) > 1:
+        for name in _names_set(alteration.operations):
+            if name in BROKER_KEYS and not BROKER_KEYS[name].is_per_broker:
+                return _invalid_request(f"{shared_key_message(name)}; set it without a broker id")
+    try:
+        new_config = config.with_dynamic(target, changed)
+    except ConfigError as error:
+        return _invalid_request(str(error))
+    if not validate_only:
+        cluster.set_config(new_config)
+    return None
+
+
+def _names_set(operations: Sequence[Operation]) -> list[str]:
+    return [each.name for each in operations if each.kind != OperationKind.DELETE]
+
+
+def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal | None:
+    """A broker configures and describes itself only; `allowed` says what else it would take."""
+    if not _BROKER_ID.fullmatch(name):
+        return _invalid_request(f"Broker id must be an integer, but it is: {name}")
+    if int(name) != broker_id:
+        expected = f"{broker_id}{allowed}"
+        return _invalid_request(f"Unexpected broker id, expected {expected}, but received {name}")
+    return None
+
+
+def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
+    """This broker has no loggers that could be changed from outside, so any name is unknown."""
+    refusal = check_broker_name(alteration.resource_name, broker_id)
+    if refusal is not None:
+        return refusal
+    for operation in alteration.operations:
+        if operation.kind in _LIST_KINDS:
+            kind = OperationKind(operation.kind).name
+            return _invalid_request(f"{kind} is not allowed for the BROKER_LOGGER resource")
+        return Refusal(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
+    return None
+
+
+def _alter_resource(
+    cluster: Cluster, alteration: Alteration, *, validate_only: bool
+) -> Refusal | None:
+    resource_type = ResourceType(alteration.resource_type)
+    if not alteration.resource_name:
+        return _invalid_request(f"A {resource_type.name} resource must have a name.")
+    name = (resource_type, alteration.resource_name)
+    keys = RESOURCE_KEYS[resource_type]
+    changed = apply_operations(
+        {} if alteration.is_replacement else cluster.config.resources.get(name, {}),
+        alteration.operations,
+        keys,
+        {key.name: key.default for key in keys.values()},
+    )
+    if isinstance(changed, Refusal):
+        return changed
+    # Kafka calls a bad subscription a bad request, and a bad group setting a bad configuration.
+    error_code = (
+        ErrorCode.INVALID_CONFIG
+        if resource_type is ResourceType.GROUP
+        else ErrorCode.INVALID_REQUEST
+    )
+    for key_name, text in changed.items():
+        key = keys.get(key_name)
+        if key is None:
+            return Refusal(error_code, unknown_key_message(key_name, keys))
+        try:
+            parse_value(key, text)
+        except ConfigError as error:
+            return Refusal(error_code, str(error))
+    if not validate_only:
+        cluster.set_config(cluster.config.with_resource(name, changed))
+    return None
+
+
+def _invalid_request(message: str) -> Refusal:
+    return Refusal(ErrorCode.INVALID_REQUEST, message)

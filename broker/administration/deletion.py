@@ -1,0 +1,97 @@
+"""Which topics a DeleteTopics request may delete.
+
+Source: Kafka's `ControllerApis.deleteTopics`, but results keep the order of the request.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+
+NO_TOPIC_ID = UUID(int=0)
+DELETION_DISABLED_VERSION_MIN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A topic as the client names it: by name or by id, the other being None or zero."""
+
+    name: str | None
+    topic_id: UUID = NO_TOPIC_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the response calls the topic, and the topic itself or why it stays."""
+
+    name: str | None
+    topic_id: UUID
+    outcome: Topic | Refusal
+
+
+def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
+    """Whether topics may be deleted at all; refuses every topic of the request."""
+    if cluster.config["delete.topic.enable"]:
+        return None
+    if api_version < DELETION_DISABLED_VERSION_MIN:
+        return Refusal(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")
+    return Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)
+
+
+def find_topics(cluster: Cluster, wanted: Sequence[Wanted]) -> list[Found]:
+    """The topics to delete in request order; what is named twice is refused, once."""
+    counts = Counter(wanted)
+    names_once = {
+        each.name for each, count in counts.items() if count == 1 and each.topic_id == NO_TOPIC_ID
+    }
+    ids = {each.topic_id for each in counts if each.name is None}
+    found = []
+    for each, count in counts.items():
+        if (each.name is None) == (each.topic_id == NO_TOPIC_ID):
+            found += [_malformed(each)] * count
+        elif count > 1:
+            kind = "id" if each.name is None else "name"
+            refusal = _invalid_request(f"Duplicate topic {kind}.")
+            found.append(Found(each.name, each.topic_id, refusal))
+        elif each.name is not None:
+            found.append(_by_name(cluster, each.name, ids))
+        else:
+            by_id = _by_id(cluster, each.topic_id)
+            # A topic given both ways is refused where it is named.
+            if by_id.name is None or by_id.name not in names_once:
+                found.append(by_id)
+    return found
+
+
+def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
+    topic = cluster.topics.get(name)
+    if topic is None:
+        return Found(name, NO_TOPIC_ID, Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None))
+    if topic.topic_id in ids:
+        message = "The provided topic name maps to an ID that was already supplied."
+        return Found(name, topic.topic_id, _invalid_request(message))
+    return Found(name, topic.topic_id, topic)
+
+
+def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
+    topic = cluster.topics.get_by_id(topic_id)
+    if topic is None:
+        return Found(None, topic_id, Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None))
+    return Found(topic.name, topic_id, topic)
+
+
+def _malformed(wanted: Wanted) -> Found:
+    if wanted.name is None:
+        message = "Neither topic name nor id were specified."
+    else:
+        message = "You may not specify both topic name and topic id."
+    return Found(wanted.name, wanted.topic_id, _invalid_request(message))
+
+
+def _invalid_request(message: str) -> Refusal:
+    return Refusal(ErrorCode.INVALID_REQUEST, message)

@@ -1,0 +1,70 @@
+"""Choosing a partition's leader anew, because a client asks for it (KIP-460).
+
+Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBuilder`.
+"""
+
+from enum import IntEnum
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Partition
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+
+
+class ElectionType(IntEnum):
+    """Back to the preferred leader, or any replica for a partition without a leader."""
+
+    PREFERRED = 0
+    UNCLEAN = 1
+
+
+def elect_leader(
+    cluster: Cluster,
+    topic_name: str,
+    partition_index: int,
+    election_type: ElectionType,
+    now_ms: int,
+) -> Refusal | None:
+    """Elect, and begin a new leader epoch; or say why everything stays as it is."""
+    topic = cluster.topics.get(topic_name)
+    if topic is None:
+        message = f"No such topic as {topic_name}"
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    partition = topic.partition(partition_index)
+    if partition is None:
+        message = f"No such partition as {topic_name}-{partition_index}"
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    has_leader = partition.leader_id != NO_LEADER
+    if election_type is ElectionType.PREFERRED:
+        if partition.leader_id == partition.replicas[0]:
+            return Refusal(ErrorCode.ELECTION_NOT_NEEDED, None)
+        candidates = partition.replicas[:1] if has_leader else partition.replicas
+        leader_id = _first_in_sync(cluster, partition, candidates)
+        if leader_id == NO_LEADER:
+            return Refusal(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, None)
+    else:
+        if has_leader:
+            return Refusal(ErrorCode.ELECTION_NOT_NEEDED, None)
+        leader_id = _first_in_sync(cluster, partition, partition.replicas)
+        if leader_id == NO_LEADER:
+            leader_id = _elect_out_of_sync(cluster, partition)
+        if leader_id == NO_LEADER:
+            return Refusal(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, None)
+    cluster.set_leader(partition, leader_id, now_ms)
+    return None
+
+
+def _first_in_sync(cluster: Cluster, partition: Partition, candidates: tuple[int, ...]) -> int:
+    for node_id in candidates:
+        if node_id in partition.isr and cluster.is_alive(node_id):
+            return node_id
+    return NO_LEADER
+
+
+def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
+    """The first replica that is up; with it all of them are in sync, since they share the log."""
+    alive = tuple(filter(cluster.is_alive, partition.replicas))
+    if not alive:
+        return NO_LEADER
+    partition.isr = alive
+    return alive[0]

@@ -1,0 +1,145 @@
+"""Whether a topic can be created as a client wants it, and what it would then be.
+
+Source: Kafka's `ReplicationControlManager.createTopics`; checks are made in its order.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from broker.administration.placement import (
+    PARTITIONS_MAX,
+    Assignments,
+    check_new_replicas,
+    place_new_topic,
+)
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
+from broker.config.topic_config import validate_topic_overrides
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+
+BY_DEFAULT = -1
+"""A number of partitions or replicas that is left to the broker's configuration."""
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class NewTopic:
+    """One topic of a CreateTopics request.
+
+    `assignments` are pairs of partition index and replicas, in the order they were sent; empty
+    when the client leaves the placement to the cluster.
+    """
+
+    name: str
+    partition_count: int = BY_DEFAULT
+    replication_factor: int = BY_DEFAULT
+    assignments: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    overrides: Mapping[str, str | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPlan:
+    """A topic that may be created: replicas by partition index, and its own configuration."""
+
+    name: str
+    assignments: Assignments
+    overrides: Mapping[str, str]
+
+
+def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
+    """Refuse a whole request that would create more partitions than a request may."""
+    partition_count = 0
+    for topic in topics:
+        if topic.assignments:
+            partition_count += len(topic.assignments)
+        elif topic.partition_count == BY_DEFAULT:
+            partition_count += cluster.shared_config["num.partitions"]
+        else:
+            partition_count += max(0, topic.partition_count)
+    if partition_count > PARTITIONS_MAX:
+        message = "Excessively large number of partitions per request."
+        return Refusal(ErrorCode.POLICY_VIOLATION, message)
+    return None
+
+
+def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
+    """The plan for a new topic, or the first reason against it; changes nothing."""
+    refusal = _name_problem(cluster, topic.name)
+    if refusal is not None:
+        return refusal
+    overrides = topic.overrides or {}
+    config_problem = validate_topic_overrides(overrides)
+    if config_problem is not None:
+        return Refusal(ErrorCode.INVALID_CONFIG, config_problem)
+    assignments = _manual(cluster, topic) if topic.assignments else _automatic(cluster, topic)
+    if isinstance(assignments, Refusal):
+        return assignments
+    texts = {name: text for name, text in overrides.items() if text is not None}
+    return TopicPlan(topic.name, assignments, texts)
+
+
+def _name_problem(cluster: Cluster, name: str) -> Refusal | None:
+    if name == CLUSTER_METADATA_TOPIC:
+        return Refusal(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed.")
+    problem = topic_name_problem(name)
+    if problem is not None:
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+    if name in INTERNAL_TOPICS:
+        message = f"Topic '{name}' is internal and can't be created."
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    if cluster.topics.get(name) is not None:
+        return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+    other_name = cluster.topics.colliding_name(name)
+    if other_name is not None:
+        message = f"Topic '{name}' collides with existing topic: {other_name}"
+        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
+    return None
+
+
+def _manual(cluster: Cluster, topic: NewTopic) -> Assignments | Refusal:
+    counts = (
+        ("replication factor", topic.replication_factor),
+        ("numPartitions", topic.partition_count),
+    )
+    for what, count in counts:
+        if count != BY_DEFAULT:
+            message = f"A manual partition assignment was specified, but {what} was not set to -1."
+            return Refusal(ErrorCode.INVALID_REQUEST, message)
+    by_index: dict[int, tuple[int, ...]] = {}
+    replication_factor: int | None = None
+    for partition_index, replicas in topic.assignments:
+        if partition_index in by_index:
+            return Refusal(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"Found multiple manual partition assignments for partition {partition_index}",
+            )
+        refusal = check_new_replicas(cluster, replicas, partition_index, replication_factor)
+        if refusal is not None:
+            return refusal
+        by_index[partition_index] = replicas
+        replication_factor = len(replicas)
+    if set(by_index) != set(range(len(by_index))):
+        message = "partitions should be a consecutive 0-based integer sequence"
+        return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
+    return [by_index[partition_index] for partition_index in range(len(by_index))]
+
+
+def _automatic(cluster: Cluster, topic: NewTopic) -> Assignments | Refusal:
+    partition_count, replication_factor = topic.partition_count, topic.replication_factor
+    if replication_factor == 0 or replication_factor < BY_DEFAULT:
+        message = "Replication factor must be larger than 0, or -1 to use the default value."
+        return Refusal(ErrorCode.INVALID_REPLICATION_FACTOR, message)
+    if partition_count == 0 or partition_count < BY_DEFAULT:
+        message = "Number of partitions was set to an invalid non-positive value."
+        return Refusal(ErrorCode.INVALID_PARTITIONS, message)
+    if partition_count == BY_DEFAULT:
+        partition_count = cluster.shared_config["num.partitions"]
+    if replication_factor == BY_DEFAULT:
+        replication_factor = cluster.shared_config["default.replication.factor"]
+    placed = place_new_topic(cluster, partition_count, replication_factor)
+    if isinstance(placed, Refusal):
+        message = f"Unable to replicate the partition {replication_factor} time(s): "
+        return Refusal(placed.error_code, message + (placed.message or ""))
+    return placed

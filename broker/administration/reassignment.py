@@ -1,0 +1,102 @@
+"""Moving a partition to other brokers (KIP-455).
+
+All replicas share one log, so there is nothing to copy: a reassignment is done as soon as every
+broker that it names is up, and waits only for those that are down.
+
+Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
+`PartitionReassignmentReplicas` and `PartitionReassignmentRevert`.
+"""
+
+from collections.abc import Sequence
+
+from broker.administration.placement import check_replicas
+from broker.cluster.cluster import Cluster
+from broker.cluster.replicas import complete_reassignment, is_reassigning
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+
+
+def start_reassignment(
+    cluster: Cluster,
+    topic_name: str,
+    partition_index: int,
+    replicas: Sequence[int],
+    now_ms: int,
+    *,
+    may_change_replication_factor: bool = True,
+) -> Refusal | None:
+    """Move a partition to `replicas`, in place of any move under way; ends at once if it can."""
+    found = _find(cluster, topic_name, partition_index)
+    if isinstance(found, Refusal):
+        return found
+    _, partition = found
+    refusal = check_replicas(cluster, replicas)
+    if refusal is not None:
+        return refusal
+    original, target = original_replicas(partition), tuple(replicas)
+    if not may_change_replication_factor and len(target) != len(original):
+        return Refusal(
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"The replication factor is changed from {len(original)} to {len(target)}",
+        )
+    if target == partition.replicas and not is_reassigning(partition):
+        return None
+    partition.adding_replicas = tuple(n for n in target if n not in original)
+    partition.removing_replicas = tuple(n for n in original if n not in target)
+    partition.replicas = target + partition.removing_replicas
+    if not is_reassigning(partition):
+        # Only another order, or back to where it was: no broker has to be waited for.
+        cluster.set_replicas(partition, target, now_ms)
+    elif not complete_reassignment(cluster, partition, now_ms):
+        _let_go(cluster, partition, now_ms)
+    return None
+
+
+def cancel_reassignment(
+    cluster: Cluster, topic_name: str, partition_index: int, now_ms: int
+) -> Refusal | None:
+    """Put a partition whose move waits back on the brokers it came from."""
+    found = _find(cluster, topic_name, partition_index)
+    if isinstance(found, Refusal):
+        return found
+    topic, partition = found
+    if not is_reassigning(partition):
+        return Refusal(ErrorCode.NO_REASSIGNMENT_IN_PROGRESS, None)
+    original = original_replicas(partition)
+    is_clean = any(node_id in original for node_id in partition.isr)
+    if not is_clean and not topic.config["unclean.leader.election.enable"]:
+        return Refusal(
+            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+            f"Unable to revert partition assignment for {topic_name}:{partition_index} because "
+            "it would require an unclean leader election.",
+        )
+    cluster.set_replicas(partition, original, now_ms)
+    return None
+
+
+def _let_go(cluster: Cluster, partition: Partition, now_ms: int) -> None:
+    """Have those in sync that a move added, and another in its place no longer wants, leave."""
+    partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
+    if partition.leader_id not in partition.isr:
+        alive = filter(cluster.is_alive, partition.isr)
+        cluster.set_leader(partition, next(alive, NO_LEADER), now_ms)
+
+
+def original_replicas(partition: Partition) -> tuple[int, ...]:
+    """The replicas without those that a waiting move would add."""
+    return tuple(n for n in partition.replicas if n not in partition.adding_replicas)
+
+
+def _find(
+    cluster: Cluster, topic_name: str, partition_index: int
+) -> tuple[Topic, Partition] | Refusal:
+    topic = cluster.topics.get(topic_name)
+    if topic is None:
+        message = f"Unable to find a topic named {topic_name}."
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    partition = topic.partition(partition_index)
+    if partition is None:
+        message = f"Unable to find partition {topic_name}:{partition_index}."
+        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    return topic, partition

@@ -1,0 +1,31 @@
+"""How far the records of a partition may be deleted.
+
+Source: Kafka's `Partition.deleteRecordsOnLeader` and `ReplicaManager.deleteRecordsOnLocalLog`.
+"""
+
+from broker.cluster.topics import Partition, Topic
+from protocol.errors import ErrorCode
+
+HIGH_WATERMARK = -1
+"""The offset that asks for all records there are."""
+
+INVALID_LOW_WATERMARK = -1
+
+
+def check_record_deletion(
+    topic: Topic, partition: Partition, broker_id: int, offset: int
+) -> tuple[ErrorCode, int]:
+    """NONE and the log start offset to be, or an error and -1; `broker_id` is who was asked.
+
+    An offset before the log's start is fine and deletes nothing.
+    """
+    if partition.leader_id != broker_id:
+        return ErrorCode.NOT_LEADER_OR_FOLLOWER, INVALID_LOW_WATERMARK
+    if "delete" not in topic.config["cleanup.policy"]:
+        return ErrorCode.POLICY_VIOLATION, INVALID_LOW_WATERMARK
+    log = partition.log
+    if offset == HIGH_WATERMARK:
+        return ErrorCode.NONE, log.log_end_offset
+    if not 0 <= offset <= log.log_end_offset:
+        return ErrorCode.OFFSET_OUT_OF_RANGE, INVALID_LOW_WATERMARK
+    return ErrorCode.NONE, max(offset, log.log_start_offset)

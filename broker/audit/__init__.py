@@ -1,0 +1,1 @@
+"""The audit: compare what was acknowledged with what the logs hold."""

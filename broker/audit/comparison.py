@@ -1,0 +1,288 @@
+"""The audit of acknowledgements: what producers were told, compared with what the logs hold.
+
+A pure function over acknowledgements, logs and committed offsets. It reads every batch of every
+log, so its time grows with what is stored.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from broker.audit.acknowledgements import Acknowledgements, Dropped, PartitionKey
+from broker.audit.stored_sequences import StoredSequences
+from broker.cluster.cluster import Cluster
+from broker.request.acknowledgement import Acknowledgement
+from protocol import records
+from protocol.records import BatchHeader
+
+NO_OFFSET = -1
+_ALL_BYTES = 2**63
+
+
+class FindingKind(StrEnum):
+    """What is wrong."""
+
+    NOT_STORED = "not_stored"
+    """Acknowledged, and not in the log."""
+    STORED_TWICE = "stored_twice"
+    """In the log before, under the same producer id, epoch and sequence number."""
+    OUT_OF_ORDER = "out_of_order"
+    """Behind a batch of the same producer id and epoch that has later sequence numbers."""
+    OFFSET_BEYOND_LOG_END = "offset_beyond_log_end"
+    """A committed offset to which the log has not grown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One difference; -1 and None where there is nothing to name.
+
+    `base_offset` is that of the acknowledged or stored batch, or the committed offset. Client id,
+    connection and time are those of the request that was acknowledged.
+    """
+
+    kind: FindingKind
+    topic: str
+    partition: int
+    detail: str
+    base_offset: int = NO_OFFSET
+    records_count: int = 0
+    producer_id: int = -1
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    client_id: str | None = None
+    connection: int | None = None
+    time_ms: int | None = None
+    group: str | None = None
+
+
+class StoredLog(NamedTuple):
+    """One partition's log as it is read for the audit; `batches` are in offset order."""
+
+    topic: str
+    log_start_offset: int
+    log_end_offset: int
+    batches: Sequence[bytes]
+
+
+class CommittedPosition(NamedTuple):
+    """An offset that a group has committed."""
+
+    group: str
+    topic: str
+    partition: int
+    offset: int
+
+
+@dataclass(slots=True)
+class Comparison:
+    """What the comparison found.
+
+    `covered` counts the acknowledgements that were compared, with or without a finding; `removed`
+    those whose batch was removed by retention, DeleteRecords, or with its topic.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    covered: int = 0
+    removed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AuditReport:
+    """A comparison with what it does not cover: `dropped` and `excluded` of `Acknowledgements`."""
+
+    comparison: Comparison
+    dropped: Mapping[PartitionKey | None, Dropped]
+    excluded: Mapping[int, int]
+
+
+def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> AuditReport:
+    """Audit what a cluster has acknowledged since it was started or reset."""
+    logs = {
+        (topic.topic_id, partition.partition_index): StoredLog(
+            topic.name,
+            partition.log.log_start_offset,
+            partition.log.log_end_offset,
+            partition.log.read(partition.log.log_start_offset, _ALL_BYTES, at_least_one=True),
+        )
+        for topic in cluster.topics.all()
+        for partition in topic.partitions
+    }
+    committed = (
+        CommittedPosition(group_id, topic_name, partition_index, committed.offset)
+        for group_id in cluster.groups.group_ids()
+        for topic_name, partition_index, committed in cluster.groups.all_committed(group_id)
+    )
+    return AuditReport(
+        compare(acknowledgements.sent, logs, committed),
+        acknowledgements.dropped,
+        acknowledgements.excluded,
+    )
+
+
+def compare(
+    acknowledgements: Iterable[Acknowledgement],
+    logs: Mapping[PartitionKey, StoredLog],
+    committed: Iterable[CommittedPosition] = (),
+) -> Comparison:
+    """Compare acknowledgements and committed offsets with logs.
+
+    The order of each idempotent producer is checked in the logs alone. A topic id that is in no key
+    of `logs` is that of a deleted topic.
+    """
+    result = Comparison()
+    by_partition: dict[PartitionKey, list[Acknowledgement]] = defaultdict(list)
+    for each in acknowledgements:
+        by_partition[each.topic_id, each.partition].append(each)
+    for key, log in logs.items():
+        _compare_partition(key, log, by_partition.pop(key, ()), result)
+    result.removed += sum(map(len, by_partition.values()))
+    result.findings.extend(_beyond_log_end(logs, committed))
+    return result
+
+
+def _compare_partition(
+    key: PartitionKey, log: StoredLog, told: Sequence[Acknowledgement], result: Comparison
+) -> None:
+    by_offset: dict[int, list[Acknowledgement]] = defaultdict(list)
+    without_offset: list[Acknowledgement] = []
+    for each in told:
+        if each.base_offset < 0:
+            without_offset.append(each)
+        elif each.base_offset + each.records_count <= log.log_start_offset:
+            result.removed += 1
+        else:
+            result.covered += 1
+            by_offset[each.base_offset].append(each)
+    sequences: dict[tuple[int, int], StoredSequences] = {}
+    for stored in log.batches:
+        header = records.read_header(stored, 0)
+        if header.producer_id >= 0:
+            producer = header.producer_id, header.producer_epoch
+            known = sequences.setdefault(producer, StoredSequences())
+            problem = _add_batch(known, header)
+            if problem is not None:
+                result.findings.append(_of_batch(*problem, log.topic, key[1], header))
+        for each in by_offset.pop(header.base_offset, ()):
+            if wrong := _wrong_with(each, header, stored):
+                result.findings.append(_of_acknowledgement(wrong, each))
+    for offset, lost in by_offset.items():
+        wrong = f"the log has no batch at offset {offset}"
+        result.findings.extend(_of_acknowledgement(wrong, each) for each in lost)
+    for each in without_offset:
+        _compare_sequences(each, log, sequences, result)
+
+
+def _compare_sequences(
+    told: Acknowledgement,
+    log: StoredLog,
+    sequences: Mapping[tuple[int, int], StoredSequences],
+    result: Comparison,
+) -> None:
+    """Compare a duplicate whose offset is not known."""
+    stored = sequences.get((told.producer_id, told.producer_epoch))
+    missing = _missing_position(told, stored)
+    # The oldest batches are removed first: only what comes before the rest can be among them.
+    is_before_the_rest = stored is None or (missing is not None and missing < stored.first)
+    if missing is not None and is_before_the_rest and log.log_start_offset > 0:
+        result.removed += 1
+        return
+    result.covered += 1
+    if missing is not None:
+        wrong = "acknowledged as a duplicate, and the log has no batch of these sequences"
+        result.findings.append(_of_acknowledgement(wrong, told))
+
+
+def _wrong_with(told: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
+    """What is wrong with the batch at the offset that was acknowledged; None for nothing."""
+    if not records.has_valid_crc(stored, 0, len(stored), header.crc):
+        return f"the batch at offset {told.base_offset} is corrupt: its CRC is not that of its data"
+    if told.is_append:
+        is_same = records.sent_crc(stored, told.max_timestamp) == told.crc
+    else:
+        # Clients may build a batch again before they send it again. Its sequences stay the same.
+        is_same = (header.producer_id, header.producer_epoch, header.base_sequence) == (
+            told.producer_id,
+            told.producer_epoch,
+            told.base_sequence,
+        )
+    if is_same and header.records_count == told.records_count:
+        return None
+    return f"the log has another batch at offset {told.base_offset}: {_described(header)}"
+
+
+def _missing_position(told: Acknowledgement, stored: StoredSequences | None) -> int | None:
+    if stored is None:
+        return told.base_sequence
+    return stored.first_missing(told.base_sequence, told.records_count)
+
+
+def _add_batch(known: StoredSequences, header: BatchHeader) -> tuple[FindingKind, str] | None:
+    newest = known.newest_sequence
+    overlap, is_behind = known.add(header.base_sequence, header.records_count)
+    if overlap:
+        return FindingKind.STORED_TWICE, f"{overlap} of its sequences are stored before it"
+    if is_behind:
+        return FindingKind.OUT_OF_ORDER, f"stored behind sequence {newest} of its producer"
+    return None
+
+
+def _beyond_log_end(
+    logs: Mapping[PartitionKey, StoredLog], committed: Iterable[CommittedPosition]
+) -> Iterator[Finding]:
+    ends = {(log.topic, index): log.log_end_offset for (_, index), log in logs.items()}
+    for each in committed:
+        end = ends.get((each.topic, each.partition))
+        if end is not None and each.offset > end:
+            yield Finding(
+                FindingKind.OFFSET_BEYOND_LOG_END,
+                each.topic,
+                each.partition,
+                f"group {each.group!r} has committed offset {each.offset}, the log ends at {end}",
+                each.offset,
+                group=each.group,
+            )
+
+
+def _described(header: BatchHeader) -> str:
+    text = f"{header.records_count} records"
+    if header.producer_id < 0:
+        return text
+    return (
+        f"{text}, producer id {header.producer_id} epoch {header.producer_epoch}"
+        f" sequence {header.base_sequence}"
+    )
+
+
+def _of_batch(
+    kind: FindingKind, detail: str, topic: str, partition: int, header: BatchHeader
+) -> Finding:
+    return Finding(
+        kind,
+        topic,
+        partition,
+        detail,
+        header.base_offset,
+        header.records_count,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+    )
+
+
+def _of_acknowledgement(detail: str, told: Acknowledgement) -> Finding:
+    return Finding(
+        FindingKind.NOT_STORED,
+        told.topic,
+        told.partition,
+        detail,
+        told.base_offset,
+        told.records_count,
+        told.producer_id,
+        told.producer_epoch,
+        told.base_sequence,
+        told.client_id,
+        told.connection_id,
+        told.time_ms,
+    )

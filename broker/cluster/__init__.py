@@ -1,0 +1,1 @@
+"""The state of the cluster and the operations that keep its invariants."""

@@ -1,0 +1,62 @@
+"""What a cluster does by itself and regularly: retention, and forgetting producers."""
+
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.producer_limit import limit_producer_ids
+
+EXPIRY_STEPS_PER_TURN = 500
+"""A step looks through a few dozen producers: this many take about 10 ms."""
+
+
+def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
+    """Begin the regular work, which goes on until the cluster's timers are cleared."""
+    limit_producer_ids(cluster)
+    _schedule_retention(cluster, now_ms)
+    _schedule_producer_expiry(cluster, now_ms)
+
+
+def apply_retention(cluster: Cluster, now_ms: int) -> None:
+    """Drop what `retention.ms` no longer keeps, in every partition whose policy deletes."""
+    for topic in cluster.topics.all():
+        retention_ms = topic.config["retention.ms"]
+        if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
+            continue
+        for partition in topic.partitions:
+            cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+
+
+def _schedule_retention(cluster: Cluster, now_ms: int) -> None:
+    def run(now_ms: int) -> None:
+        apply_retention(cluster, now_ms)
+        _schedule_retention(cluster, now_ms)
+
+    cluster.timers.schedule(now_ms + cluster.config["log.retention.check.interval.ms"], run)
+
+
+def _schedule_producer_expiry(cluster: Cluster, now_ms: int) -> None:
+    def begin(now_ms: int) -> None:
+        _expire_producers(cluster, _expiry_steps(cluster, now_ms), now_ms)
+
+    interval_ms = cluster.config["producer.id.expiration.check.interval.ms"]
+    cluster.timers.schedule(now_ms + interval_ms, begin)
+
+
+def _expire_producers(cluster: Cluster, steps: Iterator[int], now_ms: int) -> None:
+    """Take a turn at forgetting producers; what is left comes a millisecond later."""
+    for _ in islice(steps, EXPIRY_STEPS_PER_TURN):
+        pass
+    if (step := next(steps, None)) is None:
+        _schedule_producer_expiry(cluster, now_ms)
+    else:
+        rest = chain((step,), steps)
+        cluster.timers.schedule(now_ms + 1, lambda now_ms: _expire_producers(cluster, rest, now_ms))
+
+
+def _expiry_steps(cluster: Cluster, now_ms: int) -> Iterator[int]:
+    for topic in tuple(cluster.topics.all()):
+        for partition in topic.partitions:
+            config = cluster.config.for_broker(partition.leader_id)
+            expiration_ms = config["producer.id.expiration.ms"]
+            yield from partition.producers.expire_in_steps(now_ms, expiration_ms)

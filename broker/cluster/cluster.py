@@ -1,0 +1,339 @@
+"""The one owner of all state: brokers, topics, groups, ids, timers, configuration.
+
+One cluster of several brokers lives in one process and on one thread. Handlers get it as their last
+argument, look things up and call its verbs; nothing else in the project keeps state that a request
+can change.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from broker.addresses import Address
+from broker.cluster.brokers import Availability, Broker, coordinator_of
+from broker.cluster.controller_queue import ControllerQueue
+from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
+from broker.cluster.quotas import QuotaManagers
+from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.config.broker_config import BrokerConfig
+from broker.config.topic_config import TopicConfig
+from broker.groups.coordinator import GroupCoordinator
+from broker.routes import RoutesByBroker
+from broker.security.credentials import Credentials, parse_users
+from broker.timers import Timers
+from producer_state.allocator import ProducerIdAllocator
+
+
+class Cluster:
+    """State and the verbs that change it; knows no sockets, no clock and no messages."""
+
+    def __init__(
+        self,
+        config: BrokerConfig,
+        broker_count: int,
+        *,
+        cluster_id: str,
+        new_uuid: Callable[[], UUID],
+    ) -> None:
+        """`new_uuid` gives topic ids, member ids and the seeds of hashes.
+
+        A seeded one makes a run repeatable.
+        """
+        self._first_config = config
+        self.cluster_id = cluster_id
+        self.new_uuid = new_uuid
+        self.timers = Timers()
+        self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
+        self.brokers = dict(self._first_brokers)
+        """Those that are registered, by node id, ascending."""
+        self.on_availability_change: Callable[[Broker], None] | None = None
+        """The shell's part of an outage: called when a broker's `availability` has changed."""
+        self.on_new_leader: Callable[[int, int], None] | None = None
+        """Called with a node id and the time when a broker begins to lead a partition."""
+        self._begin()
+
+    def _begin(self) -> None:
+        """Everything that requests can change, as it is at the start."""
+        config, new_uuid = self._first_config, self.new_uuid
+        self.config = config
+        self.routes = RoutesByBroker(config)
+        self.controller_id = 1
+        self.decommissioned: dict[int, Broker] = {}
+        self.moved_coordinators: dict[str, int] = {}
+        """Coordinators that were moved by hand, by group or transactional id."""
+        self.topics = TopicTable()
+        self.producer_ids = ProducerIdAllocator()
+        self.groups = GroupCoordinator(
+            config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
+        )
+        self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
+        self.controller_queue = ControllerQueue(
+            self.timers, self.shared_config["controller.mutation.time.ms"]
+        )
+        self.quotas.metrics.add(self.controller_queue.measurements)
+        self.credentials = Credentials(
+            parse_users(config["sasl.users"]),
+            new_nonce=lambda: new_uuid().hex,
+            new_salt=lambda: new_uuid().bytes,
+        )
+        self.log_bytes = 0
+        """Bytes of all stored batches of all partitions."""
+        self._log_bytes_max: int = config["log.memory.max.bytes"]
+        self.limits_producer_ids = self._limits_producer_ids()
+        """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
+        # Where the next topic's first partition goes, so that leaders spread over the brokers.
+        self._next_placement = 0
+
+    def reset(self) -> None:
+        """Forget everything since the start, what was to happen included, and start anew.
+
+        Whoever is connected must have been let go before; brokers keep their addresses, and those
+        that were added are gone.
+        """
+        self.timers.clear()
+        self.brokers = dict(self._first_brokers)
+        self._begin()
+        for broker in self.brokers.values():
+            broker.is_alive = True
+            self.set_availability(broker, Availability.UP)
+
+    @property
+    def shared_config(self) -> Mapping[str, Any]:
+        """Configuration of what the brokers share: topics and memory.
+
+        A key that was set for a single broker counts here only where there is no other broker.
+        """
+        if len(self.brokers) > 1:
+            return self.config
+        return self.config.for_broker(next(iter(self.brokers)))
+
+    # Brokers -------------------------------------------------------------------------------
+
+    def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
+        """Every broker with what a client that came in by a listener is told of it."""
+        return [(broker, broker.address(listener)) for broker in self.brokers.values()]
+
+    def alive_broker_ids(self) -> list[int]:
+        """Node ids of the brokers that are up, ascending."""
+        return [broker.node_id for broker in self.brokers.values() if broker.is_alive]
+
+    def is_alive(self, node_id: int) -> bool:
+        """Whether a broker is up; one that was decommissioned is not."""
+        broker = self.brokers.get(node_id)
+        return broker is not None and broker.is_alive
+
+    @property
+    def first_node_ids(self) -> tuple[int, ...]:
+        """Node ids of the brokers that there are from the start."""
+        return tuple(self._first_brokers)
+
+    def coordinator_id(self, key: str) -> int | None:
+        """The broker that coordinates a group or transactional id; None when none is up.
+
+        Kafka hashes the id to a partition of an internal topic; what matters to a client is that
+        coordinators are spread and that every broker names the same one.
+        """
+        return coordinator_of(key, self.brokers, self.first_node_ids, self.moved_coordinators)
+
+    def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
+        """Have a broker coordinate a group or transactional id, for as long as it is up.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        self.alive_broker(node_id)
+        before = self.coordinators()
+        self.moved_coordinators[key] = node_id
+        self.unload_moved_groups(before, now_ms)
+
+    def coordinators(self) -> dict[str, int | None]:
+        """Return the coordinator of every group, by group id."""
+        return {group_id: self.coordinator_id(group_id) for group_id in self.groups.group_ids()}
+
+    def unload_moved_groups(self, before: Mapping[str, int | None], now_ms: int) -> None:
+        """Unload the groups whose coordinator is no longer that of `before`."""
+        for group_id, coordinator_id in before.items():
+            if self.coordinator_id(group_id) != coordinator_id:
+                self.groups.unload(group_id, now_ms)
+
+    # Outages -------------------------------------------------------------------------------
+
+    def set_availability(self, broker: Broker, availability: Availability) -> None:
+        """Set whether the sockets of a broker accept and response, and tell the server."""
+        broker.is_out_of_memory &= availability is not Availability.UP
+        if broker.availability is not availability:
+            broker.availability = availability
+            if self.on_availability_change is not None:
+                self.on_availability_change(broker)
+
+    def broker(self, node_id: int) -> Broker:
+        """Return a broker by its node id.
+
+        Raises:
+            ValueError: there is no such broker.
+        """
+        broker = self.brokers.get(node_id)
+        if broker is None:
+            known = ", ".join(map(str, self.brokers))
+            raise ValueError(f"there is no broker {node_id}, only {known}")
+        return broker
+
+    def alive_broker(self, node_id: int) -> Broker:
+        """Return a broker that is up.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        broker = self.broker(node_id)
+        if not broker.is_alive:
+            raise ValueError(f"broker {node_id} is down")
+        return broker
+
+    # Topics --------------------------------------------------------------------------------
+
+    def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
+        """Replicas for the partitions of a new topic, on brokers that are up."""
+        broker_ids = self.alive_broker_ids()
+        return place_replicas(
+            broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
+        )
+
+    def create_topic(
+        self, name: str, assignments: Sequence[tuple[int, ...]], overrides: Mapping[str, str]
+    ) -> Topic:
+        """Create a topic whose name, assignments and configuration were checked before."""
+        topic_id = self.new_uuid()
+        topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        self.topics.add(topic)
+        self.add_partitions(topic, assignments)
+        self._next_placement += len(assignments)
+        return topic
+
+    def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
+        """Grow a topic by one partition per assignment, also checked before."""
+        for replicas in assignments:
+            alive = tuple(filter(self.is_alive, replicas))
+            leader_id = alive[0] if alive else NO_LEADER
+            topic.partitions.append(
+                Partition(
+                    topic_name=topic.name,
+                    partition_index=len(topic.partitions),
+                    replicas=tuple(replicas),
+                    isr=alive,
+                    leader_id=leader_id,
+                    producers=new_producers(self.config, leader_id),
+                )
+            )
+
+    def delete_topic(self, topic: Topic, now_ms: int) -> None:
+        """Delete a topic with its records, its producers' state and its committed offsets."""
+        self.topics.remove(topic)
+        self.groups.forget_topic(topic.name)
+        for partition in topic.partitions:
+            self.log_bytes -= partition.log.size_bytes
+            partition.leader_id = NO_LEADER
+            partition.log.wake(now_ms)
+
+    def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
+        """Replace a topic's own configuration, checked before; counts from the next request."""
+        topic.config = TopicConfig(self.shared_config, overrides)
+        topic.refresh_settings()
+
+    def set_config(self, config: BrokerConfig) -> None:
+        """Replace the configuration of the brokers; topics and leaders follow it at once."""
+        self.config = config
+        self.groups.config = config
+        self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
+        self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
+        self.limits_producer_ids = self._limits_producer_ids()
+        self.routes = RoutesByBroker(config)
+        for topic in self.topics.all():
+            self.alter_topic_config(topic, topic.config.overrides)
+            for partition in topic.partitions:
+                adopt_rule_of_leader(self.config, partition)
+
+    def _limits_producer_ids(self) -> bool:
+        configs = map(self.config.for_broker, self.brokers)
+        return any(config["broker.max.producer.ids"] >= 0 for config in configs)
+
+    # Leaders -------------------------------------------------------------------------------
+
+    def set_leader(self, partition: Partition, leader_id: int, now_ms: int) -> None:
+        """Move the leadership (or take it away with NO_LEADER) and begin a new leader epoch."""
+        if partition.leader_id == leader_id:
+            return
+        partition.leader_id = leader_id
+        partition.leader_epoch += 1
+        partition.log.wake(now_ms)
+        adopt_rule_of_leader(self.config, partition)
+        if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
+            self.on_new_leader(leader_id, now_ms)
+
+    def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
+        """Have a broker lead; one that is no replica becomes one in place of the old leader.
+
+        Raises:
+            ValueError: there is no such broker, or it is down.
+        """
+        self.alive_broker(node_id)
+        if node_id not in partition.replicas:
+            old_id = partition.leader_id
+            if old_id not in partition.replicas:
+                old_id = partition.replicas[0]
+            partition.replicas = tuple(node_id if n == old_id else n for n in partition.replicas)
+            partition.isr = tuple(n for n in partition.isr if n != old_id)
+            partition.adding_replicas = partition.removing_replicas = ()
+        in_sync = {*partition.isr, node_id}
+        partition.isr = tuple(n for n in partition.replicas if n in in_sync)
+        self.set_leader(partition, node_id, now_ms)
+
+    def take_leader_away(self, partition: Partition, now_ms: int) -> None:
+        """Leave a partition without a leader until one is moved or elected."""
+        self.set_leader(partition, NO_LEADER, now_ms)
+
+    def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
+        """Finish a reassignment: new replicas, all of them in sync, the leader among them.
+
+        Followers share the log, so a reassignment has nothing to copy and ends where it begins.
+        """
+        partition.replicas = tuple(replicas)
+        partition.adding_replicas = partition.removing_replicas = ()
+        partition.isr = tuple(filter(self.is_alive, partition.replicas))
+        if partition.leader_id not in partition.isr:
+            leader_id = partition.isr[0] if partition.isr else NO_LEADER
+            self.set_leader(partition, leader_id, now_ms)
+        else:
+            partition.leader_epoch += 1
+
+    # Records -------------------------------------------------------------------------------
+
+    def appended(self, topic: Topic, partition: Partition, byte_count: int, now_ms: int) -> None:
+        """Account for a batch just appended: memory bounds first, then wake who waits for it."""
+        self.log_bytes += byte_count
+        log = partition.log
+        if 0 <= topic.retention_bytes < log.size_bytes:
+            self.log_bytes -= log.drop_beyond_size(topic.retention_bytes)
+        if self.log_bytes > self._log_bytes_max:
+            self._shrink_logs()
+        if log.waiters:
+            log.wake(now_ms)
+
+    def delete_records_before(self, partition: Partition, offset: int, now_ms: int) -> None:
+        """Move a partition's log start offset up; `offset` lies within the log."""
+        before_bytes = partition.log.size_bytes
+        partition.log.advance_start(offset)
+        self.log_bytes -= before_bytes - partition.log.size_bytes
+        partition.log.wake(now_ms)
+
+    def _shrink_logs(self) -> None:
+        """Drop oldest batches of the largest partitions until an eighth of the bound is free.
+
+        Freeing more than is needed keeps the search for the largest out of the next appends.
+        """
+        target_bytes = self._log_bytes_max - self._log_bytes_max // 8
+        logs = [part.log for topic in self.topics.all() for part in topic.partitions]
+        logs.sort(key=lambda log: log.size_bytes, reverse=True)
+        for log in logs:
+            if self.log_bytes <= target_bytes:
+                return
+            self.log_bytes -= log.drop_at_least(self.log_bytes - target_bytes)

@@ -1,0 +1,176 @@
+"""The controller's event queue: mutations take time, and everything else waits behind them.
+
+The controller does one event after the other, in the order of their arrival. An event that creates,
+adds or deletes N partitions takes N x `controller.mutation.time.ms`; all others take no time of
+their own. The metadata changes when the time of an event is over, for the whole event at once.
+
+Sources: Kafka's `ControllerEventManager` (metrics) and `QuorumController` (events' names).
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from broker.errors import Refusal
+from broker.pending_response import PendingResponse
+from broker.timers import Timer, Timers
+from protocol.errors import ErrorCode
+from quotas.metrics import Measurement
+
+GROUP = "ControllerEventManager"
+SAMPLES_MAX = 1028
+"""How many of the last events the times in the metrics are taken from: Kafka's reservoir size."""
+TIMED_OUT = Refusal(ErrorCode.REQUEST_TIMED_OUT, None)
+"""The controller is not done within the request's timeout; the work stays in the queue."""
+
+_QUANTILES = (0.5, 0.95, 0.99, 1.0)
+
+
+def _no_mutations() -> int:
+    return 0
+
+
+@dataclass(slots=True, eq=False)
+class ControllerEvent:
+    """One thing for the controller to do.
+
+    `apply(now_ms)` changes the metadata; it is called when the processing time is over.
+    `mutation_count()` is the number of partitions that it creates, adds or deletes; it is called
+    when the processing begins. Times are in microseconds, since a partition may take a fraction of
+    a millisecond.
+    """
+
+    name: str
+    apply: Callable[[int], None]
+    mutation_count: Callable[[], int] = _no_mutations
+    arrived_us: int = 0
+    started_us: int | None = None
+    done_us: int = 0
+    mutations: int | None = None
+    """What `mutation_count` was when the processing began; None before that."""
+
+
+class ControllerQueue:
+    """Events in the order they arrived; the first one is being processed."""
+
+    def __init__(self, timers: Timers, mutation_time_ms: float) -> None:
+        self._timers = timers
+        self.mutation_time_ms = mutation_time_ms
+        """Time for one partition; a change counts from the next event whose processing begins."""
+        self.pending_topics: set[str] = set()
+        """Names of topics whose creation is in the queue."""
+        self._events: deque[ControllerEvent] = deque()
+        self._free_at_us = 0
+        self._samples: deque[tuple[float, float]] = deque(maxlen=SAMPLES_MAX)
+
+    def __len__(self) -> int:
+        return len(self._events)
+
+    def __iter__(self) -> Iterator[ControllerEvent]:
+        return iter(self._events)
+
+    @property
+    def is_immediate(self) -> bool:
+        """Whether an event that is submitted now is done at once, whatever it does."""
+        return not self._events and not self.mutation_time_ms
+
+    def submit(self, event: ControllerEvent, now_ms: int) -> None:
+        """Process an event after those that are in the queue: at once if it need not wait."""
+        if self.is_immediate:
+            event.apply(now_ms)
+            return
+        event.arrived_us = now_ms * 1000
+        self._events.append(event)
+        if len(self._events) == 1:
+            self._start(event)
+            if event.done_us <= event.arrived_us:
+                self._finish(now_ms)
+            else:
+                self._schedule_finish(event)
+
+    def submit_request(
+        self,
+        name: str,
+        now_ms: int,
+        timeout_ms: int,
+        *,
+        mutation_count: Callable[[], int] = _no_mutations,
+        finish: Callable[[int], Any],
+        timed_out: Callable[[int], Any],
+    ) -> Any:
+        """Process a client's request; returns its response, or a `PendingResponse` that gets it later.
+
+        `finish(now_ms)` does the work and returns the response. `timed_out(now_ms)` returns the
+        response that is sent if the work is not done `timeout_ms` after now; the work stays in the
+        queue. Kafka's `DelayedCreatePartitions`, `DelayedDeleteTopics` and `DelayedElectLeader`.
+        """
+        if self.is_immediate:
+            return finish(now_ms)
+        timer: Timer | None = None
+
+        def expire(now_ms: int) -> None:
+            pending.complete(timed_out(now_ms))
+
+        def apply(now_ms: int) -> None:
+            response = finish(now_ms)
+            self._timers.cancel(timer)
+            pending.complete(response)
+
+        pending = PendingResponse(
+            on_cancel=lambda: self._timers.cancel(timer), on_force_complete=expire
+        )
+        self.submit(ControllerEvent(name, apply, mutation_count), now_ms)
+        if pending.is_done:
+            return pending.response
+        if timeout_ms <= 0:
+            return timed_out(now_ms)
+        timer = self._timers.schedule(now_ms + timeout_ms, expire)
+        return pending
+
+    def remaining_ms(self, now_ms: int) -> float:
+        """Time until everything that is in the queue now is done, if nothing fails."""
+        if not self._events:
+            return 0.0
+        first, *waiting = self._events
+        count = sum(event.mutation_count() for event in waiting)
+        first_ms = max(0.0, first.done_us / 1000 - now_ms)
+        return first_ms + count * self.mutation_time_ms
+
+    def measurements(self, _now_ms: int) -> Iterator[Measurement]:
+        """`EventQueueSize`; `EventQueueTimeMs` and `EventQueueProcessingTimeMs` of past events."""
+        yield Measurement(GROUP, "EventQueueSize", {}, len(self._events))
+        if not self._samples:
+            return
+        names = ("EventQueueTimeMs", "EventQueueProcessingTimeMs")
+        for name, times in zip(names, zip(*self._samples, strict=True), strict=True):
+            ordered = sorted(times)
+            for quantile in _QUANTILES:
+                value = ordered[round(quantile * (len(ordered) - 1))]
+                yield Measurement(GROUP, name, {"quantile": str(quantile)}, value)
+
+    def _start(self, event: ControllerEvent) -> None:
+        event.started_us = max(event.arrived_us, self._free_at_us)
+        event.mutations = event.mutation_count()
+        processing_us = round(event.mutations * self.mutation_time_ms * 1000)
+        event.done_us = event.started_us + processing_us
+
+    def _schedule_finish(self, event: ControllerEvent) -> None:
+        self._timers.schedule(-(-event.done_us // 1000), self._finish)
+
+    def _finish(self, now_ms: int) -> None:
+        """Apply the first event, whose time is over, and begin the next."""
+        event = self._events[0]
+        try:
+            # It stays in the queue meanwhile: what it submits itself comes behind all others.
+            event.apply(now_ms)
+        finally:
+            self._events.popleft()
+            self._free_at_us = event.done_us
+            started_us = event.started_us or 0
+            self._samples.append(
+                ((started_us - event.arrived_us) / 1000, (event.done_us - started_us) / 1000)
+            )
+            if self._events:
+                self._start(self._events[0])
+                self._schedule_finish(self._events[0])

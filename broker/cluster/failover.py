@@ -1,0 +1,138 @@
+"""What a cluster makes of a broker that goes down or comes back: in-sync replicas and leaders.
+
+Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUnfenced` and
+`PartitionChangeBuilder`.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.replicas import complete_reassignment
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+
+
+def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
+    """Stop a broker: cut its connections and refuse new ones. No record is lost.
+
+    With `elect` it is fenced: it leaves every ISR except those it is the last member of, and what it
+    led, coordinated or controlled moves to brokers that are up. Without `elect` Metadata still names
+    it; stop it again with `elect` to fence it later.
+    The election is an event of `cluster.controller_queue`. Where mutations take time, it waits behind
+    those in the queue, and until then Metadata names the old leaders.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    _take_offline(cluster, node_id, Availability.DOWN, now_ms, elect=elect)
+    cluster.quotas.brokers[node_id].producer_ids.forget()
+
+
+def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = False) -> None:
+    """Isolate a broker from its clients: connections stay open, and nothing passes through them.
+
+    `elect` as in `stop_broker`. Requests that arrive are handled when the broker is started.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    _take_offline(cluster, node_id, Availability.ISOLATED, now_ms, elect=elect)
+
+
+def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Start a broker again. It is in sync at once, since replicas share their log.
+
+    It leads only the partitions that have no leader, as in Kafka before a preferred leader election.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    broker = cluster.broker(node_id)
+    event = ControllerEvent("unfenceBroker", partial(_unfence, cluster, broker))
+    cluster.controller_queue.submit(event, now_ms)
+    cluster.set_availability(broker, Availability.UP)
+
+
+def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Fence a broker that goes on serving its connections.
+
+    It leaves Metadata, leads and coordinates nothing. `start_broker` unfences it.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    _take_offline(cluster, node_id, cluster.broker(node_id).availability, now_ms, elect=True)
+
+
+def _take_offline(
+    cluster: Cluster, node_id: int, availability: Availability, now_ms: int, *, elect: bool
+) -> None:
+    broker = cluster.broker(node_id)
+    if elect:
+        # Also for a broker that is down: the event that unfences it may still be in the queue.
+        event = ControllerEvent("fenceBroker", partial(_fence, cluster, broker))
+        cluster.controller_queue.submit(event, now_ms)
+    cluster.set_availability(broker, availability)
+
+
+def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
+    if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
+        before = cluster.coordinators()
+        _remove_from_isrs(cluster, broker.node_id, now_ms)
+        cluster.unload_moved_groups(before, now_ms)
+
+
+def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
+    if cluster.brokers.get(broker.node_id) is broker:
+        before = cluster.coordinators()
+        _return_to_isrs(cluster, broker.node_id, now_ms)
+        cluster.unload_moved_groups(before, now_ms)
+
+
+def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Have the others notice that a broker is gone: it leaves ISRs, and what it led is led anew.
+
+    It stays in those ISRs that it is the last of, whose partitions wait for it without a leader.
+    """
+    cluster.brokers[node_id].is_alive = False
+    if cluster.controller_id == node_id:
+        cluster.controller_id = next(iter(cluster.alive_broker_ids()), NO_LEADER)
+    for topic, partition in _partitions(cluster):
+        rest = tuple(n for n in partition.isr if n != node_id)
+        partition.isr = rest or partition.isr
+        if partition.leader_id == node_id:
+            _elect(cluster, topic, partition, now_ms)
+
+
+def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Take a broker in again: in sync at once, since replicas share their log."""
+    cluster.brokers[node_id].is_alive = True
+    if cluster.controller_id == NO_LEADER:
+        cluster.controller_id = node_id
+    for topic, partition in _partitions(cluster):
+        if node_id not in partition.replicas:
+            continue
+        partition.isr = partition.isr or (node_id,)
+        if partition.leader_id == NO_LEADER:
+            _elect(cluster, topic, partition, now_ms)
+        if partition.leader_id != NO_LEADER:
+            partition.isr = tuple(filter(cluster.is_alive, partition.replicas))
+        complete_reassignment(cluster, partition, now_ms)
+
+
+def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
+    """Have the first replica lead that is up and in sync; or, where topics may, just up."""
+    alive = list(filter(cluster.is_alive, partition.replicas))
+    leader_id = next((n for n in alive if n in partition.isr), NO_LEADER)
+    if leader_id == NO_LEADER and alive and topic.config["unclean.leader.election.enable"]:
+        leader_id = alive[0]
+        partition.isr = (leader_id,)
+    cluster.set_leader(partition, leader_id, now_ms)
+
+
+def _partitions(cluster: Cluster) -> Iterator[tuple[Topic, Partition]]:
+    for topic in cluster.topics.all():
+        for partition in topic.partitions:
+            yield topic, partition

@@ -1,0 +1,163 @@
+"""Topics and partitions: who leads what, and under which configuration. State, no decisions."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from broker.cluster.partition_log import PartitionLog
+from broker.config.topic_config import TopicConfig
+from producer_state.producer_state_manager import ProducerStateManager
+
+NO_LEADER = -1
+TOPIC_NAME_LENGTH_MAX = 249
+_LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+
+INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
+"""Names that clients may not write to; here they are names only, no topic stands behind them."""
+
+
+def topic_name_problem(name: str) -> str | None:
+    """What is wrong with a topic name, in Kafka's words (`Topic.validate`), or None."""
+    if not name:
+        return "Topic name is invalid: the empty string is not allowed"
+    if name in {".", ".."}:
+        return f"Topic name is invalid: '{name}' is not allowed"
+    if len(name) > TOPIC_NAME_LENGTH_MAX:
+        return (
+            f"Topic name is invalid: the length of '{name}' is longer than the max allowed "
+            f"length {TOPIC_NAME_LENGTH_MAX}"
+        )
+    if not _LEGAL.issuperset(name):
+        return (
+            f"Topic name is invalid: '{name}' contains one or more characters other than ASCII "
+            "alphanumerics, '.', '_' and '-'"
+        )
+    return None
+
+
+@dataclass(slots=True, eq=False)
+class Partition:
+    """One partition: its place in the cluster, its log and what its producers last wrote.
+
+    `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
+    only while a reassignment waits for a broker that is not alive.
+    """
+
+    topic_name: str
+    partition_index: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    leader_id: int
+    producers: ProducerStateManager
+    leader_epoch: int = 0
+    adding_replicas: tuple[int, ...] = ()
+    removing_replicas: tuple[int, ...] = ()
+    log: PartitionLog = field(default_factory=PartitionLog)
+
+
+@dataclass(slots=True, eq=False)
+class Topic:
+    """A topic; `config` is replaced whole when it changes.
+
+    The plain attributes below `config` are the settings that Produce reads for every batch.
+    """
+
+    name: str
+    topic_id: UUID
+    partitions: list[Partition]
+    config: TopicConfig
+    max_message_bytes: int = 0
+    segment_bytes: int = 0
+    retention_bytes: int = -1
+    min_insync_replicas: int = 1
+    is_compacted: bool = False
+    is_log_append_time: bool = False
+    timestamp_before_max_ms: int = 0
+    timestamp_after_max_ms: int = 0
+
+    def __post_init__(self) -> None:
+        self.refresh_settings()
+
+    def refresh_settings(self) -> None:
+        """Read the settings of the hot path anew; to be called when `config` was replaced."""
+        config = self.config
+        cleanup_policy = config["cleanup.policy"]
+        self.max_message_bytes = config["max.message.bytes"]
+        self.segment_bytes = config["segment.bytes"]
+        self.retention_bytes = config["retention.bytes"] if "delete" in cleanup_policy else -1
+        self.min_insync_replicas = config["min.insync.replicas"]
+        self.is_compacted = "compact" in cleanup_policy
+        self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
+        self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
+        self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
+
+    def partition(self, partition_index: int) -> Partition | None:
+        """The partition with this index, or None."""
+        if 0 <= partition_index < len(self.partitions):
+            return self.partitions[partition_index]
+        return None
+
+
+class TopicTable:
+    """All topics, by name and by id, in the order they were created."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Topic] = {}
+        self._by_id: dict[UUID, Topic] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def get(self, name: str) -> Topic | None:
+        """The topic of this name, or None."""
+        return self._by_name.get(name)
+
+    def get_by_id(self, topic_id: UUID) -> Topic | None:
+        """The topic with this id, or None."""
+        return self._by_id.get(topic_id)
+
+    def all(self) -> Iterable[Topic]:
+        """Every topic; a view that must not be kept across changes."""
+        return self._by_name.values()
+
+    def colliding_name(self, name: str) -> str | None:
+        """An existing topic whose name differs only in `.` and `_`, which metrics can't tell."""
+        if "." not in name and "_" not in name:
+            return None
+        folded = name.replace(".", "_")
+        for other in self._by_name:
+            if other != name and other.replace(".", "_") == folded:
+                return other
+        return None
+
+    def add(self, topic: Topic) -> None:
+        """Put a new topic into the table."""
+        assert topic.name not in self._by_name
+        self._by_name[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+
+    def remove(self, topic: Topic) -> None:
+        """Take a topic out of the table."""
+        del self._by_name[topic.name]
+        del self._by_id[topic.topic_id]
+
+
+def place_replicas(
+    broker_ids: Sequence[int], partition_count: int, replication_factor: int, first: int
+) -> list[tuple[int, ...]]:
+    """Spread partitions over brokers round robin, starting at the broker at index `first`.
+
+    Followers are shifted once more with every full round, as Kafka's placers do, so that the
+    partitions of one leader don't all have the same follower. `first` also counts partitions that
+    exist already.
+    """
+    broker_count = len(broker_ids)
+    placed = []
+    for number in range(first, first + partition_count):
+        shift = number // broker_count
+        replicas = [broker_ids[number % broker_count]]
+        for follower in range(replication_factor - 1):
+            distance = 1 + (shift + follower) % (broker_count - 1)
+            replicas.append(broker_ids[(number + distance) % broker_count])
+        placed.append(tuple(replicas))
+    return placed

@@ -1,0 +1,209 @@
+"""One client's connection without I/O: bytes and a time in, effects out.
+
+A connection handles one request at a time and responses in the order of the requests: while an
+answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
+mute, behind the response that says so (KIP-219). The shell (`broker/server/client_protocol.py`) reads,
+writes and closes; it learns of a response that came later through `on_ready`, and calls `resume`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from broker.dispatch.dispatcher import Dispatcher
+from broker.pending_response import PendingResponse
+from broker.request.session import Session
+from broker.responses import (
+    NOTHING,
+    Close,
+    CompletedResponse,
+    ConnectionOutput,
+    DispatchResult,
+    PendingFrame,
+    Throttled,
+    ThrottlingQuota,
+)
+from protocol.framing import FrameError, FrameReader
+
+WRITE_BYTES_PER_TURN = 256 * 1024
+"""How much one client may be answered before it is the others' turn.
+
+A few hundred small requests can ask for megabytes of responses; this bounds what they hold up, and
+what lies in memory for a client that doesn't read.
+"""
+
+
+class Connection:
+    """The state machine of one connection."""
+
+    __slots__ = (
+        "_close_reason",
+        "_dispatcher",
+        "_has_more",
+        "_muted_until_ms",
+        "_on_ready",
+        "_pending",
+        "_reader",
+        "_ready_response",
+        "_throttled_by",
+        "broker_id",
+        "client_host",
+        "connection_id",
+        "session",
+    )
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        *,
+        broker_id: int,
+        connection_id: int,
+        client_host: str,
+        frame_bytes_max: int,
+        on_ready: Callable[[], None],
+        session: Session | None = None,
+    ) -> None:
+        """`on_ready` is called when a parked response has come and `resume` should be.
+
+        `session` says by which listener the client came; without it, PLAINTEXT.
+        """
+        self.broker_id = broker_id
+        self.connection_id = connection_id
+        self.client_host = client_host
+        self.session = session or Session()
+        self._dispatcher = dispatcher
+        self._reader = FrameReader(frame_bytes_max)
+        self._on_ready = on_ready
+        self._pending: PendingResponse | None = None
+        self._ready_response: CompletedResponse = None
+        self._close_reason: str | None = None
+        self._has_more = False
+        self._muted_until_ms = 0
+        self._throttled_by: ThrottlingQuota | None = None
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
+        return self._has_more or self._pending is not None or self._muted_until_ms > 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a response has not come yet, or a quota keeps the connection mute."""
+        return self._pending is not None or self._muted_until_ms > 0
+
+    @property
+    def muted_until_ms(self) -> int:
+        """Until when a quota keeps it mute; 0 when none does."""
+        return self._muted_until_ms
+
+    @property
+    def buffered_bytes(self) -> int:
+        """How much was received and not handled yet."""
+        return self._reader.buffered_bytes
+
+    def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
+        """Take bytes from the client; everything that can be answered now is."""
+        if self._close_reason is not None:
+            return NOTHING
+        self._reader.feed(data)
+        return self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING
+
+    def hold(self, data: bytes) -> None:
+        """Take bytes without handling them: the client doesn't read what it was answered."""
+        self._reader.feed(data)
+
+    def resume(self, now_ms: int) -> ConnectionOutput:
+        """Go on: a parked response that has come first, then whatever waits behind it.
+
+        Before the time that a quota asked for is over it does nothing.
+        """
+        if (
+            self._close_reason is not None
+            or (self._pending is not None and not self._pending.is_done)
+            or (self._muted_until_ms > now_ms and self._ready_response is None)
+        ):
+            return NOTHING
+        self._pending = None
+        response, self._ready_response = self._ready_response, None
+        out: list[bytes] = []
+        self._finish(response, out, now_ms)
+        if self._close_reason is not None:
+            return ConnectionOutput(b"".join(out), self._close_reason, has_more=False)
+        return self._advance(out, now_ms)
+
+    def force_complete(self, now_ms: int) -> None:
+        """Have a parked response given at once, if it can be: the broker stops."""
+        if self._pending is not None:
+            self._pending.force_complete(now_ms)
+
+    def lose(self) -> None:
+        """The client is gone: whoever was to answer it need not."""
+        if self._close_reason is None:
+            self._close_reason = "client disconnected"
+        if self._pending is not None:
+            self._pending.cancel()
+        self._end_mute()
+
+    def _end_mute(self) -> None:
+        self._muted_until_ms = 0
+        if self._throttled_by is not None:
+            self._throttled_by.queue_size -= 1
+            self._throttled_by = None
+
+    def _advance(self, out: list[bytes], now_ms: int) -> ConnectionOutput:
+        reader = self._reader
+        dispatch = self._dispatcher.dispatch
+        left_bytes = WRITE_BYTES_PER_TURN
+        if 0 < self._muted_until_ms <= now_ms:
+            self._end_mute()
+        try:
+            while left_bytes > 0 and self._pending is None and not self._muted_until_ms:
+                frame = reader.next_frame()
+                if frame is None:
+                    break
+                response: DispatchResult = dispatch(frame, self, now_ms)
+                if isinstance(response, bytes):
+                    out.append(response)
+                    left_bytes -= len(response)
+                elif response is not None:
+                    self._take_other(response, out, now_ms)
+                    if self._close_reason is not None:
+                        break
+        except FrameError as error:
+            self._close_reason = str(error)
+        self._has_more = left_bytes <= 0
+        return ConnectionOutput(
+            b"".join(out), self._close_reason, self._has_more, self._muted_until_ms
+        )
+
+    def _take_other(
+        self, result: PendingFrame | Throttled | Close, out: list[bytes], now_ms: int
+    ) -> None:
+        if isinstance(result, Close | Throttled):
+            self._finish(result, out, now_ms)
+            return
+        pending, encode = result
+        if pending.is_done:
+            self._finish(encode(pending.response), out, now_ms)
+            return
+        self._pending = pending
+
+        def deliver(response: Any) -> None:
+            self._ready_response = encode(response)
+            self._on_ready()
+
+        pending.attach(deliver)
+
+    def _finish(self, response: CompletedResponse, out: list[bytes], now_ms: int) -> None:
+        if isinstance(response, Close):
+            self._close_reason = response.reason
+            if response.response is not None:
+                out.append(response.response)
+        elif isinstance(response, Throttled):
+            # From the response on, however long that was parked.
+            self._muted_until_ms = now_ms + response.throttle_time_ms
+            self._throttled_by = response.throttled_by
+            self._throttled_by.queue_size += 1
+            if response.frame is not None:
+                out.append(response.frame)
+        elif response is not None:
+            out.append(response)

@@ -1,0 +1,24 @@
+"""Errors as values: why a request, or a part of it, was refused."""
+
+from dataclasses import dataclass
+
+from protocol.errors import ErrorCode
+
+ERROR_MESSAGE_CHARACTERS_MAX = 1000
+"""What fits into a response of any version."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The error of a resource that was left unchanged.
+
+    Without a `message` clients show the error code's own text.
+    """
+
+    error_code: ErrorCode
+    message: str | None
+
+    @property
+    def error_message(self) -> str | None:
+        """Return the message, cut to `ERROR_MESSAGE_CHARACTERS_MAX`."""
+        return None if self.message is None else self.message[:ERROR_MESSAGE_CHARACTERS_MAX]

@@ -1,0 +1,204 @@
+"""The members of one group: who is in, who leads, which protocols they share.
+
+Knows nothing of states and time; `group` decides when what here is called.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from broker.groups.requests import JoinRequest
+from broker.groups.results import JoinedMember, JoinReply, SyncReply
+from broker.groups.session_timer import SessionTimer
+from broker.groups.subscription import subscribed_topics
+from protocol.errors import ErrorCode
+
+
+@dataclass(slots=True, eq=False)
+class Member:
+    """One member; `join_reply` and `sync_reply` are set while it waits for that response.
+
+    `is_new` holds until its first join is answered: before that it doesn't know its id and cannot
+    heartbeat.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+    protocols: Mapping[str, bytes]
+    session_timeout_ms: int
+    rebalance_timeout_ms: int
+    session: SessionTimer
+    is_new: bool = True
+    assignment: bytes = b""
+    join_reply: JoinReply | None = None
+    sync_reply: SyncReply | None = None
+
+    def has_protocols(self, protocols: Mapping[str, bytes]) -> bool:
+        """Whether these are its protocols: same names in the same order, with equal metadata."""
+        return list(self.protocols.items()) == list(protocols.items())
+
+    def is_excused_from_heartbeats(self) -> bool:
+        """Whether it waits for the broker; a new one is not excused, or it might wait for ever."""
+        is_waiting = self.join_reply is not None or self.sync_reply is not None
+        return is_waiting and not self.is_new
+
+
+class Membership:
+    """Members in the order they came, the static ones among them, and the leader."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, Member] = {}
+        self._static_ids: dict[str, str] = {}
+        self._protocol_counts: dict[str, int] = {}
+        self.pending: dict[str, SessionTimer] = {}
+        """Member ids given out, but not joined with yet (KIP-394)."""
+        self.leader_id: str | None = None
+        self.awaiting_join_count = 0
+
+    def __len__(self) -> int:
+        return len(self._by_id)
+
+    def __iter__(self) -> Iterator[Member]:
+        return iter(self._by_id.values())
+
+    def get(self, member_id: str) -> Member | None:
+        """The member with this id, or None."""
+        return self._by_id.get(member_id)
+
+    def static_id(self, group_instance_id: str) -> str | None:
+        """The member id that stands for a static instance now, or None."""
+        return self._static_ids.get(group_instance_id)
+
+    def check(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
+        """Whether this is a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
+        if group_instance_id is not None:
+            current_id = self._static_ids.get(group_instance_id)
+            if current_id is None:
+                return ErrorCode.UNKNOWN_MEMBER_ID
+            if current_id != member_id:
+                return ErrorCode.FENCED_INSTANCE_ID
+        return ErrorCode.NONE if member_id in self._by_id else ErrorCode.UNKNOWN_MEMBER_ID
+
+    # Coming and going ----------------------------------------------------------------------
+
+    def add(self, member: Member) -> None:
+        """Add a member whose id, and instance id, no other member has."""
+        assert member.member_id not in self._by_id
+        if member.group_instance_id is not None:
+            assert member.group_instance_id not in self._static_ids
+            self._static_ids[member.group_instance_id] = member.member_id
+        self._by_id[member.member_id] = member
+        self._count_protocols(member.protocols, 1)
+        if self.leader_id is None:
+            self.leader_id = member.member_id
+
+    def remove(self, member: Member) -> None:
+        """Remove a member that waits for no join; the first that is left follows a leader."""
+        assert member.join_reply is None
+        del self._by_id[member.member_id]
+        self._count_protocols(member.protocols, -1)
+        if member.group_instance_id is not None:
+            del self._static_ids[member.group_instance_id]
+        if self.leader_id == member.member_id:
+            self.leader_id = next(iter(self._by_id), None)
+
+    def rename_static(self, member: Member, new_member_id: str) -> None:
+        """Give a static member's place, with all it has, to a new member id."""
+        assert member.group_instance_id is not None
+        del self._by_id[member.member_id]
+        if self.leader_id == member.member_id:
+            self.leader_id = new_member_id
+        member.member_id = new_member_id
+        self._by_id[new_member_id] = member
+        self._static_ids[member.group_instance_id] = new_member_id
+
+    def update(self, member: Member, request: JoinRequest) -> None:
+        """Take over what a member said when it joined again."""
+        self._count_protocols(member.protocols, -1)
+        member.protocols = request.protocols
+        self._count_protocols(member.protocols, 1)
+        member.session_timeout_ms = request.session_timeout_ms
+        member.rebalance_timeout_ms = request.rebalance_timeout_ms
+
+    # Waiting for the join phase to end -----------------------------------------------------
+
+    def await_join(self, member: Member, reply: JoinReply) -> None:
+        """Note that a member that doesn't wait yet has joined and waits for the others."""
+        assert member.join_reply is None
+        member.join_reply = reply
+        self.awaiting_join_count += 1
+
+    def take_join_reply(self, member: Member) -> JoinReply | None:
+        """The reply a member waits with, which it then no longer does; None if it doesn't."""
+        reply, member.join_reply = member.join_reply, None
+        if reply is not None:
+            self.awaiting_join_count -= 1
+        return reply
+
+    def have_all_joined(self) -> bool:
+        """Whether nobody is left to wait for, not even ids just given out."""
+        return self.awaiting_join_count == len(self._by_id) and not self.pending
+
+    def elect_joined_leader(self) -> bool:
+        """Keep the leader if it has joined, else the first that has; False if nobody has."""
+        leader = self._by_id.get(self.leader_id or "")
+        if leader is None:
+            return False
+        if leader.join_reply is None:
+            joined = (member for member in self if member.join_reply is not None)
+            leader = next(joined, None)
+            if leader is None:
+                return False
+            self.leader_id = leader.member_id
+        return True
+
+    @property
+    def rebalance_timeout_ms(self) -> int:
+        """How long a rebalance waits: as long as its most patient member asks for."""
+        return max((member.rebalance_timeout_ms for member in self), default=0)
+
+    # Protocols -----------------------------------------------------------------------------
+
+    def share_one_of(self, protocol_names: Iterable[str]) -> bool:
+        """Whether every member supports one of these protocols, the same one."""
+        counts, member_count = self._protocol_counts, len(self._by_id)
+        return any(counts.get(name, 0) == member_count for name in protocol_names)
+
+    def select_protocol(self) -> str:
+        """The protocol most members want of those that all of them support.
+
+        Each votes for the first of its own that all have. Of equal votes the one of the earliest
+        member wins (Kafka leaves that to the order of a hash table).
+        """
+        votes: dict[str, int] = {}
+        for member in self:
+            choice = next(name for name in member.protocols if self.share_one_of((name,)))
+            votes[choice] = votes.get(choice, 0) + 1
+        return max(votes, key=votes.__getitem__)
+
+    def with_metadata(self, protocol_name: str) -> tuple[JoinedMember, ...]:
+        """All members as a leader is told of them."""
+        return tuple(
+            JoinedMember(m.member_id, m.group_instance_id, m.protocols.get(protocol_name, b""))
+            for m in self
+        )
+
+    def subscribed_topics(self, protocol_name: str | None) -> frozenset[str] | None:
+        """Topics that any member subscribes to; None if the metadata of one can't be read."""
+        found: frozenset[str] = frozenset()
+        for member in self:
+            topics = subscribed_topics(member.protocols.get(protocol_name or "", b""))
+            if topics is None:
+                return None
+            found |= topics
+        return found
+
+    def _count_protocols(self, protocol_names: Iterable[str], step: int) -> None:
+        counts = self._protocol_counts
+        for name in protocol_names:
+            count = counts.get(name, 0) + step
+            if count:
+                counts[name] = count
+            else:
+                del counts[name]

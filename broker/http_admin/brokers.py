@@ -1,0 +1,233 @@
+"""Brokers and their connections: looked at, stopped, started, cut."""
+
+import msgspec
+
+from broker.cluster import broker_membership as membership
+from broker.cluster import failover
+from broker.cluster.brokers import Broker
+from broker.config.keys import ConfigError
+from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
+from broker.http_admin.state import Admin
+from broker.journal.journal import Entry
+from broker.server.listener import ListenError
+
+
+class BrokerView(msgspec.Struct):
+    """One broker.
+
+    `is_alive` is what the others believe and clients are told; `availability` what clients find: `serves`,
+    `refuses` connections, or is `silent`.
+    """
+
+    node_id: int
+    host: str
+    port: int
+    rack: str | None
+    is_alive: bool
+    availability: str
+    is_controller: bool
+    leads: int
+    connections: int
+    endpoints: dict[str, str]
+
+
+class BrokerPath(Input):
+    """A broker by its node id."""
+
+    node_id: NodeId
+
+
+class NewBrokerBody(Input):
+    """A broker to be; without a node id it gets the next that was never used."""
+
+    node_id: NodeId | None = None
+    rack: Name | None = None
+
+
+class StopBody(Input):
+    """Whether the others notice, and elect leaders in its place."""
+
+    elect: bool = True
+
+
+class StartBody(Input):
+    """What the broker has alone from now on, as if started with it; null takes a key away."""
+
+    config: dict[str, str | None] = msgspec.field(default_factory=dict)
+
+
+class CutBody(Input):
+    """Whether the others notice, and elect leaders in its place."""
+
+    elect: bool = False
+
+
+class ConnectionView(msgspec.Struct):
+    """One connection; the client id is that of its last request in the journal."""
+
+    connection: int
+    broker: int
+    peer: str
+    listener: str
+    user: str
+    client_id: str | None
+    is_waiting: bool
+    muted_until_ms: int
+    """0 unless a quota keeps it mute."""
+    last_active_ms: int
+    buffered_bytes: int
+
+
+class ConnectionPath(Input):
+    """A connection by its number."""
+
+    connection: Count
+
+
+@operation("GET", "/v1/brokers", tag="brokers")
+def list_brokers(admin: Admin) -> list[BrokerView]:
+    """All brokers and how they are."""
+    return [_view(admin, broker) for broker in admin.cluster.brokers.values()]
+
+
+@operation("POST", "/v1/brokers", tag="brokers", status=201)
+async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
+    """Have one broker more, on a port of its own; it leads new partitions and what is moved there.
+
+    One that was decommissioned comes back on its port.
+    """
+    try:
+        broker = await admin.server.add_broker(body.node_id, body.rack)
+    except (ValueError, ListenError) as error:
+        raise Problem(409, str(error)) from error
+    return _view(admin, broker)
+
+
+@operation("DELETE", "/v1/brokers/{node_id}", tag="brokers", status=204, media_type=None)
+def decommission_broker(admin: Admin, path: BrokerPath) -> None:
+    """Stop a broker for good: leaders move, and nobody is told of it any more.
+
+    Partitions keep it as an offline replica until they are moved. A reset brings it back.
+    """
+    admin.check_broker(path.node_id)
+    try:
+        membership.decommission_broker(admin.cluster, path.node_id, admin.now_ms())
+    except ValueError as error:
+        raise Problem(409, str(error)) from error
+
+
+@operation("POST", "/v1/brokers/{node_id}/fence", tag="brokers")
+def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
+    """Have the others take a broker for gone: it leaves Metadata, and its connections stay."""
+    admin.check_broker(path.node_id)
+    failover.fence_broker(admin.cluster, path.node_id, admin.now_ms())
+    return _view(admin, admin.cluster.brokers[path.node_id])
+
+
+@operation("POST", "/v1/brokers/{node_id}/stop", tag="brokers")
+def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
+    """Stop a broker: its connections are cut and new ones refused; no record is lost.
+
+    With `controller.mutation.time.ms` the election comes later on the clock, behind topic requests
+    in the controller's queue; until then the broker is alive and leads.
+    """
+    admin.check_broker(path.node_id)
+    failover.stop_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
+    return _view(admin, admin.cluster.brokers[path.node_id])
+
+
+@operation("POST", "/v1/brokers/{node_id}/start", tag="brokers")
+def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
+    """Bring a broker back on its port; it leads only what had no leader.
+
+    `config` changes what this broker alone is started with, as an upgrade does.
+    """
+    admin.check_broker(path.node_id)
+    if body.config:
+        _configure(admin, admin.cluster.brokers[path.node_id], body.config)
+    failover.start_broker(admin.cluster, path.node_id, admin.now_ms())
+    return _view(admin, admin.cluster.brokers[path.node_id])
+
+
+def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -> None:
+    """Change what a broker was started with.
+
+    Raises:
+        Problem: 400 for a key or value that can't be; 409 for a key that was also set at run time,
+            since that value would still count.
+    """
+    config = admin.cluster.config
+    try:
+        config = config.with_overrides_of(broker.node_id, overrides)
+    except ConfigError as error:
+        raise Problem(400, f"config: {error}") from error
+    for name in overrides:
+        if name in config.dynamic_layer(broker.node_id) or name in config.dynamic_default:
+            raise Problem(409, f"config: {name} was set at run time, and that value still counts")
+    admin.cluster.set_config(config)
+    if "broker.rack" in overrides:
+        broker.rack = config.for_broker(broker.node_id)["broker.rack"]
+
+
+@operation("POST", "/v1/brokers/{node_id}/isolate", tag="brokers")
+def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
+    """Cut a broker off its clients: connections stay, and nothing comes through them."""
+    admin.check_broker(path.node_id)
+    failover.isolate_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
+    return _view(admin, admin.cluster.brokers[path.node_id])
+
+
+@operation("GET", "/v1/connections", tag="connections")
+def list_connections(admin: Admin) -> list[ConnectionView]:
+    """Who is connected, and who of them is muted."""
+    client_ids: dict[int, str | None] = {}
+    for line in admin.journal:
+        if isinstance(line, Entry):
+            client_ids[line.context.connection_id] = line.context.client_id
+    views = []
+    for protocol in admin.server.protocols:
+        connection = protocol.connection
+        if connection is not None:
+            views.append(
+                ConnectionView(
+                    connection=connection.connection_id,
+                    broker=connection.broker_id,
+                    peer=protocol.peer,
+                    listener=connection.session.listener,
+                    user=connection.session.principal,
+                    client_id=client_ids.get(connection.connection_id),
+                    is_waiting=connection.is_waiting,
+                    muted_until_ms=connection.muted_until_ms,
+                    last_active_ms=protocol.last_active_ms,
+                    buffered_bytes=connection.buffered_bytes,
+                )
+            )
+    return sorted(views, key=lambda view: view.connection)
+
+
+@operation("DELETE", "/v1/connections/{connection}", tag="connections", status=204, media_type=None)
+def cut_connection(admin: Admin, path: ConnectionPath) -> None:
+    """Cut a connection; what it was not answered yet it never will be."""
+    for protocol in admin.server.protocols:
+        connection = protocol.connection
+        if connection is not None and connection.connection_id == path.connection:
+            protocol.cut("cut through the admin port")
+            return
+    raise Problem(404, f"there is no connection {path.connection}; GET /v1/connections lists them")
+
+
+def _view(admin: Admin, broker: Broker) -> BrokerView:
+    node_id = broker.node_id
+    partitions = (each for topic in admin.cluster.topics.all() for each in topic.partitions)
+    return BrokerView(
+        node_id=node_id,
+        host=broker.host,
+        port=broker.port,
+        rack=broker.rack,
+        is_alive=broker.is_alive,
+        availability=broker.availability.value,
+        is_controller=admin.cluster.controller_id == node_id,
+        leads=sum(each.leader_id == node_id for each in partitions),
+        connections=sum(each.broker_id == node_id for each in admin.server.protocols),
+        endpoints={name: str(address) for name, address in broker.endpoints.items()},
+    )

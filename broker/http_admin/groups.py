@@ -1,0 +1,171 @@
+"""Consumer groups, and what idempotent producers left in the partitions."""
+
+from typing import Annotated
+
+import msgspec
+
+from broker.http_admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
+from broker.http_admin.state import Admin
+from producer_state.producer_state_manager import count
+from protocol.errors import ErrorCode
+
+
+class OffsetView(msgspec.Struct):
+    """What a group committed; `lag` is how many offsets the log is ahead, null without a log."""
+
+    topic: str
+    partition: int
+    offset: int
+    lag: int | None
+    metadata: str
+
+
+class MemberView(msgspec.Struct):
+    """One member of a group."""
+
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    client_host: str
+
+
+class GroupView(msgspec.Struct):
+    """One group; `coordinator` is null while no broker is up."""
+
+    group_id: str
+    state: str
+    protocol_type: str
+    protocol_name: str
+    coordinator: int | None
+    members: list[MemberView]
+    offsets: list[OffsetView]
+
+
+class GroupPath(Input):
+    """A group by its id."""
+
+    group_id: Name
+
+
+class CoordinatorBody(Input):
+    """The broker that is to coordinate."""
+
+    broker: NodeId
+
+
+class ProducersQuery(Input):
+    """Which partitions, and how many producers of each."""
+
+    topic: str | None = None
+    partition: PartitionIndex | None = None
+    limit: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 100
+
+
+class ProducerView(msgspec.Struct):
+    """One idempotent producer in a partition; `last_sequence` is -1 before its first batch."""
+
+    producer_id: int
+    producer_epoch: int
+    last_sequence: int
+    last_timestamp: int
+
+
+class PartitionProducersView(msgspec.Struct):
+    """The producers that a partition remembers; `producers` are the first of them by id."""
+
+    topic: str
+    partition: int
+    count: int
+    bytes: int
+    producers: list[ProducerView]
+
+
+class ProducersView(msgspec.Struct):
+    """How much producer state there is, and by partition."""
+
+    count: int
+    bytes: int
+    partitions: list[PartitionProducersView]
+
+
+@operation("GET", "/v1/groups", tag="groups")
+def list_groups(admin: Admin) -> list[GroupView]:
+    """All groups with their members and committed offsets."""
+    return [_view(admin, each.group_id) for each in admin.cluster.groups.list_groups()]
+
+
+@operation("GET", "/v1/groups/{group_id}", tag="groups")
+def get_group(admin: Admin, path: GroupPath) -> GroupView:
+    """One group."""
+    return _view(admin, path.group_id)
+
+
+@operation("DELETE", "/v1/groups/{group_id}", tag="groups", status=204, media_type=None)
+def delete_group(admin: Admin, path: GroupPath) -> None:
+    """Delete a group that has no members, with its offsets."""
+    _view(admin, path.group_id)
+    if admin.cluster.groups.delete_group(path.group_id, admin.now_ms()) != ErrorCode.NONE:
+        raise Problem(409, f"group {path.group_id!r} has members; they must leave first")
+
+
+@operation("PUT", "/v1/groups/{group_id}/coordinator", tag="groups", status=204, media_type=None)
+def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> None:
+    """Have a broker coordinate a group or transactional id, for as long as it is up."""
+    admin.check_broker(body.broker)
+    try:
+        admin.cluster.move_coordinator(path.group_id, body.broker, admin.now_ms())
+    except ValueError as error:
+        raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
+
+
+@operation("GET", "/v1/producers", tag="producers")
+def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
+    """What partitions remember of idempotent producers, and the memory it takes."""
+    all_topics = admin.cluster.topics.all()
+    topics = all_topics if query.topic is None else [admin.topic(query.topic)]
+    partitions = [
+        partition
+        for topic in topics
+        for partition in topic.partitions
+        if query.partition in {None, partition.partition_index}
+    ]
+    total = count(partition.producers for partition in partitions)
+    views = [
+        PartitionProducersView(
+            partition.topic_name,
+            partition.partition_index,
+            len(partition.producers),
+            partition.producers.bytes_held(),
+            [ProducerView(*each[:4]) for each in partition.producers.describe()[: query.limit]],
+        )
+        for partition in partitions
+        if len(partition.producers)
+    ]
+    return ProducersView(total.producer_ids, total.bytes_held, views)
+
+
+def _view(admin: Admin, group_id: str) -> GroupView:
+    cluster = admin.cluster
+    group = cluster.groups.describe(group_id)
+    if group is None:
+        raise Problem(404, f"there is no group {group_id!r}; GET /v1/groups lists them")
+    offsets = []
+    for topic_name, partition_index, committed in cluster.groups.all_committed(group_id):
+        topic = cluster.topics.get(topic_name)
+        partition = None if topic is None else topic.partition(partition_index)
+        lag = None if partition is None else partition.log.log_end_offset - committed.offset
+        offsets.append(
+            OffsetView(topic_name, partition_index, committed.offset, lag, committed.metadata)
+        )
+    return GroupView(
+        group_id=group_id,
+        state=group.state.value,
+        protocol_type=group.protocol_type,
+        protocol_name=group.protocol_name,
+        coordinator=cluster.coordinator_id(group_id),
+        members=[
+            MemberView(each.member_id, each.group_instance_id, each.client_id, each.client_host)
+            for each in group.members
+        ],
+        offsets=offsets,
+    )

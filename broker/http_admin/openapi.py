@@ -1,0 +1,134 @@
+"""The OpenAPI document of the admin port, made of the declarations of its operations."""
+
+from collections.abc import Iterable
+from inspect import cleandoc
+from typing import Any
+
+import msgspec
+
+from broker.http_admin.operation import Input, Operation, ProblemDocument
+
+_REFERENCE = "#/components/schemas/{name}"
+TITLE = "mock-kafka admin port"
+DESCRIPTION = (
+    "Look at a mock Kafka cluster and move it: clock, brokers, leaders, faults, quotas, topics and "
+    "the requests that went by. Errors are problem documents (RFC 9457) that say what to do."
+)
+
+
+def openapi_document(operations: Iterable[Operation], version: str) -> dict[str, Any]:
+    """All operations, as an OpenAPI 3.1 document."""
+    listed = list(operations)
+    kinds = _kinds(listed)
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
+    schema_of = {_key(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
+    inputs = {
+        each.__name__ for op in listed for each in (op.path_type, op.query_type) if each is not None
+    }
+    paths: dict[str, dict[str, Any]] = {}
+    for op in listed:
+        paths.setdefault(op.path, {})[op.method.lower()] = _describe(op, schema_of, components)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": TITLE, "version": version, "description": DESCRIPTION},
+        "paths": paths,
+        "components": {
+            "schemas": {name: each for name, each in components.items() if name not in inputs},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _kinds(operations: Iterable[Operation]) -> list[Any]:
+    kinds: list[Any] = [ProblemDocument]
+    for op in operations:
+        result_type = op.result_type if op.media_type == "application/json" else None
+        given = (op.path_type, op.query_type, op.body_type, result_type)
+        kinds.extend(kind for kind in given if kind is not None)
+    return kinds
+
+
+def _key(kind: Any) -> str:
+    return repr(kind)
+
+
+def _describe(
+    op: Operation, schema_of: dict[str, Any], components: dict[str, Any]
+) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": op.operation_id,
+        "summary": op.summary,
+        "tags": [op.tag],
+        "responses": {str(op.status): _response(op, schema_of), "default": _problem(schema_of)},
+        # An empty alternative: without a token set, none is needed.
+        "security": [] if op.is_open else [{"token": []}, {}],
+    }
+    told = [op.description, *_told_of_query(op)]
+    if any(told):
+        described["description"] = " ".join(filter(None, told))
+    parameters = [
+        *_parameters("path", op.path_type, components),
+        *_parameters("query", op.query_type, components),
+    ]
+    if parameters:
+        described["parameters"] = parameters
+    if op.body_type is not None:
+        name = getattr(op.body_type, "__name__", None)
+        is_required = name is None or bool(components[name].get("required"))
+        described["requestBody"] = {
+            "required": is_required,
+            "content": {"application/json": {"schema": schema_of[_key(op.body_type)]}},
+        }
+    return described
+
+
+def _told_of_query(op: Operation) -> list[str]:
+    """The docstrings of the query's type and of those it extends, as one text each."""
+    kinds = op.query_type.__mro__ if op.query_type is not None else ()
+    declared = [each for each in kinds if issubclass(each, Input) and each is not Input]
+    return [" ".join(cleandoc(each.__doc__ or "").split()) for each in reversed(declared)]
+
+
+def _response(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
+    if op.media_type is None:
+        return {"description": "Done."}
+    is_json = op.media_type == "application/json"
+    schema = schema_of[_key(op.result_type)] if is_json else {"type": "string"}
+    return {"description": "Done.", "content": {op.media_type: {"schema": schema}}}
+
+
+def _problem(schema_of: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "description": "Refused; the document says why and what to do.",
+        "content": {"application/problem+json": {"schema": schema_of[_key(ProblemDocument)]}},
+    }
+
+
+def _parameters(
+    where: str, kind: type[msgspec.Struct] | None, components: dict[str, Any]
+) -> list[dict[str, Any]]:
+    if kind is None:
+        return []
+    component = components[kind.__name__]
+    required = set(component.get("required", ()))
+    parameters = []
+    for name, declared in component.get("properties", {}).items():
+        schema = _without_null(declared)
+        parameter = {"name": name, "in": where, "required": name in required, "schema": schema}
+        if "description" in declared:
+            parameter["description"] = declared["description"]
+        parameters.append(parameter)
+    return parameters
+
+
+def _without_null(declared: dict[str, Any]) -> dict[str, Any]:
+    """A parameter that may be left out can't be null besides."""
+    schema = {key: value for key, value in declared.items() if key != "description"}
+    choices = [each for each in schema.pop("anyOf", ()) if each != {"type": "null"}]
+    if len(choices) == 1:
+        schema |= choices[0]
+    elif choices:
+        schema["anyOf"] = choices
+    if schema.get("default", 0) is None:
+        del schema["default"]
+    return schema

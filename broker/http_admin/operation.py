@@ -1,0 +1,177 @@
+"""One operation of the admin port: its declaration, and how its input is read.
+
+A handler is a function whose parameters `path`, `query` and `body` are structs. What they accept is
+what their types say: the same types make the OpenAPI document.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from inspect import cleandoc, signature
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+import msgspec
+
+_INPUTS = ("path", "query", "body")
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+INT64_MAX = 2**63 - 1
+INT32_MAX = 2**31 - 1
+Count = Annotated[int, msgspec.Meta(ge=0, le=INT64_MAX)]
+NodeId = Annotated[int, msgspec.Meta(ge=0, le=INT32_MAX)]
+PartitionIndex = Annotated[int, msgspec.Meta(ge=0, le=INT32_MAX)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
+
+
+class Input(msgspec.Struct, forbid_unknown_fields=True):
+    """What comes in; an unknown field is a mistake that its author should hear of."""
+
+
+class Problem(Exception):  # noqa: N818 - RFC 9457's own word
+    """A response that says what is wrong and what to do, as RFC 9457 has it."""
+
+    def __init__(self, status: int, detail: str) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+
+    def document(self) -> bytes:
+        """The body, `application/problem+json`."""
+        return msgspec.json.encode(
+            ProblemDocument(HTTPStatus(self.status).phrase, self.status, self.detail)
+        )
+
+
+class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
+    """Why a request was refused, and what to do."""
+
+    title: str
+    status: int
+    detail: str
+    kind: str = "about:blank"
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One method of one path. `media_type` is that of the response, None where it has no body."""
+
+    method: str
+    path: str
+    tag: str
+    handler: Callable[..., Any]
+    path_type: type[Input] | None
+    query_type: type[Input] | None
+    body_type: Any
+    """An Input, or the type of what `read_body` gives; None for none."""
+    read_body: Callable[[Any], Any] | None
+    """Reads the body of parsed JSON where msgspec wouldn't do; raises ValueError."""
+    result_type: Any
+    status: int
+    media_type: str | None
+    is_open: bool
+    """Whether it can be asked without the token."""
+
+    @property
+    def operation_id(self) -> str:
+        """The handler's name."""
+        return self.handler.__name__
+
+    @property
+    def summary(self) -> str:
+        """The first line of the handler's docstring."""
+        return cleandoc(self.handler.__doc__ or "").partition("\n")[0].rstrip(".")
+
+    @property
+    def description(self) -> str:
+        """The rest of it."""
+        return " ".join(cleandoc(self.handler.__doc__ or "").partition("\n")[2].split())
+
+    def read_input(
+        self, path: Mapping[str, str], query: Mapping[str, str], body: bytes
+    ) -> dict[str, Any]:
+        """The arguments for the handler.
+
+        Raises:
+            Problem: something is missing, unknown or of another form than declared.
+        """
+        read: dict[str, Any] = {}
+        if self.path_type is not None:
+            read["path"] = _read_texts("path", path, self.path_type)
+        if self.query_type is not None:
+            read["query"] = _read_texts("query", query, self.query_type)
+        elif query:
+            raise Problem(400, f"query: unknown parameter {next(iter(query))!r}; it takes none")
+        if self.body_type is not None:
+            read["body"] = self._read_body(body)
+        elif body:
+            raise Problem(400, "body: this operation takes none")
+        return read
+
+    def _read_body(self, body: bytes) -> Any:
+        try:
+            if self.read_body is not None:
+                return self.read_body(msgspec.json.decode(body or b"{}"))
+            return msgspec.json.decode(body or b"{}", type=self.body_type)
+        except msgspec.ValidationError as error:
+            raise Problem(400, f"body: {error}") from error
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise Problem(400, f"body: no JSON: {error}") from error
+        except ValueError as error:  # of `read_body`
+            raise Problem(400, f"body: {error}") from error
+
+
+OPERATIONS: list[Operation] = []
+"""All that were declared, in the order of their modules' import."""
+
+
+def operation(
+    method: str,
+    path: str,
+    *,
+    tag: str,
+    status: int = 200,
+    media_type: str | None = "application/json",
+    is_open: bool = False,
+    read_body: Callable[[Any], Any] | None = None,
+) -> Callable[[_F], _F]:
+    """Declare a handler; its docstring describes it and its types say what it takes and gives."""
+
+    def declare(handler: _F) -> _F:
+        hints = get_type_hints(handler, include_extras=True)
+        names = signature(handler).parameters
+        inputs = {name: hints.get(name) if name in names else None for name in _INPUTS}
+        OPERATIONS.append(
+            Operation(
+                method=method,
+                path=path,
+                tag=tag,
+                handler=handler,
+                path_type=inputs["path"],
+                query_type=inputs["query"],
+                body_type=inputs["body"],
+                read_body=read_body,
+                result_type=hints["return"],
+                status=status,
+                media_type=media_type,
+                is_open=is_open,
+            )
+        )
+        return handler
+
+    return declare
+
+
+def encode_result(result: Any) -> bytes:
+    """What a handler gave, as JSON."""
+    return msgspec.json.encode(result)
+
+
+def _read_texts(where: str, texts: Mapping[str, str], wanted: type[Input]) -> Any:
+    try:
+        read = msgspec.convert(dict(texts), wanted, strict=False)
+    except msgspec.ValidationError as error:
+        raise Problem(400, f"{where}: {error}") from error
+    for name in texts:
+        if getattr(read, name) is None:
+            raise Problem(400, f"{where}: {name} can't be null; leave it out")
+    return read

@@ -1,0 +1,186 @@
+"""Quotas: what is set, and what is left of it now."""
+
+from math import isfinite
+
+import msgspec
+
+from broker.http_admin.operation import Input, Problem, operation
+from broker.http_admin.state import Admin
+from quotas.entities import make_entity
+
+
+class QuotaView(msgspec.Struct):
+    """The quotas of one entity; a name that is null is the default of its type.
+
+    `shadow` names the quotas that are set in shadow mode: evaluated and reported, not enforced.
+    """
+
+    entity: dict[str, str | None]
+    values: dict[str, float]
+    shadow: list[str] = []
+
+
+class QuotaBody(Input):
+    """Quotas to set on an entity; null takes one away.
+
+    The entity has `user`, `client-id`, both, or `ip`; null is the default of its type. With
+    `shadow` true these quotas are evaluated and reported, not enforced; false enforces them; null
+    leaves that as it is, and enforces quotas that are new.
+    """
+
+    entity: dict[str, str | None]
+    values: dict[str, float | None]
+    shadow: bool | None = None
+
+
+class ShadowEventView(msgspec.Struct):
+    """A request that would have been throttled; the time is the cluster's."""
+
+    time_ms: int
+    throttle_time_ms: int
+    user: str
+    client_id: str | None
+
+
+class ShadowView(msgspec.Struct):
+    """What a quota in shadow mode would have done to the clients that share it.
+
+    `broker` is null for a quota of the whole cluster; `user` or `client_id` is null where the quota
+    does not distinguish by it. `throttled` requests would have been answered with a
+    `throttle_time_ms`, whose sum and largest value are given; `held` ones came while their
+    connection would have been mute. `over_quota` is what would not have passed when it came: bytes,
+    ms of handlers' time, partitions, or distinct producer ids. `events` are the newest throttled
+    requests, oldest first.
+    """
+
+    quota: str
+    user: str | None
+    client_id: str | None
+    broker: int | None
+    throttled: int
+    held: int
+    over_quota: int
+    first_ms: int
+    last_ms: int
+    throttle_time_max_ms: int
+    throttle_time_total_ms: int
+    events: list[ShadowEventView]
+
+
+class MeasurementView(msgspec.Struct):
+    """One value now, under Kafka's names; null where nothing was measured lately."""
+
+    group: str
+    name: str
+    tags: dict[str, str]
+    value: float | None
+
+
+class LayerView(msgspec.Struct):
+    """One layer of a filter: the ids it took, and how many it was made for."""
+
+    begun_ms: int
+    expires_ms: int
+    ids: int
+    capacity: int
+    bytes: int
+
+
+class FilterView(msgspec.Struct):
+    """The producer ids that a broker remembers of a user (KIP-936); the newest layer is first."""
+
+    broker: int
+    user: str
+    layers: list[LayerView]
+
+
+@operation("GET", "/v1/quotas", tag="quotas")
+def list_quotas(admin: Admin) -> list[QuotaView]:
+    """The quotas that are set, as DescribeClientQuotas shows them."""
+    found = admin.cluster.quotas.clients.describe([], strict=False)
+    assert isinstance(found, list)
+    clients = admin.cluster.quotas.clients
+    return [
+        QuotaView(dict(entity), values, clients.shadow_keys(entity)) for entity, values in found
+    ]
+
+
+@operation("PUT", "/v1/quotas", tag="quotas")
+def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
+    """Set or take away quotas of one entity, all of them or none; they count from now on."""
+    if not body.values:
+        raise Problem(400, 'body: "values" names no quota, such as {"producer_byte_rate": 1024}')
+    entity = make_entity(body.entity.items())
+    problem = admin.cluster.quotas.clients.alter(
+        entity, list(body.values.items()), is_shadow=body.shadow
+    )
+    if problem is not None:
+        raise Problem(400, problem)
+    return list_quotas(admin)
+
+
+@operation("DELETE", "/v1/quotas", tag="quotas", status=204, media_type=None)
+def delete_quotas(admin: Admin) -> None:
+    """Take away all quotas."""
+    clients = admin.cluster.quotas.clients
+    for view in list_quotas(admin):
+        clients.alter(make_entity(view.entity.items()), [(name, None) for name in view.values])
+
+
+@operation("GET", "/v1/quotas/shadow", tag="quotas")
+def list_shadow_report(admin: Admin) -> list[ShadowView]:
+    """Who would have been throttled or refused by quotas in shadow mode, when and for how long.
+
+    Those who went beyond such a quota within the last hour.
+    """
+    return [
+        ShadowView(
+            key.quota,
+            key.tags[0] or None,
+            key.tags[1] or None,
+            key.broker_id,
+            counter.throttled,
+            counter.held,
+            counter.over_quota,
+            counter.first_ms,
+            counter.last_used_ms,
+            counter.throttle_time_max_ms,
+            counter.throttle_time_total_ms,
+            [
+                ShadowEventView(each.time_ms, each.throttle_time_ms, each.user, each.client_id)
+                for each in counter.events
+            ],
+        )
+        for key, counter in admin.cluster.quotas.shadow.rows(admin.now_ms())
+    ]
+
+
+@operation("DELETE", "/v1/quotas/shadow", tag="quotas", status=204, media_type=None)
+def clear_shadow_report(admin: Admin) -> None:
+    """Forget what quotas in shadow mode would have done until now; the quotas stay."""
+    admin.cluster.quotas.shadow.clear()
+
+
+@operation("GET", "/v1/quotas/live", tag="quotas")
+def list_measurements(admin: Admin) -> list[MeasurementView]:
+    """Rates, tokens and waits of everybody who has been counted of late.
+
+    A name without a tag `broker-id` counts over the whole cluster.
+    """
+    return [
+        MeasurementView(
+            each.group, each.name, dict(each.tags), each.value if isfinite(each.value) else None
+        )
+        for each in admin.cluster.quotas.metrics.measure(admin.now_ms())
+    ]
+
+
+@operation("GET", "/v1/producer-id-filters", tag="producers")
+def list_filters(admin: Admin) -> list[FilterView]:
+    """The filters of users with a quota on new producer ids, and how their layers age."""
+    now_ms = admin.now_ms()
+    return [
+        FilterView(broker_id, user, [LayerView(*layer) for layer in layers])
+        for broker_id, quotas in admin.cluster.quotas.brokers.items()
+        for user, layers in quotas.producer_ids.filters(now_ms)
+    ]

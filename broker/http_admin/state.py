@@ -1,0 +1,98 @@
+"""What the operations of the admin port work on, and the few look-ups that many of them make."""
+
+from base64 import b64encode
+from contextlib import suppress
+from typing import Any
+from uuid import UUID
+
+from broker.audit.acknowledgements import Acknowledgements
+from broker.clock import BrokerClock
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Partition, Topic
+from broker.faults.table import FaultTable
+from broker.http_admin.operation import Problem
+from broker.journal.journal import Journal
+from broker.server.server import Server
+
+
+class Admin:
+    """The server behind the admin port; every operation gets it as its first argument."""
+
+    def __init__(self, server: Server, clock: BrokerClock) -> None:
+        """`clock` is the one that the server goes by."""
+        self.server = server
+        self.clock = clock
+
+    @property
+    def cluster(self) -> Cluster:
+        """The cluster that is served."""
+        return self.server.cluster
+
+    @property
+    def acknowledgements(self) -> Acknowledgements:
+        """What the audit has recorded."""
+        return self.server.dispatcher.acknowledgements
+
+    @property
+    def faults(self) -> FaultTable:
+        """The fault rules of the server."""
+        return self.server.dispatcher.faults
+
+    @property
+    def journal(self) -> Journal:
+        """The journal of the server."""
+        return self.server.dispatcher.journal
+
+    def now_ms(self) -> int:
+        """The cluster's time."""
+        return self.clock.now_ms()
+
+    def topic(self, name: str) -> Topic:
+        """The topic of this name.
+
+        Raises:
+            Problem: 404, there is none.
+        """
+        topic = self.cluster.topics.get(name)
+        if topic is None:
+            raise Problem(404, f"there is no topic {name!r}; GET /v1/topics lists them")
+        return topic
+
+    def partition(self, topic_name: str, partition_index: int) -> Partition:
+        """A partition of a topic.
+
+        Raises:
+            Problem: 404, there is none.
+        """
+        topic = self.topic(topic_name)
+        partition = topic.partition(partition_index)
+        if partition is None:
+            count = len(topic.partitions)
+            detail = f"topic {topic_name!r} has partitions 0 to {count - 1}, not {partition_index}"
+            raise Problem(404, detail)
+        return partition
+
+    def check_broker(self, node_id: int) -> None:
+        """Nothing where a broker exists.
+
+        Raises:
+            Problem: 404, there is none.
+        """
+        if node_id not in self.cluster.brokers:
+            known = ", ".join(map(str, self.cluster.brokers))
+            raise Problem(404, f"there is no broker {node_id}; there are {known}")
+
+    def topic_name(self, topic_id: UUID) -> str | None:
+        """The name of a topic by its id, for the journal."""
+        topic = self.cluster.topics.get_by_id(topic_id)
+        return None if topic is None else topic.name
+
+
+def bytes_for_json(value: bytes | None, encoding: str = "auto") -> Any:
+    """Bytes in JSON: `{"text": ...}` where they are UTF-8, else `{"base64": ...}`; None is null."""
+    if value is None:
+        return None
+    if encoding == "auto":
+        with suppress(UnicodeDecodeError):
+            return {"text": value.decode()}
+    return {"base64": b64encode(value).decode()}

@@ -1,0 +1,266 @@
+"""Topics: what there is, who leads it, what is in it; making and deleting them."""
+
+from contextlib import suppress
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import msgspec
+
+from broker.administration.new_topic import BY_DEFAULT, NewTopic, check_new_topic, check_size
+from broker.cluster.topics import Partition, Topic
+from broker.errors import Refusal
+from broker.http_admin.operation import (
+    INT32_MAX,
+    Count,
+    Input,
+    Name,
+    NodeId,
+    PartitionIndex,
+    Problem,
+    operation,
+)
+from broker.http_admin.state import Admin, bytes_for_json
+from protocol.errors import ErrorCode
+from protocol.records import Record, batch_base_offset, read_header, read_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+PEEK_RECORDS_MAX = 10_000
+PEEK_BYTES_MAX = 16 * 1024 * 1024
+"""What one look gives at most, so that a look into a full log is no burden to the others."""
+
+_READ_BYTES = 256 * 1024
+
+NewCount = Annotated[int, msgspec.Meta(ge=-1, le=INT32_MAX)]
+
+
+class PartitionView(msgspec.Struct):
+    """One partition; `leader` is null while there is none."""
+
+    partition: int
+    leader: int | None
+    leader_epoch: int
+    replicas: list[int]
+    isr: list[int]
+    log_start_offset: int
+    log_end_offset: int
+    bytes: int
+    batches: int
+    producers: int
+
+
+class TopicView(msgspec.Struct):
+    """One topic; `config` is what it has of its own."""
+
+    name: str
+    topic_id: str
+    config: dict[str, str]
+    partitions: list[PartitionView]
+
+
+class TopicPath(Input):
+    """A topic by its name."""
+
+    name: Name
+
+
+class PartitionPath(Input):
+    """A partition of a topic."""
+
+    name: Name
+    partition: PartitionIndex
+
+
+class NewTopicBody(Input):
+    """A topic to be made; numbers left out are those of the configuration."""
+
+    name: Name
+    partitions: NewCount = BY_DEFAULT
+    replication_factor: Annotated[int, msgspec.Meta(ge=-1, le=2**15 - 1)] = BY_DEFAULT
+    config: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class LeaderBody(Input):
+    """The broker that is to lead; null for none."""
+
+    broker: NodeId | None
+
+
+class RecordsQuery(Input):
+    """Which records to look at: from `offset` on, of one partition or of all."""
+
+    partition: PartitionIndex | None = None
+    offset: Count = 0
+    limit: Annotated[int, msgspec.Meta(ge=1, le=PEEK_RECORDS_MAX)] = 100
+    encoding: Literal["auto", "base64"] = "auto"
+
+
+class BytesView(msgspec.Struct, omit_defaults=True):
+    """Bytes: as text where they are UTF-8 (unless `encoding=base64` was asked for), or base64."""
+
+    text: str | None = None
+    base64: str | None = None
+
+
+class HeaderView(msgspec.Struct):
+    """One header of a record."""
+
+    key: str
+    value: BytesView | None
+
+
+class RecordView(msgspec.Struct):
+    """One record; `timestamp` in ms since the epoch."""
+
+    partition: int
+    offset: int
+    timestamp: int
+    key: BytesView | None
+    value: BytesView | None
+    headers: list[HeaderView]
+
+
+class RecordsView(msgspec.Struct):
+    """Records in order; `next_offsets` say where each partition goes on that has more."""
+
+    records: list[RecordView]
+    next_offsets: dict[int, int]
+
+
+@operation("GET", "/v1/topics", tag="topics")
+def list_topics(admin: Admin) -> list[TopicView]:
+    """All topics with their partitions, leaders and offsets."""
+    return [_view(topic) for topic in admin.cluster.topics.all()]
+
+
+@operation("POST", "/v1/topics", tag="topics", status=201)
+def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
+    """Create a topic, uncharged to any quota.
+
+    What CreateTopics would refuse is refused here in the same words.
+    """
+    cluster = admin.cluster
+    wanted = NewTopic(
+        body.name, body.partitions, body.replication_factor, overrides=dict(body.config)
+    )
+    plan = check_size(cluster, [wanted]) or check_new_topic(cluster, wanted)
+    if isinstance(plan, Refusal):
+        status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 400
+        raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}")
+    return _view(cluster.create_topic(plan.name, plan.assignments, plan.overrides))
+
+
+@operation("GET", "/v1/topics/{name}", tag="topics")
+def get_topic(admin: Admin, path: TopicPath) -> TopicView:
+    """One topic."""
+    return _view(admin.topic(path.name))
+
+
+@operation("DELETE", "/v1/topics/{name}", tag="topics", status=204, media_type=None)
+def delete_topic(admin: Admin, path: TopicPath) -> None:
+    """Delete a topic with its records, whatever `delete.topic.enable` says."""
+    admin.cluster.delete_topic(admin.topic(path.name), admin.now_ms())
+
+
+@operation("GET", "/v1/topics/{name}/records", tag="topics")
+def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
+    """Look at records without being a consumer.
+
+    A look ends after `limit` records or 16 MiB; `next_offsets` then says where to go on.
+    """
+    topic = admin.topic(path.name)
+    if query.partition is None:
+        partitions = topic.partitions
+    else:
+        partitions = [admin.partition(path.name, query.partition)]
+    records: list[RecordView] = []
+    next_offsets: dict[int, int] = {}
+    left_bytes = PEEK_BYTES_MAX
+    for partition in partitions:
+        next_offset = query.offset
+        if len(records) < query.limit and left_bytes > 0:
+            for record in islice(_records(partition, query.offset), query.limit - len(records)):
+                records.append(_record_view(partition.partition_index, record, query.encoding))
+                next_offset = record.offset + 1
+                left_bytes -= len(record.key or b"") + len(record.value or b"")
+                if left_bytes <= 0:
+                    break
+            else:
+                if len(records) < query.limit:
+                    continue
+        if next_offset < partition.log.log_end_offset:
+            next_offsets[partition.partition_index] = next_offset
+    return RecordsView(records, next_offsets)
+
+
+@operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")
+def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> PartitionView:
+    """Move a partition's leadership to a broker, or take it away.
+
+    A broker that is no replica becomes one. Who leads no more responses NOT_LEADER_OR_FOLLOWER.
+    """
+    partition = admin.partition(path.name, path.partition)
+    if body.broker is None:
+        admin.cluster.take_leader_away(partition, admin.now_ms())
+    else:
+        admin.check_broker(body.broker)
+        try:
+            admin.cluster.move_leader(partition, body.broker, admin.now_ms())
+        except ValueError as error:
+            raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
+    return _partition_view(partition)
+
+
+def _view(topic: Topic) -> TopicView:
+    return TopicView(
+        topic.name,
+        str(topic.topic_id),
+        dict(topic.config.overrides),
+        [_partition_view(partition) for partition in topic.partitions],
+    )
+
+
+def _partition_view(partition: Partition) -> PartitionView:
+    log = partition.log
+    return PartitionView(
+        partition=partition.partition_index,
+        leader=partition.leader_id if partition.leader_id >= 0 else None,
+        leader_epoch=partition.leader_epoch,
+        replicas=list(partition.replicas),
+        isr=list(partition.isr),
+        log_start_offset=log.log_start_offset,
+        log_end_offset=log.log_end_offset,
+        bytes=log.size_bytes,
+        batches=log.batch_count,
+        producers=len(partition.producers),
+    )
+
+
+def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
+    """Records from an offset on; those of a batch that can't be decoded are passed over."""
+    log = partition.log
+    offset = max(from_offset, log.log_start_offset)
+    while offset < log.log_end_offset:
+        for batch in log.read(offset, _READ_BYTES, at_least_one=True):
+            with suppress(ValueError):
+                yield from (each for each in read_records(batch) if each.offset >= offset)
+            last_offset = batch_base_offset(batch) + read_header(batch, 0).last_offset_delta
+            offset = max(offset, last_offset) + 1
+
+
+def _record_view(partition_index: int, record: Record, encoding: str) -> RecordView:
+    return RecordView(
+        partition_index,
+        record.offset,
+        record.timestamp,
+        _bytes_view(record.key, encoding),
+        _bytes_view(record.value, encoding),
+        [HeaderView(key, _bytes_view(value, encoding)) for key, value in record.headers],
+    )
+
+
+def _bytes_view(value: bytes | None, encoding: str) -> BytesView | None:
+    plain: dict[str, Any] | None = bytes_for_json(value, encoding)
+    return None if plain is None else BytesView(**plain)

@@ -1,0 +1,215 @@
+"""The admin port's shell: aiohttp around the operations."""
+
+import hmac
+import logging
+import re
+from base64 import b64encode
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from functools import cache
+from hashlib import sha256
+from inspect import isasyncgenfunction, iscoroutinefunction
+from ipaddress import ip_address
+from socket import socket
+from typing import Any
+
+import structlog
+from aiohttp import web
+
+from broker.http_admin import (  # noqa: F401 - importing them declares the operations
+    audit,
+    brokers,
+    clock,
+    controller,
+    faults,
+    follow,
+    groups,
+    quotas,
+    requests,
+    service,
+    topics,
+)
+from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
+from broker.http_admin.state import Admin
+
+BODY_BYTES_MAX = 4 * 1024 * 1024
+LINE_BYTES_MAX = 64 * 1024
+"""Of a path with its query: a name of a thousand signs may be twelve thousand bytes."""
+
+SHUTDOWN_S = 0.2
+
+log = structlog.get_logger("mock_kafka")
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class AdminPort:
+    """Serves the operations over HTTP, from `start` until `stop`."""
+
+    def __init__(self, admin: Admin, token: str | None) -> None:
+        """`token` is what callers must send as `Authorization: Bearer`; None for nothing."""
+        self._admin = admin
+        self._token = token
+        self._host = ""
+        self._runner: web.AppRunner | None = None
+
+    async def start(self, host: str, sockets: Iterable[socket]) -> None:
+        """Serve on sockets that listen already; `host` is the name they were made for."""
+        self._host = host
+        app = web.Application(middlewares=[self._guard], client_max_size=BODY_BYTES_MAX)
+        for op in OPERATIONS:
+            app.router.add_route(op.method, op.path, self._handler_of(op))
+        # Cancelled handlers: who waits or follows and goes away leaves nothing behind.
+        self._runner = web.AppRunner(
+            app,
+            access_log=None,
+            handle_signals=False,
+            handler_cancellation=True,
+            max_line_size=LINE_BYTES_MAX,
+            logger=logging.Logger("aiohttp", logging.CRITICAL),  # broken HTTP is not our error
+            shutdown_timeout=SHUTDOWN_S,
+        )
+        await self._runner.setup()
+        for each in sockets:
+            await web.SockSite(self._runner, each).start()
+
+    async def stop(self) -> None:
+        """Stop listening and end what is under way."""
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    def _handler_of(self, op: Operation) -> Handler:
+        async def handle(request: web.Request) -> web.StreamResponse:
+            if not op.is_open:
+                self._check_token(request)
+            arguments = op.read_input(request.match_info, request.query, await request.read())
+            if isasyncgenfunction(op.handler):
+                return await _stream(request, op, op.handler(self._admin, **arguments))
+            result = op.handler(self._admin, **arguments)
+            if iscoroutinefunction(op.handler):
+                result = await result
+            return _response(op, result)
+
+        return handle
+
+    def _check_token(self, request: web.Request) -> None:
+        if self._token is None:
+            return
+        scheme, _, told = request.headers.get("Authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(
+            told.strip().encode(), self._token.encode()
+        ):
+            detail = "send the header 'Authorization: Bearer TOKEN'; the token is the value of"
+            raise Problem(401, f"{detail} broker.admin.token")
+
+    @web.middleware
+    async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Whatever goes wrong is a problem document; a web page of others' gets nothing."""
+        try:
+            self._check_origin(request)
+            return await handler(request)
+        except Problem as problem:
+            return _problem_response(problem)
+        except web.HTTPException as error:
+            return _problem_response(_problem_of(request, error), error.headers.get("Allow"))
+        except Exception as error:
+            log.exception("admin request failed", method=request.method, path=request.path)
+            return _problem_response(Problem(500, f"a bug of the broker's: {error!r}"))
+
+    def _check_origin(self, request: web.Request) -> None:
+        """Refuse browsers that were sent here by another site, under whichever name."""
+        origin = request.headers.get("Origin")
+        if origin is not None and origin.partition("://")[2] != request.host:
+            raise Problem(403, f"pages of {origin} may not use this port")
+        if _is_loopback(self._host) and not _is_local_name(request.host):
+            raise Problem(403, f"this port is asked under its address, not as {request.host!r}")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _is_local_name(host_and_port: str) -> bool:
+    host = host_and_port.rpartition(":")[0] if ":" in host_and_port else host_and_port
+    host = host_and_port if host_and_port.endswith("]") else host
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return host == "localhost"
+    return True
+
+
+def _response(op: Operation, result: Any) -> web.Response:
+    if op.media_type is None:
+        return web.Response(status=op.status)
+    body = result.encode() if isinstance(result, str) else encode_result(result)
+    response = web.Response(
+        status=op.status, body=body, content_type=op.media_type, charset=_charset(op.media_type)
+    )
+    response.headers["Cache-Control"] = "no-store"
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    if op.media_type == "text/html":
+        response.headers["Content-Security-Policy"] = content_policy(str(result))
+    return response
+
+
+@cache
+def content_policy(page: str) -> str:
+    """What a browser may run of a page: its own script and style, and nothing that came in."""
+    return (
+        f"default-src 'none'; script-src {_hash_of('script', page)};"
+        f" style-src {_hash_of('style', page)}; connect-src 'self'; img-src data:;"
+        " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    )
+
+
+def _hash_of(tag: str, page: str) -> str:
+    (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
+
+
+def _charset(media_type: str) -> str | None:
+    return "utf-8" if media_type.startswith("text/") else None
+
+
+async def _stream(
+    request: web.Request, op: Operation, chunks: AsyncIterator[bytes]
+) -> web.StreamResponse:
+    assert op.media_type is not None
+    response = web.StreamResponse(headers={"Cache-Control": "no-store"})
+    response.content_type = op.media_type
+    await response.prepare(request)
+    try:
+        async for chunk in chunks:
+            await response.write(chunk)
+    except ConnectionError:
+        pass  # the follower has gone
+    finally:
+        await chunks.aclose()  # type: ignore[attr-defined]  # a generator, as `isasyncgenfunction` said
+    return response
+
+
+def _problem_of(request: web.Request, error: web.HTTPException) -> Problem:
+    match error.status:
+        case 404:
+            return Problem(404, f"there is nothing at {request.path}; GET /openapi.json tells all")
+        case 405:
+            allowed = error.headers.get("Allow", "")
+            return Problem(405, f"{request.path} takes {allowed}, not {request.method}")
+        case 413:
+            return Problem(413, f"the body is larger than {BODY_BYTES_MAX} bytes")
+        case _:
+            return Problem(error.status, error.text or error.reason)
+
+
+def _problem_response(problem: Problem, allowed: str | None = None) -> web.Response:
+    response = web.Response(
+        status=problem.status, body=problem.document(), content_type="application/problem+json"
+    )
+    if problem.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    if allowed is not None:
+        response.headers["Allow"] = allowed
+    return response

@@ -1,0 +1,99 @@
+"""One batch onto one partition: check, ask the producer's state, stamp, store, remember."""
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.producer_limit import watch_producer_ids
+from broker.cluster.topics import Partition, Topic
+from broker.produce.acknowledge import note_batch
+from broker.produce.batch_check import BatchRefusal, check_batch
+from broker.request.context import RequestContext
+from broker.request.session import ProducerIds
+from producer_state.rules import Append, Duplicate, Refused
+from protocol import records
+from protocol.errors import ErrorCode
+from protocol.produce import PartitionResult
+
+
+def append_batch(
+    context: RequestContext,
+    cluster: Cluster,
+    topic: Topic,
+    partition: Partition,
+    frame: bytes | bytearray,
+    start: int,
+    end: int,
+    gate: ProducerIds | None = None,
+) -> PartitionResult:
+    """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
+
+    Kafka's `UnifiedLog.append`.
+    """
+    now_ms = context.now_ms
+    log = partition.log
+    header = check_batch(frame, start, end, context.api_version, topic, now_ms)
+    if isinstance(header, BatchRefusal):
+        return PartitionResult(
+            partition.partition_index,
+            header.error_code,
+            error_message=header.error_message,
+            record_errors=header.record_errors,
+        )
+    base_offset = log.log_end_offset
+    max_timestamp = header.max_timestamp
+    if header.producer_id >= 0:
+        decision = partition.producers.check(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.last_offset_delta,
+        )
+        if not isinstance(decision, Append):
+            if isinstance(decision, Duplicate) and context.acknowledgements is not None:
+                offset = decision.base_offset
+                note_batch(context, topic, partition, header, offset, is_append=False)
+            return _not_appended(partition, decision)
+        if gate is not None:
+            refusal = gate.refuse(context, partition, header)
+            if refusal is not None:
+                return refusal
+    batch = records.stamp(frame, start, end, base_offset, partition.leader_epoch)
+    log_append_time_ms = -1
+    if topic.is_log_append_time:
+        log_append_time_ms = max_timestamp = now_ms
+        batch = records.stamp_log_append_time(batch, now_ms)
+    log.append(batch, header.records_count, max_timestamp, partition.leader_epoch)
+    if header.producer_id >= 0:
+        partition.producers.apply(
+            header.producer_id,
+            header.producer_epoch,
+            header.base_sequence,
+            header.last_offset_delta,
+            base_offset,
+            max_timestamp,
+        )
+        if cluster.limits_producer_ids:
+            watch_producer_ids(cluster, partition.leader_id, now_ms)
+    cluster.appended(topic, partition, len(batch), now_ms)
+    if context.acknowledgements is not None:
+        note_batch(context, topic, partition, header, base_offset, is_append=True)
+    return PartitionResult(
+        partition.partition_index,
+        ErrorCode.NONE,
+        base_offset,
+        log_append_time_ms,
+        log.log_start_offset,
+    )
+
+
+def _not_appended(partition: Partition, decision: Duplicate | Refused) -> PartitionResult:
+    log_start_offset = partition.log.log_start_offset
+    if isinstance(decision, Refused):
+        return PartitionResult(
+            partition.partition_index, decision.error_code, log_start_offset=log_start_offset
+        )
+    return PartitionResult(
+        partition.partition_index,
+        decision.error_code,
+        decision.base_offset,
+        decision.timestamp,
+        log_start_offset,
+    )

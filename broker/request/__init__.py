@@ -1,0 +1,1 @@
+"""What a handler knows about its request, and what a request is charged for."""

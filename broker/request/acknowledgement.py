@@ -1,0 +1,28 @@
+"""One batch that a Produce response acknowledges, as the audit records it."""
+
+from typing import NamedTuple
+from uuid import UUID
+
+
+class Acknowledgement(NamedTuple):
+    """One batch that a response acknowledged; the field names are the batch header's.
+
+    `base_offset` is -1 for a duplicate whose offset is no longer known. `crc` and `max_timestamp`
+    are those of the request: a topic with LogAppendTime stores others.
+    """
+
+    topic_id: UUID
+    topic: str
+    partition: int
+    is_append: bool
+    """False for a duplicate, which was appended by an earlier request."""
+    base_offset: int
+    crc: int
+    max_timestamp: int
+    records_count: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    connection_id: int
+    client_id: str | None
+    time_ms: int

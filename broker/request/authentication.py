@@ -1,0 +1,81 @@
+"""One token of a client's authentication: what becomes of its session, and what it is told.
+
+Source: Kafka's `SaslServerAuthenticator`.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.pending_response import PendingResponse
+from broker.request.session import Session
+from broker.responses import Close
+from broker.security.sasl import Authenticated, Challenge, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The client gets this token; `lifetime_ms` is how long its session may last, 0 for ever."""
+
+    token: bytes
+    lifetime_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The client is not who it says; the message is for it, the mechanism for the log."""
+
+    message: str
+    mechanism: str | None
+
+    def pending(self, cluster: Cluster, now_ms: int, response: Any) -> PendingResponse:
+        """The response after a delay that makes guessing slow, and the end of the connection."""
+        close = Close(f"SASL authentication failed ({self.mechanism})", response)
+        delay_ms = cluster.config["connection.failed.authentication.delay.ms"]
+        timer = cluster.timers.schedule(now_ms + delay_ms, lambda _now_ms: pending.complete(close))
+
+        def force_complete(_now_ms: int) -> None:
+            cluster.timers.cancel(timer)
+            pending.complete(close)
+
+        pending = PendingResponse(
+            on_cancel=lambda: cluster.timers.cancel(timer), on_force_complete=force_complete
+        )
+        return pending
+
+
+def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Progress | Failure:
+    """Take the next token of an exchange that a handshake has begun."""
+    assert session.exchange is not None
+    outcome = session.exchange.step(token, now_ms)
+    match outcome:
+        case Challenge(response):
+            return Progress(response)
+        case Refused(message):
+            return Failure(message, session.mechanism)
+        case Authenticated(principal, response, expires_at_ms):
+            if session.is_authenticated and principal != session.principal:
+                return Failure(
+                    "Cannot change principals during re-authentication", session.mechanism
+                )
+            lifetime_ms = _lifetime_ms(
+                expires_at_ms, cluster.config["connections.max.reauth.ms"], now_ms
+            )
+            ends_at_ms = None if lifetime_ms is None else now_ms + lifetime_ms
+            session.authenticate(principal, ends_at_ms)
+            return Progress(response, lifetime_ms or 0)
+
+
+def response_raw_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Any:
+    """After a SaslHandshake v0: the response's bytes without a header, or the end of it all."""
+    result = take_token(session, token, cluster, now_ms)
+    if isinstance(result, Failure):
+        return result.pending(cluster, now_ms, None)
+    return len(result.token).to_bytes(4, "big") + result.token
+
+
+def _lifetime_ms(expires_at_ms: int | None, max_reauth_ms: int, now_ms: int) -> int | None:
+    bounds = [max_reauth_ms] if max_reauth_ms > 0 else []
+    if expires_at_ms is not None:
+        bounds.append(expires_at_ms - now_ms)
+    return min(bounds) if bounds else None

@@ -1,0 +1,85 @@
+"""What a handler knows about the request besides its body."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from broker.request.acknowledgement import Acknowledgement
+from broker.request.session import Session
+from broker.responses import ThrottlingQuota
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES
+
+
+class ShadowThrottles:
+    """What shadow quotas would have done to one request.
+
+    `is_held`: it came while its connection would have been mute. `throttle_times_ms` has, by quota
+    key, the `throttle_time_ms` that it would have been answered with; of a held request, for how
+    much longer the connection would have been mute.
+    """
+
+    __slots__ = ("is_held", "throttle_times_ms")
+
+    def __init__(self, *, is_held: bool) -> None:
+        self.is_held = is_held
+        self.throttle_times_ms: dict[str, int] = {}
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """Who asked, of which broker, when, and in which version. Made once per request.
+
+    `now_ms` is the one time of this request: handlers and everything below them take it from here.
+    `broker_id` is the broker of the cluster whose listener the client connected to.
+    """
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+    now_ms: int
+    size_bytes: int
+    broker_id: int
+    connection_id: int
+    client_host: str
+    principal: str = "ANONYMOUS"
+    session: Session = field(default_factory=Session)
+    stopwatch: Callable[[], int] | None = None
+    """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
+    throttle_time_ms: int = 0
+    """The longest wait that any quota asks of this client; the response tells it."""
+    muted_until_ms: int = 0
+    """The connection stays mute until then, whether the client keeps to what it is told or not."""
+
+    throttled_by: ThrottlingQuota | None = None
+    shadow: ShadowThrottles | None = None
+    """What quotas in shadow mode would have done to it; None for nothing."""
+    acknowledgements: list[Acknowledgement] | None = None
+    """The batches that its response acknowledges, for the audit; None for none."""
+    falsified_by: tuple[int, ...] = ()
+    """The ids of the fault rules that change what its response says."""
+    fault: str | None = None
+    """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
+
+    def throttle(self, throttle_time_ms: int, quota: ThrottlingQuota, now_ms: int) -> None:
+        """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""
+        if throttle_time_ms > self.throttle_time_ms:
+            self.throttle_time_ms = throttle_time_ms
+            self.muted_until_ms = now_ms + throttle_time_ms
+            self.throttled_by = quota
+
+    def describe(self) -> dict[str, Any]:
+        """Return when and by whom the request was sent, where it arrived, and its API."""
+        return {
+            "received_ms": self.now_ms,
+            "broker": self.broker_id,
+            "connection": self.connection_id,
+            "client_host": self.client_host,
+            "client_id": self.client_id,
+            "user": self.principal,
+            "listener": self.session.listener,
+            "api": API_NAMES[ApiKey(self.api_key)],
+            "version": self.api_version,
+            "correlation_id": self.correlation_id,
+        }

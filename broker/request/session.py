@@ -1,0 +1,85 @@
+"""What a connection knows of its client: the listener it came in by, and who it is."""
+
+from typing import Any, Protocol
+
+from broker.request.client_software import ClientSoftware
+from broker.security.sasl import Exchange
+from protocol.produce import PartitionResult
+
+ANONYMOUS = "ANONYMOUS"
+NEVER_MS = (1 << 63) - 1
+
+
+class ProducerIds(Protocol):
+    """What a connection remembers of the producer ids that it used (KIP-936)."""
+
+    def refuse(self, context: Any, partition: Any, header: Any) -> PartitionResult | None:
+        """Return the error of a batch whose producer id may not be new, or None."""
+        ...
+
+
+class Session:
+    """One client, from its connection's first byte to the last.
+
+    `limited_from_ms` is the time from which only the APIs of authentication are answered: always
+    (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
+    of the session where a token or `connections.max.reauth.ms` bounds it.
+    `client_software` is the name and version of ApiVersions v3+; None if the client sent none.
+    `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
+    `shadow_muted_until_ms`: until when quotas in shadow mode would have kept the connection mute.
+    `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
+    """
+
+    __slots__ = (
+        "client_software",
+        "exchange",
+        "is_authenticated",
+        "is_sasl",
+        "limited_from_ms",
+        "listener",
+        "mechanism",
+        "principal",
+        "producer_ids",
+        "shadow_muted_until_ms",
+        "takes_raw_tokens",
+    )
+
+    def __init__(
+        self, listener: str = "PLAINTEXT", *, is_sasl: bool = False, principal: str = ANONYMOUS
+    ) -> None:
+        self.listener = listener
+        self.is_sasl = is_sasl
+        self.principal = principal
+        self.is_authenticated = not is_sasl
+        self.limited_from_ms: int = 0 if is_sasl else NEVER_MS
+        self.mechanism: str | None = None
+        self.exchange: Exchange | None = None
+        self.client_software: ClientSoftware | None = None
+        self.producer_ids: ProducerIds | None = None
+        self.shadow_muted_until_ms = 0
+        self.takes_raw_tokens = False
+
+    def begin(self, mechanism: str, exchange: Exchange, *, takes_raw_tokens: bool) -> None:
+        """A handshake has chosen the mechanism; until it is through, nothing else is answered."""
+        self.mechanism = mechanism
+        self.exchange = exchange
+        self.takes_raw_tokens = takes_raw_tokens
+        self.limited_from_ms = 0
+
+    def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
+        """The exchange has proved who it is; `ends_at_ms` is None for a session without end."""
+        self.principal = principal
+        self.producer_ids = None
+        self.is_authenticated = True
+        self.exchange = None
+        self.takes_raw_tokens = False
+        self.limited_from_ms = NEVER_MS if ends_at_ms is None else ends_at_ms
+
+
+class Peer(Protocol):
+    """A connection, as the dispatcher and the journal see it."""
+
+    broker_id: int
+    connection_id: int
+    client_host: str
+    session: Session

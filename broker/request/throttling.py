@@ -1,0 +1,91 @@
+"""Charges what a request did to its client's quotas; the context keeps how long it has to wait.
+
+Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch,
+`ClientRequestQuotaManager.maybeRecordAndGetThrottleTimeMs`.
+"""
+
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.request.shadow_quotas import count_if_shadow, is_shadow
+from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
+
+SIZE_BYTES = 4
+"""The size in front of a response, which counts as fetched."""
+
+
+def charge_time(
+    context: RequestContext, cluster: Cluster, now_ms: int, *, is_exempt: bool = False
+) -> None:
+    """Charge the handler's time so far to `request_percentage`; once for each request."""
+    stopwatch, context.stopwatch = context.stopwatch, None
+    if stopwatch is None:
+        return
+    manager = cluster.quotas.brokers[context.broker_id].request
+    if is_exempt:
+        manager.record_exempt(stopwatch(), now_ms)
+        return
+    spent_ns = stopwatch()
+    throttle_time_ms = manager.record(context.principal, context.client_id, spent_ns, now_ms)
+    if throttle_time_ms == 0:
+        return
+    shadowed = count_if_shadow(context, cluster, REQUEST_PERCENTAGE.name, throttle_time_ms, now_ms)
+    if shadowed is None:
+        context.throttle(throttle_time_ms, manager, now_ms)
+    elif shadowed.is_held:
+        # The client would not have sent it yet.
+        manager.unrecord(context.principal, context.client_id, spent_ns, now_ms)
+        shadowed.counter.exceed(round(spent_ns / 1e6))
+
+
+def charge_produce(context: RequestContext, cluster: Cluster, *, expects_response: bool) -> None:
+    """Charge a whole Produce request, whatever became of its batches."""
+    now_ms = context.now_ms
+    if context.stopwatch is not None:
+        charge_time(context, cluster, now_ms, is_exempt=not expects_response)
+    if not cluster.quotas.clients.producer_byte_rate.is_enabled:
+        return
+    manager = cluster.quotas.brokers[context.broker_id].produce
+    throttle_time_ms = manager.record(
+        context.principal, context.client_id, context.size_bytes, now_ms
+    )
+    if throttle_time_ms == 0:
+        return
+    shadowed = count_if_shadow(context, cluster, PRODUCER_BYTE_RATE.name, throttle_time_ms, now_ms)
+    if shadowed is None:
+        context.throttle(throttle_time_ms, manager, now_ms)
+    elif shadowed.is_held:
+        manager.unrecord(context.principal, context.client_id, context.size_bytes, now_ms)
+        shadowed.counter.exceed(context.size_bytes)
+
+
+def fetch_bytes_max(context: RequestContext, cluster: Cluster, wanted_bytes: int) -> int:
+    """How much one Fetch may bring: more than the quota's burst would always be refused."""
+    bytes_max: int = min(wanted_bytes, cluster.config["fetch.max.bytes"])
+    if not cluster.quotas.clients.is_enabled:
+        return bytes_max
+    manager = cluster.quotas.brokers[context.broker_id].fetch
+    quota_bytes = manager.bytes_max(context.principal, context.client_id)
+    if quota_bytes is None or is_shadow(context, cluster, CONSUMER_BYTE_RATE.name):
+        return bytes_max
+    return min(bytes_max, quota_bytes)
+
+
+def charge_fetch(context: RequestContext, cluster: Cluster, byte_count: int, now_ms: int) -> bool:
+    """Charge a Fetch response; False when the client has to wait, and gets nothing till then."""
+    charge_time(context, cluster, now_ms)
+    manager = cluster.quotas.brokers[context.broker_id].fetch
+    throttle_time_ms = manager.record(context.principal, context.client_id, byte_count, now_ms)
+    shadowed = None
+    if throttle_time_ms > 0:
+        shadowed = count_if_shadow(
+            context, cluster, CONSUMER_BYTE_RATE.name, throttle_time_ms, now_ms
+        )
+        if shadowed is None:
+            context.throttle(throttle_time_ms, manager, now_ms)
+        else:
+            shadowed.counter.exceed(byte_count)
+    if context.throttle_time_ms == 0 and shadowed is None:
+        return True
+    # Under the quota the client would get nothing, and so pays for nothing.
+    manager.unrecord(context.principal, context.client_id, byte_count, now_ms)
+    return context.throttle_time_ms == 0

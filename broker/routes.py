@@ -1,0 +1,122 @@
+"""Which function answers which API: the one register, from which ApiVersions answers.
+
+A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else has to know it.
+What is advertised is therefore what is handled.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from broker.config.api_versions import parse_api_versions
+from broker.config.broker_config import BrokerConfig
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import frame_response
+from protocol.errors import ErrorCode
+from protocol.messages import is_flexible
+
+RANGE_TOLD_VERSION_MIN = 3
+"""Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
+
+Handler = Callable[..., Any]
+"""`handler(context, request, cluster)` returns a response message, a `PendingResponse`, or None (no response).
+
+A raw handler takes `(context, frame, body_start, body_end, cluster)` instead, `frame` being a
+bytes-like buffer, and returns an encoded response body, a `PendingResponse`, None or a `Close`.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One API: its handler, the versions it serves and the versions ApiVersions tells."""
+
+    api_key: ApiKey
+    handler: Handler
+    version_min: int
+    version_max: int
+    advertised_min: int
+    is_raw: bool
+    flexible_min: int
+    """First version whose header and body have tagged fields; above `version_max` if none has."""
+
+
+ROUTES: dict[int, Route] = {}
+
+
+def handles(
+    api_key: ApiKey,
+    versions: tuple[int, int],
+    *,
+    advertised_min: int | None = None,
+    is_raw: bool = False,
+) -> Callable[[Handler], Handler]:
+    """Register the decorated function for an API; versions are inclusive on both sides."""
+    version_min, version_max = versions
+
+    def register(handler: Handler) -> Handler:
+        assert api_key not in ROUTES, f"{api_key.name} has two handlers"
+        ROUTES[api_key] = Route(
+            api_key=api_key,
+            handler=handler,
+            version_min=version_min,
+            version_max=version_max,
+            advertised_min=version_min if advertised_min is None else advertised_min,
+            is_raw=is_raw,
+            flexible_min=next(
+                (v for v in range(version_max + 1) if is_flexible(api_key, v)), version_max + 1
+            ),
+        )
+        return handler
+
+    return register
+
+
+class RoutesByBroker(dict[int, Mapping[int, Route]]):
+    """Which APIs each broker serves, in which versions, by node id and API key."""
+
+    def __init__(self, config: BrokerConfig) -> None:
+        super().__init__()
+        self._config = config
+
+    def __missing__(self, node_id: int) -> Mapping[int, Route]:
+        """Compute a broker's routes when they are first needed."""
+        limits = self._config.for_broker(node_id)["broker.api.versions"]
+        routes = self[node_id] = limited_routes(limits)
+        return routes
+
+
+def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:
+    """The part of the register that `broker.api.versions` leaves; all of it when it says nothing.
+
+    An API is gone of which no version is left.
+    """
+    if not told:
+        return ROUTES
+    limits = parse_api_versions(told)
+    routes = {}
+    for api_key, route in ROUTES.items():
+        if api_key in limits:
+            low, high = limits[api_key]
+            version_max = min(route.version_max, high)
+            if max(route.version_min, low) <= version_max:
+                routes[api_key] = replace(
+                    route,
+                    version_min=max(route.version_min, low),
+                    version_max=version_max,
+                    advertised_min=max(route.advertised_min, low),
+                )
+    return routes
+
+
+def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
+    """The frame that tells a client of another age which versions of ApiVersions it may use."""
+    told = messages.ApiVersionsResponse.ApiVersion(
+        api_key=ApiKey.API_VERSIONS, min_version=route.version_min, max_version=route.version_max
+    )
+    response = messages.ApiVersionsResponse(
+        version=0,
+        error_code=ErrorCode.UNSUPPORTED_VERSION,
+        api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
+    )
+    return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)

@@ -1,0 +1,1 @@
+"""The asyncio part: listeners, sockets, TLS. It turns reads into `Connection.receive` calls."""

@@ -1,0 +1,277 @@
+"""One client's socket: reads go into the connection's core, its effects come out. No decisions.
+
+The only clock reads of a request happen here.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
+
+import structlog
+
+from broker.clock import Clock
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.responses import ConnectionOutput
+from broker.server.listener_security import ListenerSecurity
+from broker.timers import Timer
+
+LAST_RESPONSE_S = 0.2
+"""Time between a last response and the end: a client that finds both at once may see the end alone.
+
+kafka-python does, and would never learn that its password was wrong.
+"""
+
+BUFFERED_BYTES_HIGH = 1024 * 1024
+"""What a client may send ahead while it waits for a response, before we stop reading from it."""
+
+log = structlog.get_logger("mock_kafka")
+
+
+class ConnectionOwner(Protocol):
+    """The server, as far as a connection needs it."""
+
+    cluster: Cluster
+    clock: Clock
+    dispatcher: Dispatcher
+    connection_ids: Iterator[int]
+
+    def admit(self, protocol: "ClientProtocol", host: str) -> str | None:
+        """Count a new connection. Return why it must be closed, or None."""
+        ...
+
+    def forget(self, protocol: "ClientProtocol") -> None:
+        """Stop counting a connection that is closed."""
+        ...
+
+    def make_ready(self, protocol: "ClientProtocol") -> None:
+        """Resume a connection after the current request."""
+        ...
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Call a function after `delay_s` of the event loop's clock, at once for 0."""
+        ...
+
+
+class ClientProtocol(asyncio.Protocol):
+    """One client's socket around its `Connection`."""
+
+    __slots__ = (
+        "_acknowledgements",
+        "_is_paused",
+        "_is_write_paused",
+        "_listener_security",
+        "_mute",
+        "_server",
+        "_transport",
+        "_withheld",
+        "broker_id",
+        "close_reason",
+        "connection",
+        "is_isolated",
+        "last_active_ms",
+        "peer",
+    )
+
+    def __init__(
+        self, server: ConnectionOwner, broker_id: int, listener_security: ListenerSecurity
+    ) -> None:
+        self._server = server
+        self._acknowledgements = server.dispatcher.acknowledgements
+        self._listener_security = listener_security
+        self.broker_id = broker_id
+        self._transport: Any = None
+        self._is_paused = False
+        self._is_write_paused = False
+        self.is_isolated = False
+        self._withheld: list[ConnectionOutput] = []
+        self._mute: Timer | None = None
+        self.connection: Connection | None = None
+        self.close_reason = "client disconnected"
+        self.last_active_ms = 0
+        self.peer = "?"
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client has connected."""
+        self._transport = transport
+        peer = transport.get_extra_info("peername")
+        host = str(peer[0]) if peer else "?"
+        self.peer = f"{host}:{peer[1]}" if peer else "?"
+        server = self._server
+        self.last_active_ms = server.clock.now_ms()
+        refusal = server.admit(self, host)
+        if refusal is not None:
+            self._close(refusal)
+            return
+        connections = server.cluster.quotas.brokers[self.broker_id].connections
+        throttle_time_ms = connections.record(host, self.last_active_ms)
+        if throttle_time_ms:
+            # As Kafka does: closed at once, it would be back at once.
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + throttle_time_ms,
+                lambda _now_ms: self._close("connection_creation_rate exceeded"),
+            )
+            return
+        fault = server.dispatcher.faults.judge_connection(self.broker_id, self.last_active_ms)
+        if fault is not None:
+            server.dispatcher.journal.arrived(
+                self.broker_id,
+                self.peer,
+                is_refused=fault.is_refused,
+                delay_ms=fault.delay_ms,
+                fault=fault.description,
+                time_ms=self.last_active_ms,
+            )
+        if fault is not None and fault.is_refused:
+            self._close(f"fault {fault.description}")
+        elif fault is not None and fault.delay_ms:
+            self._is_paused = True
+            self._transport.pause_reading()
+            self._mute = server.cluster.timers.schedule(
+                self.last_active_ms + fault.delay_ms, lambda _now_ms: self._enter(host)
+            )
+        else:
+            self._enter(host)
+
+    def _enter(self, host: str) -> None:
+        """Let the client in, whose requests are read from now on."""
+        server = self._server
+        session = self._listener_security.new_session(self._transport)
+        if session is None:
+            self._close("no rule of ssl.principal.mapping.rules matches its certificate")
+            return
+        self.connection = Connection(
+            server.dispatcher,
+            broker_id=self.broker_id,
+            connection_id=next(server.connection_ids),
+            client_host=host,
+            frame_bytes_max=server.cluster.config["socket.request.max.bytes"],
+            on_ready=lambda: server.make_ready(self),
+            session=session,
+        )
+        self.apply_availability()
+        self._pause_or_resume_reading()
+
+    def apply_availability(self) -> None:
+        """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
+        broker = self._server.cluster.brokers.get(self.broker_id)
+        availability = Availability.DOWN if broker is None else broker.availability
+        if availability is Availability.DOWN:
+            self.cut("broker stopped")
+        elif self.is_isolated != (availability is Availability.ISOLATED):
+            self.is_isolated = availability is Availability.ISOLATED
+            withheld, self._withheld = self._withheld, []
+            for effects in withheld:
+                self._perform(effects)
+            self._pause_or_resume_reading()
+            if not self.is_isolated:
+                self._server.make_ready(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Bytes have come in."""
+        connection = self.connection
+        if connection is None:
+            return
+        now_ms = self._server.clock.now_ms()
+        self.last_active_ms = now_ms
+        if self._is_write_paused or self.is_isolated:
+            connection.hold(data)
+        else:
+            self._perform(connection.receive(data, now_ms))
+
+    def resume_connection(self, now_ms: int) -> None:
+        """Go on with what waits: a parked response has come, or it is this client's turn again."""
+        if self.connection is not None and not self._is_write_paused and not self.is_isolated:
+            self._perform(self.connection.resume(now_ms))
+
+    def _perform(self, effects: ConnectionOutput) -> None:
+        if self.is_isolated:
+            # Of the request that cut its own broker off: the response goes nowhere for now.
+            self._withheld.append(effects)
+            return
+        write, close_reason, has_more, muted_until_ms = effects
+        if write:
+            self._transport.write(write)
+            if self._acknowledgements.is_enabled and self.connection is not None:
+                self._acknowledgements.written(self.connection.connection_id)
+        if close_reason is not None:
+            self._close(close_reason, after_s=LAST_RESPONSE_S if write else 0)
+            return
+        if muted_until_ms:
+            timers = self._server.cluster.timers
+            self._mute = timers.schedule(muted_until_ms, self.resume_connection)
+        if has_more and not self._is_write_paused:
+            self._server.make_ready(self)
+        if self._is_paused or (self.connection is not None and self.connection.is_behind):
+            self._pause_or_resume_reading()
+
+    def _pause_or_resume_reading(self) -> None:
+        """Let a client that sends ahead, or doesn't read, fill its socket and not our memory."""
+        connection = self.connection
+        if connection is None or self._transport.is_closing():
+            return
+        wanted = (
+            self._is_write_paused
+            or self.is_isolated
+            or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
+        )
+        if wanted != self._is_paused:
+            self._is_paused = wanted
+            if wanted:
+                self._transport.pause_reading()
+            else:
+                self._transport.resume_reading()
+
+    def pause_writing(self) -> None:
+        """The client doesn't read its responses: make no more of them."""
+        self._is_write_paused = True
+        self._pause_or_resume_reading()
+
+    def resume_writing(self) -> None:
+        """The client reads again."""
+        self._is_write_paused = False
+        self._server.make_ready(self)
+
+    def connection_lost(self, _exc: Exception | None) -> None:
+        """The socket is closed, by whichever side."""
+        self._server.cluster.timers.cancel(self._mute)
+        if self.connection is not None:
+            self.connection.lose()
+            now_ms = self._server.clock.now_ms()
+            self._server.dispatcher.journal.disconnected(self.connection, self.close_reason, now_ms)
+            self._acknowledgements.forget(self.connection.connection_id)
+        self._server.forget(self)
+
+    def finish(self) -> None:
+        """Close once everything that was answered has been sent."""
+        self._transport.close()
+
+    def cut(self, reason: str) -> None:
+        """End the connection at once; what wasn't sent yet is lost."""
+        self._close(reason)
+        self._transport.abort()
+
+    def dismiss(self) -> None:
+        """End the connection and everything that is under way for it; nobody is told."""
+        connection, self.connection = self.connection, None
+        if connection is not None:
+            connection.lose()
+        self._transport.abort()
+
+    def close_idle(self, idle_ms: int) -> None:
+        """Close a connection that has been silent for too long, or let go of one closed long ago.
+
+        A client that doesn't read would keep its last responses in our memory for good.
+        """
+        if self._transport.is_closing():
+            self._transport.abort()
+        else:
+            self._close(f"idle for {idle_ms} ms")
+
+    def _close(self, reason: str, after_s: float = 0) -> None:
+        if not self._transport.is_closing():
+            log.info("connection closed", peer=self.peer, broker=self.broker_id, reason=reason)
+            self.close_reason = reason
+            self._server.call_later(after_s, self._transport.close)

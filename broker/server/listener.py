@@ -1,0 +1,144 @@
+"""One listening socket of one broker, which can go down and come back on its port."""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Callable
+
+from broker.addresses import Address
+
+LISTEN_BACKLOG = 4096
+
+
+class ListenError(Exception):
+    """An address cannot be bound; one line for people that names it."""
+
+
+ProtocolFactory = Callable[[], asyncio.BaseProtocol]
+
+
+class Listener:
+    """Accepts connections for one broker, except while it refuses them."""
+
+    def __init__(
+        self, broker_id: int, factory: ProtocolFactory, tls: ssl.SSLContext | None
+    ) -> None:
+        """`factory` makes the protocol of every connection."""
+        self.broker_id = broker_id
+        self._factory = factory
+        self._tls = tls
+        self._servers: list[asyncio.Server] = []
+        self._addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = []
+        # Sockets that keep the ports of a listener that refuses.
+        self._held: list[socket.socket] = []
+        self._opening: asyncio.Task[None] | None = None
+        self._accepts = False
+        self._is_over = False
+
+    async def open(self, host: str, port: int) -> int:
+        """Listen; returns the port, which matters when 0 was asked for.
+
+        Raises:
+            ListenError: the address cannot be bound.
+        """
+        try:
+            server = await asyncio.get_running_loop().create_server(
+                self._factory,
+                host,
+                port,
+                backlog=LISTEN_BACKLOG,
+                reuse_address=True,
+                ssl=self._tls,
+            )
+        except (OSError, OverflowError) as error:
+            raise cannot_listen(host, port, error) from error
+        self._servers = [server]
+        self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
+        self._accepts = True
+        return int(self._addresses[0][1][1])
+
+    async def close(self) -> None:
+        """Stop listening for good."""
+        if self._opening is not None:
+            await self._opening
+        self._close_sockets()
+
+    def end(self) -> None:
+        """Stop listening for good without waiting, even for a start that is under way."""
+        self._is_over = True
+        self._accepts = False
+        if self._opening is None:
+            self._close_sockets()
+
+    def refuse(self) -> None:
+        """Stop listening, and keep the port: bound but not listened on, it refuses who connects."""
+        self._accepts = False
+        if self._opening is None and not self._held:
+            self._close_sockets()
+            self._held = [_bind(family, address) for family, address in self._addresses]
+
+    def accept_again(self) -> None:
+        """Listen where it did before; who connects from now on is served."""
+        self._accepts = True
+        if self._opening is None and self._held:
+            for held in self._held:
+                held.listen(LISTEN_BACKLOG)
+            self._opening = asyncio.get_running_loop().create_task(self._serve())
+
+    async def _serve(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._servers = [
+            await loop.create_server(
+                self._factory, sock=held, backlog=LISTEN_BACKLOG, ssl=self._tls
+            )
+            for held in self._held
+        ]
+        self._held = []
+        self._opening = None
+        if self._is_over:
+            self._close_sockets()
+        elif not self._accepts:
+            self.refuse()
+
+    def _close_sockets(self) -> None:
+        for server in self._servers:
+            server.close()
+        for held in self._held:
+            held.close()
+        self._servers, self._held = [], []
+
+
+def cannot_listen(host: str, port: int, error: OSError | OverflowError) -> ListenError:
+    """What to tell people when the system refuses an address."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return ListenError(f"cannot listen on {Address(host, port)}: {reason}")
+
+
+def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.socket:
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    bound.setblocking(False)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if family == socket.AF_INET6:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+    bound.bind(address)
+    return bound
+
+
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """A socket for each address of a host that clients may connect to; who serves them, serves.
+
+    Raises:
+        OSError: an address cannot be bound.
+    """
+    flags = socket.AI_PASSIVE
+    found = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM, flags=flags)
+    sockets: list[socket.socket] = []
+    try:
+        for family, _type, _protocol, _name, address in dict.fromkeys(found):
+            sockets.append(_bind(family, address))  # type: ignore[arg-type]
+            sockets[-1].listen(LISTEN_BACKLOG)
+    except OSError:
+        for each in sockets:
+            each.close()
+        raise
+    return sockets

@@ -1,0 +1,34 @@
+"""How clients come in by a listener: what its session begins with."""
+
+import ssl
+from dataclasses import dataclass
+from typing import Any
+
+from broker.request.session import ANONYMOUS, Session
+from broker.security.principal_mapping import NameMapper, certificate_name
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSecurity:
+    """What differs between listeners: the name, whether there is SASL, and TLS.
+
+    `to_principal` makes a principal of a client certificate's distinguished name.
+    """
+
+    name: str = "PLAINTEXT"
+    is_sasl: bool = False
+    tls: ssl.SSLContext | None = None
+    to_principal: NameMapper = str
+
+    def new_session(self, transport: Any) -> Session | None:
+        """The session of a client that has just come in; None when its name maps to nothing."""
+        name = None
+        if self.tls is not None and not self.is_sasl:
+            name = certificate_name(transport.get_extra_info("peercert"))
+        principal = ANONYMOUS if name is None else self.to_principal(name)
+        if principal is None:
+            return None
+        return Session(self.name, is_sasl=self.is_sasl, principal=principal)
+
+
+PLAINTEXT = ListenerSecurity()

@@ -1,0 +1,155 @@
+"""Where brokers listen, which protocol each listener speaks, and what clients are told of it.
+
+Sources: Kafka's `listeners`, `advertised.listeners` and `listener.security.protocol.map`, and its
+`SocketServerConfigs.listenerListToEndPoints`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import count
+
+from broker.addresses import Address
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+
+PORT_MAX = 65535
+
+
+class SecurityProtocol(Enum):
+    """What a listener speaks: encrypted or not, with SASL or without."""
+
+    PLAINTEXT = "PLAINTEXT"
+    SSL = "SSL"
+    SASL_PLAINTEXT = "SASL_PLAINTEXT"
+    SASL_SSL = "SASL_SSL"
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether a client must authenticate before it may ask for anything."""
+        return self in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self in {SecurityProtocol.SSL, SecurityProtocol.SASL_SSL}
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One listener of every broker; the addresses are those of the broker at `index` 0.
+
+    The ports of the next brokers follow in steps of `port_step`, the smallest with which no two
+    listeners of any two brokers share a port.
+    """
+
+    name: str
+    protocol: SecurityProtocol
+    bound: Address
+    advertised: Address
+    port_step: int
+
+    def bound_by(self, index: int) -> Address:
+        """Where the broker at `index` listens."""
+        return self.bound.shifted(index * self.port_step)
+
+    def advertised_by(self, index: int) -> Address:
+        """What clients of the broker at `index` are told; port 0 is the one it listens on."""
+        return self.advertised.shifted(index * self.port_step)
+
+
+def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int) -> list[Listener]:
+    """The listeners of the brokers, first the one whose address is announced first.
+
+    Without `listeners` there is one, PLAINTEXT at `host` and `port`. In `listeners` an empty host
+    is `host`. Listeners named in `controller.listener.names` are Kafka's controllers' own.
+
+    Raises:
+        ConfigError: an entry is malformed, or names what there is not.
+    """
+    told = _named(config, "advertised.listeners")
+    if "listeners" not in config.overrides:
+        bound = {"PLAINTEXT": Address(host, port)}
+        told = [("PLAINTEXT", address) for _name, address in told[:1]]
+    else:
+        bound = _bound(config, host)
+    advertised = dict(told)
+    for name, address in told:
+        if name not in bound:
+            raise ConfigError(f"advertised.listeners: {name} is not among the listeners")
+        if not address.host:
+            raise ConfigError(f"advertised.listeners: {name} has no host")
+    protocols = _protocols(config)
+    for name in bound:
+        if name not in protocols:
+            raise ConfigError(f"listener.security.protocol.map has no protocol for {name}")
+    addresses = {name: advertised.get(name, Address(bound[name].host, 0)) for name in bound}
+    port_step = _port_step(bound.values(), addresses.values(), broker_count)
+    for name in bound:
+        for address in (bound[name], addresses[name]):
+            _check_ports(name, address, port_step, broker_count)
+    return [
+        Listener(name, protocols[name], bound[name], addresses[name], port_step) for name in bound
+    ]
+
+
+def _bound(config: BrokerConfig, host: str) -> dict[str, Address]:
+    bound: dict[str, Address] = {}
+    for name, address in _named(config, "listeners"):
+        if name in bound:
+            raise ConfigError(f"listeners: {name} is there twice")
+        bound[name] = Address(address.host or host, address.port)
+    if not bound:
+        raise ConfigError("listeners: there is none for clients")
+    return bound
+
+
+def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
+    protocols = {}
+    for text in config["listener.security.protocol.map"]:
+        name, _, protocol = text.partition(":")
+        try:
+            protocols[name.strip()] = SecurityProtocol(protocol.strip().upper())
+        except ValueError:
+            raise ConfigError(
+                f"listener.security.protocol.map: {text!r} is not NAME:PROTOCOL with one of"
+                f" {', '.join(each.value for each in SecurityProtocol)}"
+            ) from None
+    return protocols
+
+
+def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
+    """The entries of a key, without those of Kafka's controllers."""
+    entries = [_split(key, text) for text in config[key] or ()]
+    return [entry for entry in entries if entry[0] not in config["controller.listener.names"]]
+
+
+def _split(key: str, text: str) -> tuple[str, Address]:
+    name, scheme_end, rest = text.partition("://")
+    host, colon, port = rest.rpartition(":")
+    if not name or not scheme_end or not colon or not port.isdecimal() or int(port) > PORT_MAX:
+        raise ConfigError(f"{key}: {text!r} is not NAME://HOST:PORT")
+    return name, Address(host.strip("[]"), int(port))
+
+
+def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -> None:
+    for index in range(broker_count):
+        port = first.shifted(index * port_step).port
+        if port > PORT_MAX:
+            raise ConfigError(f"{name}: port {port} of broker {index + 1} is above {PORT_MAX}")
+
+
+def _port_step(bound: Iterable[Address], told: Iterable[Address], broker_count: int) -> int:
+    ports = [address.port for address in bound if address.port]
+    named = [(address.host, address.port) for address in told if address.port]
+    for side in (ports, named):
+        if len(set(side)) < len(side):
+            raise ConfigError("two listeners have the same port")
+    return next(
+        step
+        for step in count(1)
+        if len({port + i * step for port in ports for i in range(broker_count)})
+        == len(ports) * broker_count
+        and len({(host, port + i * step) for host, port in named for i in range(broker_count)})
+        == len(named) * broker_count
+    )

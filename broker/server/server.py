@@ -1,0 +1,295 @@
+"""The asyncio shell: listeners, connections and the alarm clock of the timers.
+
+Every listener belongs to one broker of the cluster.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from itertools import count
+
+import structlog
+
+from broker.addresses import Address
+from broker.clock import Clock
+from broker.cluster.background_tasks import start_background_tasks
+from broker.cluster.broker_membership import add_broker, new_broker
+from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
+from broker.dispatch.dispatcher import Dispatcher
+from broker.faults.rule import FaultRule
+from broker.request.context import RequestContext
+from broker.server.client_protocol import ClientProtocol
+from broker.server.listener import Listener, ListenError
+from broker.server.listener_security import PLAINTEXT, ListenerSecurity
+from broker.server.listener_settings import Listener as ListenerPlan
+
+STOP_TURNS_MAX = 200
+STOP_TURN_S = 0.005
+"""How long a stop waits for the clients to take their last responses: 200 looks, 5 ms apart."""
+
+log = structlog.get_logger("mock_kafka")
+
+
+class Server:
+    """All listeners of a cluster, their connections, and the timer that drives the rest."""
+
+    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+        self.cluster = cluster
+        self.clock = clock
+        self.dispatcher = Dispatcher(cluster, self._report_bug)
+        self.first_faults: tuple[FaultRule, ...] = ()
+        """The fault rules that a reset adds again."""
+        self.connection_ids: Iterator[int] = count(1)
+        self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
+        """By which addresses every broker is reached, and how clients come in there."""
+        self._joining = asyncio.Lock()
+        # In the order they came: an outage cuts them in the same order in every run.
+        self._protocols: dict[ClientProtocol, None] = {}
+        self._connections_by_host: dict[str, int] = {}
+        self._host_of: dict[ClientProtocol, str] = {}
+        self._listeners: list[Listener] = []
+        self._ready: list[ClientProtocol] = []
+        self._alarm: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def listen(
+        self,
+        broker: Broker,
+        host: str,
+        port: int,
+        listener_security: ListenerSecurity = PLAINTEXT,
+    ) -> int:
+        """Accept connections for a broker; returns the port, which matters when 0 was asked for.
+
+        Raises:
+            ListenError: the address cannot be bound.
+        """
+        self._loop = asyncio.get_running_loop()
+        listener = Listener(
+            broker.node_id,
+            lambda: ClientProtocol(self, broker.node_id, listener_security),
+            listener_security.tls,
+        )
+        bound_port = await listener.open(host, port)
+        self._listeners.append(listener)
+        return bound_port
+
+    async def open(self, broker: Broker) -> None:
+        """Bind a broker's listeners, and set its addresses and its rack.
+
+        Raises:
+            ListenError: an address cannot be bound.
+        """
+        index = broker.node_id - 1
+        for plan, listener_security in self.listener_plans:
+            bound, advertised = plan.bound_by(index), plan.advertised_by(index)
+            port = await self.listen(broker, bound.host, bound.port, listener_security)
+            broker.endpoints[plan.name] = Address(advertised.host, advertised.port or port)
+        first = next(iter(broker.endpoints.values()))
+        broker.host, broker.port = first.host, first.port
+        broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
+
+    async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> Broker:
+        """Have one broker more, on ports of its own; see `membership.add_broker`.
+
+        Raises:
+            ValueError: the node id is taken, or there are as many brokers as may be.
+            ListenError: an address cannot be bound.
+        """
+        async with self._joining:
+            broker = new_broker(self.cluster, node_id)
+            if not broker.endpoints:
+                try:
+                    await self.open(broker)
+                except ListenError:
+                    self._end_listeners(broker.node_id)
+                    raise
+            broker.rack = rack or broker.rack
+            add_broker(self.cluster, broker, self.clock.now_ms())
+            return broker
+
+    def _end_listeners(self, *node_ids: int) -> None:
+        """Stop listening for these brokers, for good."""
+        for listener in self._listeners:
+            if listener.broker_id in node_ids:
+                listener.end()
+        self._listeners = [each for each in self._listeners if each.broker_id not in node_ids]
+
+    def start(self) -> None:
+        """Start the regular work and the alarm clock."""
+        now_ms = self.clock.now_ms()
+        self.cluster.timers.on_earlier = self._set_alarm
+        self.cluster.on_availability_change = self._apply_availability
+        start_background_tasks(self.cluster, now_ms)
+        self._schedule_idle_check(now_ms)
+
+    def reset(self) -> None:
+        """Put the cluster back to its start; connections are cut, ports stay.
+
+        Brokers that were added are gone, those that were decommissioned are back.
+        """
+        for protocol in self.protocols:
+            protocol.dismiss()
+        now_ms = self.clock.now_ms()
+        self.dispatcher.journal.clear()
+        self.dispatcher.acknowledgements.clear()
+        self.dispatcher.faults.reset()
+        self.cluster.reset()
+        start_background_tasks(self.cluster, now_ms)
+        self.dispatcher.faults.add_all(self.first_faults, now_ms)
+        added = {each.broker_id for each in self._listeners} - set(self.cluster.brokers)
+        self._end_listeners(*added)
+        self._schedule_idle_check(self.clock.now_ms())
+
+    async def stop(self) -> None:
+        """Stop accepting, let what was answered reach the clients, and close."""
+        for listener in self._listeners:
+            await listener.close()
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self.cluster.timers.on_earlier = None
+        now_ms = self.clock.now_ms()
+        for protocol in list(self._protocols):
+            if protocol.connection is not None:
+                protocol.connection.force_complete(now_ms)
+        self._drain_ready()
+        for protocol in list(self._protocols):
+            protocol.finish()
+        for _ in range(STOP_TURNS_MAX):
+            if not self._protocols:
+                break
+            await asyncio.sleep(STOP_TURN_S)
+
+    # Connections ---------------------------------------------------------------------------
+
+    @property
+    def protocols(self) -> tuple[ClientProtocol, ...]:
+        """Every connection there is now."""
+        return tuple(self._protocols)
+
+    def admit(self, protocol: ClientProtocol, host: str) -> str | None:
+        """Count a new connection; returns why it may not stay, or None."""
+        config = self.cluster.config.for_broker(protocol.broker_id)
+        from_host = self._connections_by_host.get(host, 0)
+        if len(self._protocols) >= config["max.connections"]:
+            return f"max.connections ({config['max.connections']}) reached"
+        if from_host >= config["max.connections.per.ip"]:
+            return f"max.connections.per.ip ({config['max.connections.per.ip']}) reached"
+        self._protocols[protocol] = None
+        self._connections_by_host[host] = from_host + 1
+        self._host_of[protocol] = host
+        return None
+
+    def forget(self, protocol: ClientProtocol) -> None:
+        """Give up the place of a connection that is gone."""
+        self._protocols.pop(protocol, None)
+        host = self._host_of.pop(protocol, None)
+        if host is not None:
+            self._connections_by_host[host] -= 1
+            if not self._connections_by_host[host]:
+                del self._connections_by_host[host]
+
+    def make_ready(self, protocol: ClientProtocol) -> None:
+        """Have a connection go on once the request being handled now is done."""
+        if not self._ready and self._loop is not None:
+            self._loop.call_soon(self._drain_ready)
+        self._ready.append(protocol)
+
+    def _apply_availability(self, broker: Broker) -> None:
+        if broker.is_out_of_memory:
+            log.warning("broker stopped", broker=broker.node_id, reason="broker.max.producer.ids")
+        for listener in self._listeners:
+            if listener.broker_id == broker.node_id:
+                if broker.availability is Availability.DOWN:
+                    listener.refuse()
+                else:
+                    listener.accept_again()
+        for protocol in self.protocols:
+            if protocol.broker_id == broker.node_id:
+                protocol.apply_availability()
+
+    def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
+        """Have something done, at once for 0, by the loop's own clock."""
+        if delay_s and self._loop is not None:
+            self._loop.call_later(delay_s, callback)
+        else:
+            callback()
+
+    def _drain_ready(self) -> None:
+        """Give each a turn; who still has more to do comes after the sockets' turn."""
+        batch, self._ready = self._ready, []
+        now_ms = self.clock.now_ms()
+        for protocol in batch:
+            protocol.resume_connection(now_ms)
+
+    def _schedule_idle_check(self, now_ms: int) -> None:
+        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
+        if idle_ms_max > 0:
+            self.cluster.timers.schedule(now_ms + max(1, idle_ms_max // 8), self._check_idle)
+
+    def _check_idle(self, now_ms: int) -> None:
+        idle_ms_max = self.cluster.config["connections.max.idle.ms"]
+        for protocol in list(self._protocols):
+            connection = protocol.connection
+            idle_ms = now_ms - protocol.last_active_ms
+            is_waiting = protocol.is_isolated or (connection is not None and connection.is_waiting)
+            if idle_ms >= idle_ms_max and not is_waiting:
+                protocol.close_idle(idle_ms)
+        self._schedule_idle_check(now_ms)
+
+    # Timers --------------------------------------------------------------------------------
+
+    def advance(self, duration_ms: int) -> int:
+        """Move the clock on; returns the new time.
+
+        Everything that becomes due is done before this returns, each at the time it is due, and the
+        answers that it brings are written. What clients send meanwhile comes after.
+        """
+        clock, timers = self.clock, self.cluster.timers
+        target_ms = clock.now_ms() + duration_ms
+        while (due_ms := timers.next_due_ms()) is not None and due_ms <= target_ms:
+            clock.move_to(due_ms)
+            self._run_due()
+            self._settle()
+        clock.move_to(target_ms)
+        self.reset_alarm()
+        return clock.now_ms()
+
+    def reset_alarm(self) -> None:
+        """Set the alarm anew: the clock was moved, or goes at another pace."""
+        next_due_ms = self.cluster.timers.next_due_ms()
+        if next_due_ms is not None:
+            self._set_alarm(next_due_ms)
+
+    def _set_alarm(self, due_ms: int) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
+        assert self._loop is not None
+        delay_s = self.clock.wait_s(due_ms - self.clock.now_ms())
+        if delay_s is not None:
+            self._alarm = self._loop.call_later(delay_s, self._ring)
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._run_due()
+        self.reset_alarm()
+
+    def _run_due(self) -> None:
+        try:
+            self.cluster.timers.run_due(self.clock.now_ms())
+        except Exception:  # a bug in one timer must not stop the others
+            log.exception("timer failed")
+
+    def _settle(self) -> None:
+        while self._ready:
+            self._drain_ready()
+
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
+        log.error(
+            "request failed",
+            api_key=context.api_key,
+            api_version=context.api_version,
+            client_id=context.client_id,
+            exc_info=error,
+        )

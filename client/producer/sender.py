@@ -1,0 +1,232 @@
+"""What goes out next: connections, questions about the cluster, and batches whose turn it is."""
+
+from collections.abc import Iterator
+
+from client.producer.actions import (
+    Action,
+    Call,
+    Connect,
+    InitProducerIdCall,
+    MetadataCall,
+    ProduceCall,
+    Send,
+    StampedBatch,
+)
+from client.producer.batch import Batch, TopicPartition
+from client.producer.connections import State
+from client.producer.state import ProducerState
+from client.producer.topic_metadata import NO_LEADER_ID
+from client.resources import Address
+from protocol.batch_builder import stamp_producer
+
+
+def next_actions(state: ProducerState, now_ms: int) -> list[Action]:
+    """Everything that can be done now, in the order to do it."""
+    by_node: dict[int, list[TopicPartition]] = {}
+    for place in state.accumulator.queues:
+        leader_id = state.metadata.leader_of(place)
+        if leader_id == NO_LEADER_ID:
+            state.metadata.want(place.topic)
+        else:
+            by_node.setdefault(leader_id, []).append(place)
+    actions = [*_questions(state, now_ms)]
+    for node_id, places in by_node.items():
+        if state.nodes.may_connect(node_id, now_ms):
+            actions.append(_connect(state, node_id, state.metadata.brokers[node_id], now_ms))
+        actions += _requests(state, node_id, places, now_ms)
+    return actions
+
+
+def _questions(state: ProducerState, now_ms: int) -> Iterator[Action]:
+    """Metadata and a producer id, from whichever broker can be asked."""
+    due_ms = state.metadata.due_ms()
+    is_metadata_due = due_ms is not None and now_ms >= due_ms
+    is_id_due = (
+        state.needs_producer_id
+        and not state.is_producer_id_asked
+        and now_ms >= state.producer_id_retry_ms
+        and bool(state.accumulator.queues or state.accumulator.waiting)
+    )
+    if not is_metadata_due and not is_id_due:
+        return
+    addresses = state.metadata.brokers or state.bootstrap
+    node_id = state.nodes.least_loaded(addresses, now_ms)
+    if node_id is None and addresses is not state.bootstrap:
+        node_id = state.nodes.least_loaded(state.bootstrap, now_ms)
+    if node_id is None:
+        yield from _connect_to_some(state, now_ms)
+        return
+    if is_metadata_due:
+        state.metadata.is_asked = True
+        yield _send(state, node_id, MetadataCall(state.metadata.wanted), now_ms)
+    if is_id_due:
+        state.is_producer_id_asked = True
+        yield _send(state, node_id, InitProducerIdCall(), now_ms)
+
+
+def _connect_to_some(state: ProducerState, now_ms: int) -> Iterator[Action]:
+    """Open a connection to ask over, unless one is being opened or is only throttled.
+
+    Known brokers come first; when they all are down it is the turn of the bootstrap servers again.
+    """
+    addresses = {**state.metadata.brokers, **state.bootstrap}
+    if any(state.nodes[each].state is not State.DOWN for each in addresses):
+        return
+    ready = [each for each in addresses if state.nodes.may_connect(each, now_ms)]
+    if ready:
+        node_id = min(ready, key=lambda each: state.nodes[each].connect_failures)
+        yield _connect(state, node_id, addresses[node_id], now_ms)
+
+
+def _connect(state: ProducerState, node_id: int, address: Address, now_ms: int) -> Action:
+    state.nodes.connecting(node_id, now_ms)
+    return Connect(node_id, address)
+
+
+def _send(state: ProducerState, node_id: int, call: Call, now_ms: int) -> Action:
+    state.nodes.sent(node_id, call, now_ms)
+    return Send(node_id, call)
+
+
+def _requests(
+    state: ProducerState, node_id: int, places: list[TopicPartition], now_ms: int
+) -> Iterator[Action]:
+    """Produce requests with at most one batch of a partition each, as many as may be in flight."""
+    node = state.nodes[node_id]
+    while node.is_usable(now_ms) and node.produce_count < state.in_flight_max:
+        batches: list[Batch] = []
+        size_bytes = 0
+        for place in places:
+            queue = state.accumulator.queues.get(place)
+            if not queue or not _is_sendable(state, queue, node_id, now_ms):
+                continue
+            batch = _within_window(state, queue[0])
+            if batches and size_bytes + batch.size_bytes > state.settings.max_request_size:
+                break
+            size_bytes += batch.size_bytes
+            _take(state, batch, node_id)
+            batches.append(batch)
+        if not batches:
+            return
+        taken = {batch.partition for batch in batches}
+        places = [each for each in places if each not in taken] + list(taken)
+        yield from _produce(state, node_id, batches, now_ms)
+
+
+def _is_sendable(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> bool:
+    """Whether the oldest batch of a partition may go to this node now."""
+    batch = queue[0]
+    if now_ms < _held_until_ms(state, queue, node_id, now_ms):
+        return False
+    if state.in_flight_max == 1 and batch.partition in state.on_wire:
+        return False
+    return not state.settings.enable_idempotence or state.idempotence.may_send(batch)
+
+
+def _held_until_ms(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> int:
+    """Until when the oldest batch lingers, or backs off from this node; 0 when it does neither."""
+    batch = queue[0]
+    if batch.attempts:
+        return batch.retry_at_ms if batch.leader_tried == node_id else 0
+    if len(queue) == 1 and state.accumulator.is_lingering(batch, now_ms):
+        return batch.created_ms + state.settings.linger_ms
+    return 0
+
+
+def _within_window(state: ProducerState, batch: Batch) -> Batch:
+    """The batch, or its first part when it has more records than the whole window."""
+    window = state.idempotence.window
+    while window is not None and not batch.has_sequence and batch.record_count > window:
+        batch = state.accumulator.split_queued(batch)
+    return batch
+
+
+def _take(state: ProducerState, batch: Batch, node_id: int) -> None:
+    state.accumulator.pop(batch)
+    if state.settings.enable_idempotence:
+        state.idempotence.number(batch)
+    batch.attempts += 1
+    batch.leader_tried = node_id
+    batch.is_on_wire = True
+    state.on_wire.setdefault(batch.partition, []).append(batch)
+
+
+def _produce(
+    state: ProducerState, node_id: int, batches: list[Batch], now_ms: int
+) -> Iterator[Action]:
+    data = tuple(
+        StampedBatch(
+            batch.partition.topic,
+            state.metadata.topic_id(batch.partition.topic),
+            batch.partition.partition,
+            stamp_producer(
+                batch.payload, batch.producer_id, batch.producer_epoch, batch.base_sequence
+            )
+            if batch.has_sequence
+            else batch.payload,
+        )
+        for batch in batches
+    )
+    call = ProduceCall(state.settings.acks, state.settings.request_timeout_ms, data, tuple(batches))
+    if state.settings.acks == 0:
+        for batch in batches:
+            batch.succeed(-1, -1)
+            state.off_wire(batch)
+        yield Send(node_id, call)
+    else:
+        yield _send(state, node_id, call, now_ms)
+
+
+def next_ms(state: ProducerState, now_ms: int) -> int | None:
+    """When `poll` has something to do again although nothing happened."""
+    times = [
+        *_deadlines(state),
+        *state.nodes.next_due_ms(),
+        *_questions_due(state),
+        *_batches_due(state, now_ms),
+    ]
+    return max(now_ms, min(times)) if times else None
+
+
+def _deadlines(state: ProducerState) -> Iterator[int]:
+    timeout_ms = state.settings.delivery_deadline_ms
+    for queue in state.accumulator.queues.values():
+        yield queue[0].created_ms + timeout_ms
+    for batches in state.on_wire.values():
+        yield from (each.created_ms + timeout_ms for each in batches if not each.is_done)
+    for entries in state.accumulator.waiting.values():
+        yield entries[0][2] + timeout_ms
+
+
+def _questions_due(state: ProducerState) -> Iterator[int]:
+    """When a question is due, and a broker may be asked."""
+    due_ms = state.metadata.due_ms()
+    has_records = bool(state.accumulator.queues or state.accumulator.waiting)
+    if state.needs_producer_id and not state.is_producer_id_asked and has_records:
+        id_due_ms = state.producer_id_retry_ms
+        due_ms = id_due_ms if due_ms is None else min(due_ms, id_due_ms)
+    if due_ms is None:
+        return
+    nodes = [state.nodes[each] for each in {**state.metadata.brokers, **state.bootstrap}]
+    states = {node.state for node in nodes}
+    if State.UP in states:
+        yield min(max(each.mute_until_ms, due_ms) for each in nodes if each.state is State.UP)
+    elif State.CONNECTING not in states:
+        yield min(max(each.retry_at_ms, due_ms) for each in nodes)
+
+
+def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:
+    """Ends of lingering, backoff, throttling and waits for another connection."""
+    for place, queue in state.accumulator.queues.items():
+        leader_id = state.metadata.leader_of(place)
+        if leader_id == NO_LEADER_ID:
+            continue
+        node = state.nodes[leader_id]
+        due_ms = _held_until_ms(state, queue, leader_id, now_ms)
+        if node.state is State.DOWN:
+            due_ms = node.retry_at_ms
+        elif node.state is State.UP:
+            due_ms = max(due_ms, node.mute_until_ms)
+        # What is due and was not sent waits for a response; that will bring the next poll.
+        if due_ms > now_ms:
+            yield due_ms

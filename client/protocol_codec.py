@@ -1,0 +1,149 @@
+"""One connection's requests and answers as bytes, without the socket.
+
+Each request goes out in the highest version that both sides know (KIP-35); until the broker has
+told its own, only ApiVersions can be asked.
+"""
+
+from collections import deque
+from struct import Struct
+from typing import Any
+
+from client.errors import ConnectionLostError, UnsupportedVersionError
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import DecodeError, skip_tagged_fields
+from protocol.errors import ErrorCode
+from protocol.framing import FrameError, FrameReader
+
+RESPONSE_BYTES_MAX = 100 * 1024 * 1024
+SOFTWARE_NAME = "mock-kafka"
+_CORRELATION_ID_MAX = 2**31 - 1
+
+_FRAME_HEADER = Struct(">ihhih")
+_CORRELATION_ID = Struct(">i")
+_ERROR_CODE = Struct(">h")
+
+
+class Wire:
+    """Makes frames of requests and messages of responses, which come in the order of the requests."""
+
+    def __init__(self, client_id: str) -> None:
+        """`client_id` goes into every header; quotas go by it."""
+        self._client_id = client_id.encode()
+        self._reader = FrameReader(RESPONSE_BYTES_MAX)
+        self._correlation_id = 0
+        self._asked: deque[tuple[int, ApiKey, int]] = deque()
+        self._broker_versions: dict[int, tuple[int, int]] = {}
+
+    def hello(self, version_max: int | None = None) -> bytes:
+        """The ApiVersions request that opens a connection; `version_max` is for a second try."""
+        low, high = messages.schema_versions(ApiKey.API_VERSIONS)
+        request = messages.ApiVersionsRequest(
+            client_software_name=SOFTWARE_NAME, client_software_version="1"
+        )
+        version = high if version_max is None else max(low, min(high, version_max))
+        return self._frame(ApiKey.API_VERSIONS, version, request)
+
+    def learn(self, response: Any) -> bytes | None:
+        """Take in the answer to `hello`; returns a second hello when the first was too new.
+
+        Raises:
+            UnsupportedVersionError: the broker has an error for the second one as well.
+        """
+        told = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+        if response.error_code == ErrorCode.NONE:
+            self._broker_versions = told
+            return None
+        # Kafka answers a version above its own in version 0 and says there what it knows: KIP-511.
+        if response.error_code != ErrorCode.UNSUPPORTED_VERSION or response.version != 0:
+            raise UnsupportedVersionError(f"ApiVersions: error code {response.error_code}")
+        return self.hello(told.get(ApiKey.API_VERSIONS, (0, 0))[1])
+
+    def version_of(self, api_key: ApiKey) -> int:
+        """The highest version of an API that both sides know.
+
+        Raises:
+            UnsupportedVersionError: there is none.
+        """
+        low, high = messages.schema_versions(api_key)
+        broker_low, broker_high = self._broker_versions.get(api_key, (0, -1))
+        version = min(high, broker_high)
+        if version < max(low, broker_low):
+            raise UnsupportedVersionError(
+                f"The broker does not support {api_key.name} in a version that this client knows"
+                f" ({low} to {high})."
+            )
+        return version
+
+    def request(
+        self, request: Any, *, version_max: int | None = None, expects_response: bool = True
+    ) -> bytes:
+        """The frame of a request, in a version up to `version_max`.
+
+        `expects_response` is False for Produce with acks=0, the one request without a response.
+
+        Raises:
+            UnsupportedVersionError: the broker does not speak this API.
+        """
+        api_key = ApiKey(request.API_KEY)
+        version = self.version_of(api_key)
+        if version_max is not None:
+            version = min(version, version_max)
+        return self._frame(api_key, version, request, expects_response=expects_response)
+
+    def feed(self, data: bytes) -> None:
+        """Bytes from the broker, in the order they came."""
+        self._reader.feed(data)
+
+    def next_response(self) -> Any | None:
+        """The answer to the oldest request in flight, or None while bytes are missing.
+
+        Raises:
+            ConnectionLostError: what came is no answer to it; the connection is of no more use.
+        """
+        try:
+            frame = self._reader.next_frame()
+            if frame is None:
+                return None
+            return self._decode(*frame)
+        except (DecodeError, FrameError) as error:
+            raise ConnectionLostError(f"the broker's response makes no sense: {error}") from error
+
+    def _frame(
+        self, api_key: ApiKey, version: int, request: Any, *, expects_response: bool = True
+    ) -> bytes:
+        self._correlation_id = self._correlation_id % _CORRELATION_ID_MAX + 1
+        if expects_response:
+            self._asked.append((self._correlation_id, api_key, version))
+        body = bytes(request.encode(version=version))
+        tags = b"\x00" if messages.is_flexible(api_key, version) else b""
+        header = _FRAME_HEADER.pack(
+            10 + len(self._client_id) + len(tags) + len(body),
+            api_key,
+            version,
+            self._correlation_id,
+            len(self._client_id),
+        )
+        return b"".join((header, self._client_id, tags, body))
+
+    def _decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
+        if not self._asked:
+            raise DecodeError("nothing was asked")
+        if end - start < _CORRELATION_ID.size + _ERROR_CODE.size:
+            raise DecodeError(f"{end - start} bytes are too few")
+        (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
+        asked_id, api_key, version = self._asked.popleft()
+        if correlation_id != asked_id:
+            raise DecodeError(f"correlation id {correlation_id}, not {asked_id}")
+        position = start + _CORRELATION_ID.size
+        if api_key == ApiKey.API_VERSIONS:
+            if _ERROR_CODE.unpack_from(buffer, position)[0] == ErrorCode.UNSUPPORTED_VERSION:
+                version = 0
+        elif messages.is_flexible(api_key, version):
+            position = skip_tagged_fields(buffer, position, end)
+        try:
+            return messages.response_class(api_key).decode(
+                memoryview(buffer)[position:end], version=version
+            )
+        except Exception as error:  # generated decoders raise whatever their slicing raises
+            raise DecodeError(f"{type(error).__name__}: {error}") from error

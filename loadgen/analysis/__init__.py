@@ -1,0 +1,1 @@
+"""What the rows of a run show: summary, checks, charts and report."""

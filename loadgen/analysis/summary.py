@@ -1,0 +1,425 @@
+"""What a run's rows say, by Spark SQL: figures, series for charts, and a verdict for each promise.
+
+Latency of an event counts from its intended time to the response that settled it; an event that was
+never settled counts to the end of the run, because leaving it out would flatter the slow.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from client.errors import error_name
+from loadgen.analysis import checks as promises
+from loadgen.analysis.checks import Verdict
+from loadgen.plan.plan import Plan
+from loadgen.plan.schedule import event_counts
+from loadgen.preparation import Found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from pyspark.sql import DataFrame, SparkSession
+
+VIEWS = {
+    # What was measured, without the warm-up and what belongs to no event of the schedule.
+    "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
+    "events": """
+        SELECT tenant, event_id, min(intended_us) AS intended_us,
+               max(response_us) FILTER (
+                   WHERE status = 'responded' AND error_code IN (0, 46) AND api = main_api
+               ) AS settled_us
+        FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
+}
+
+TENANTS = """
+    SELECT tenant, count(*) AS events, count(settled_us) AS settled,
+           percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
+           max(response_us) AS response_max_us
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY tenant ORDER BY tenant"""
+REQUESTS = """
+    SELECT tenant, api, status, kind, error_code, count(*) AS requests,
+           percentile_approx(response_us - sent_us, array(0.5, 0.99)) AS service_us,
+           sum(throttle_time_ms) AS throttle_ms, max(throttle_time_ms) AS throttle_max_ms,
+           sum(bytes) AS bytes, sum(mutations) AS mutations
+    FROM results GROUP BY tenant, api, status, kind, error_code
+    ORDER BY tenant, api, status, kind, error_code"""
+SECONDS = """
+    SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
+           count_if(status = 'responded') AS answered,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
+    FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
+LATENCIES = """
+    SELECT floor(intended_us / 1e6) AS second, tenant,
+           percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY second, tenant ORDER BY second, tenant"""
+HEAT = """
+    SELECT floor(intended_us / {cell_us}) AS cell,
+           least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
+           count(*) AS events
+    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    GROUP BY cell, bin ORDER BY cell, bin"""
+LATENESS = """
+    SELECT percentile_approx(handed_us - intended_us, array(0.5, 0.99)) AS lateness_us,
+           percentile_approx(sent_us - intended_us, array(0.5, 0.99))
+               FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
+    FROM measured
+    WHERE attempt <= 1 AND status != 'not_sent' AND tenant IN
+        (SELECT tenant FROM plan_tenants WHERE is_open)"""
+IDS = """
+    SELECT user, node, first_us FROM (
+        SELECT user, node, producer_id, min(response_us) AS first_us FROM results
+        WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
+              AND error_code = 0 GROUP BY user, node, producer_id)
+    ORDER BY user, node, first_us"""
+ID_BEGINNINGS = """
+    SELECT user, node, min(sent_us) AS begin_us FROM results
+    WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
+MUTATIONS = """
+    SELECT user, tenant, sent_us, response_us, mutations FROM results
+    WHERE mutations > 0 ORDER BY response_us"""
+THROTTLES = """
+    SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
+           sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
+           count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
+           count_if(early_us > {tolerance_us} AND response_us - sent_us < early_us - {tolerance_us})
+               AS responded_early
+    FROM results GROUP BY tenant ORDER BY tenant"""
+DUPLICATES = """
+    SELECT kind, error_code, count(*) AS requests FROM results
+    WHERE kind != 'new' GROUP BY kind, error_code ORDER BY kind, error_code"""
+EXPIRIES = """
+    SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
+           max(coalesce(expired_us, settled_us) - handed_us) AS latest_us
+    FROM (SELECT tenant, event_id, min(handed_us) AS handed_us,
+                 min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
+                 min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
+                     AS settled_us
+          FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
+    GROUP BY tenant"""
+# By the producer's numbers where there are any, by the offset where there are none.
+STORED = """
+    SELECT acknowledged.tenant, count(*) AS acknowledged,
+           count_if(coalesce(times, 0) = 0) AS missing
+    FROM (SELECT DISTINCT tenant, topic, partition, producer_id, epoch, sequence, event_id,
+                 CASE WHEN producer_id IS NULL THEN base_offset END AS base_offset
+          FROM results WHERE api = 'Produce' AND status = 'responded' AND error_code IN (0, 46)
+         ) AS acknowledged
+    LEFT JOIN (SELECT topic, partition, producer_id, epoch, sequence, event_id,
+                      CASE WHEN producer_id < 0 THEN base_offset END AS base_offset,
+                      count(*) AS times
+               FROM read_back GROUP BY ALL) AS stored
+    ON acknowledged.topic = stored.topic AND acknowledged.partition = stored.partition
+       AND acknowledged.event_id = stored.event_id
+       AND coalesce(acknowledged.producer_id, -1) = stored.producer_id
+       AND coalesce(acknowledged.epoch, -1) = stored.epoch
+       AND coalesce(acknowledged.sequence, -1) = stored.sequence
+       AND acknowledged.base_offset <=> stored.base_offset
+    GROUP BY acknowledged.tenant"""
+# An event is one batch, or several that have sequences of their own.
+REPEATED = """
+    SELECT tenant, sum(times - 1) AS repeated
+    FROM (SELECT tenant, stored.event_id, count(*) AS times
+          FROM read_back AS stored
+          JOIN (SELECT DISTINCT tenant, event_id, coalesce(producer_id, -1) AS producer_id
+                FROM results WHERE api = 'Produce') AS sent
+          ON stored.event_id = sent.event_id AND stored.producer_id = sent.producer_id
+          JOIN plan_tenants USING (tenant)
+          GROUP BY tenant, stored.event_id, CASE WHEN has_several THEN
+                   struct(stored.producer_id, stored.epoch, stored.sequence) END)
+    GROUP BY tenant"""
+TOTALS = """
+    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS answered,
+           count_if(status = 'no_response') AS unanswered, count_if(status = 'lost') AS lost,
+           count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
+           count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
+           count_if(throttle_time_ms > 0) AS throttled,
+           max(coalesce(response_us, sent_us)) AS end_us
+    FROM results"""
+# Those of a closed loop's own making have numbers above.
+EVENTS_SEEN = """
+    SELECT count(DISTINCT event_id) AS events FROM results
+    WHERE event_id >= 0 AND event_id < 4294967296"""
+WORKERS = """
+    SELECT worker, max(worker_cpu_us) AS cpu_us, max(worker_wall_us) AS wall_us,
+           count(*) AS rows FROM results GROUP BY worker ORDER BY worker"""
+
+MAIN_APIS = {
+    "topic-creator": "CreateTopics",
+    "topic-expander": "CreatePartitions",
+    "topic-deleter": "DeleteTopics",
+    "consumer-group": "Fetch",
+}
+"""What settles an event of a behaviour; Produce for all others."""
+SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
+CAN_REPEAT = {"new-producer-per-error"}
+HEAT_CELLS = 60
+_AT_ONCE = 4
+"""Queries: one by one, a small run's would leave all cores but one idle."""
+COMPILED_ROWS_MIN = 300_000
+"""Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
+_INTERPRETED = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
+}
+
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunData:
+    """What the summary is made of."""
+
+    plan: Plan
+    found: Found
+    results_path: str
+    read_back_path: str | None
+    ended_us: int | None = None
+    """When a run ended that did not go on to its end."""
+    shadow_report: Sequence[Mapping[str, Any]] = ()
+    """What quotas in shadow mode would have done, as the broker reports it."""
+
+
+def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
+    """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
+    is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
+    with _settings(spark, _INTERPRETED if is_small else {}):
+        _open_views(spark, data, partitions=1 if is_small else None)
+        spark.catalog.cacheTable("events")  # three queries want it
+        try:
+            return _summarise(spark, data)
+        finally:
+            spark.catalog.uncacheTable("events")
+
+
+@contextmanager
+def _settings(spark: "SparkSession", settings: "Mapping[str, str]") -> "Iterator[None]":
+    before = {key: spark.conf.get(key) or "" for key in settings}
+    for key, value in settings.items():
+        spark.conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            spark.conf.set(key, value)
+
+
+def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
+    plan = data.plan
+
+    def rows(sql: str) -> Rows:
+        return [row.asDict() for row in spark.sql(sql).collect()]
+
+    [totals] = rows(TOTALS)
+    measured_us = round(plan.duration_s * 1e6)
+    totals["not_due"] = 0
+    if data.ended_us is not None:
+        measured_us = max(0, min(measured_us, data.ended_us))
+        [seen] = rows(EVENTS_SEEN)
+        totals["not_due"] = sum(event_counts(plan)) - seen["events"]
+    end_us = max(measured_us, totals["end_us"] or 0)
+    cell_us = max(1, round(plan.duration_s * 1e6 / HEAT_CELLS))
+    queries = {
+        "tenants": TENANTS.format(end_us=end_us),
+        "latencies": LATENCIES.format(end_us=end_us),
+        "heat": HEAT.format(end_us=end_us, cell_us=cell_us),
+        "seconds": SECONDS,
+        "requests": REQUESTS,
+        "ids": IDS,
+        "id_beginnings": ID_BEGINNINGS,
+        "mutations": MUTATIONS,
+        "throttles": THROTTLES.format(tolerance_us=promises.MUTE_TOLERANCE_US),
+        "duplicates": DUPLICATES,
+        "expiries": EXPIRIES,
+        "lateness": LATENESS,
+        "workers": WORKERS,
+        **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
+    }
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
+    throttles = [each for each in found["throttles"] if each["throttled"]]
+    [lateness] = found["lateness"]
+    shares = [each["settled"] / each["events"] for each in found["tenants"] if each["events"]]
+    verdicts = [
+        *_id_verdicts(data, found["ids"], found["id_beginnings"]),
+        *_mutation_verdicts(data, found["mutations"]),
+        *map(promises.shadow_quota, data.shadow_report),
+        *_throttle_verdicts(plan, throttles),
+        *_duplicate_verdicts(found["duplicates"]),
+        *_delivery_verdicts(plan, found["expiries"]),
+        *(
+            _stored_verdicts(plan, found["stored"], found["repeated"])
+            if data.read_back_path
+            else ()
+        ),
+        promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
+    ]
+    return {
+        "totals": totals,
+        "measured_s": measured_us / 1e6,
+        "requests_per_s": _per_second(found["seconds"], measured_us / 1e6),
+        "tenants": found["tenants"],
+        "requests": [_named(each) for each in found["requests"]],
+        "throttles": throttles,
+        "shadow_quotas": list(data.shadow_report),
+        "fairness": promises.fairness(shares),
+        "lateness_us": lateness,
+        "workers": found["workers"],
+        "verdicts": [verdict.as_dict() for verdict in verdicts],
+        "series": {
+            "heat": {"cell_us": cell_us, "cells": found["heat"]},
+            **{name: found[name] for name in ("seconds", "latencies", "ids", "mutations")},
+        },
+    }
+
+
+def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
+    """`partitions`: 1 spares small runs every shuffle; None leaves it to Spark."""
+
+    def open_view(name: str, frame: "DataFrame") -> None:
+        some = frame if partitions is None else frame.coalesce(partitions)
+        some.createOrReplaceTempView(name)
+
+    open_view("results", spark.read.parquet(data.results_path))
+    tenants = spark.createDataFrame(
+        [
+            (
+                each.name,
+                MAIN_APIS.get(each.behaviour, "Produce"),
+                each.behaviour in SEVERAL_BATCHES,
+                each.arrival != "closed",
+            )
+            for each in data.plan.tenants
+        ],
+        "tenant string, main_api string, has_several boolean, is_open boolean",
+    )
+    open_view("plan_tenants", tenants)
+    if data.read_back_path is not None:
+        open_view("read_back", spark.read.parquet(data.read_back_path))
+    for name, sql in VIEWS.items():
+        spark.sql(sql).createOrReplaceTempView(name)
+
+
+def _ms(percentiles: list[float] | None, index: int) -> float | None:
+    return None if percentiles is None else percentiles[index] / 1000
+
+
+def _per_second(seconds: Rows, measured_s: float) -> float:
+    responded: int = sum(each["responded"] for each in seconds if 0 <= each["second"] < measured_s)
+    return float(round(responded / measured_s, 1)) if measured_s else 0.0
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    code = row.pop("error_code")
+    return {**row, "error": "" if code is None else error_name(code)}
+
+
+def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
+    window_s = data.found.config["producer.id.quota.window.size.seconds"]
+    verdicts = []
+    for beginning in beginnings:
+        user, node = beginning["user"], beginning["node"]
+        tenant = next(each for each in data.plan.tenants if each.principal == user)
+        quota = data.plan.quota_of(tenant, "producer_ids_rate")
+        if quota is None or quota.shadow or quota.key in data.found.unknown_quotas:
+            continue
+        times_us = [
+            each["first_us"] for each in ids if (each["user"], each["node"]) == (user, node)
+        ]
+        verdicts.append(
+            promises.ids_activated(
+                user, node, quota.value, window_s, times_us, beginning["begin_us"]
+            )
+        )
+    return sorted(verdicts, key=lambda verdict: verdict.about)
+
+
+def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
+    config, plan = data.found.config, data.plan
+    samples = config["controller.quota.window.num"]
+    window_s = config["controller.quota.window.size.seconds"]
+    verdicts = []
+    for quota, users in plan.buckets("controller_mutation_rate").values():
+        tenants = [tenant for tenant in users if tenant.behaviour in MAIN_APIS]
+        if not tenants or quota.shadow:
+            continue
+        names = [tenant.name for tenant in tenants]
+        its = [row for row in mutations if row["tenant"] in names]
+        verdicts.append(
+            promises.mutations_admitted(
+                f"tenants {', '.join(names)}",
+                quota.value,
+                quota.value * samples * window_s,
+                [(row["response_us"], row["mutations"]) for row in its],
+                min((row["sent_us"] for row in its), default=0),
+                max(tenant.partitions for tenant in tenants),
+            )
+        )
+    return verdicts
+
+
+def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
+    obeys = {tenant.name: tenant.obeys_throttle for tenant in plan.tenants}
+    return [
+        promises.throttles(
+            row["tenant"],
+            row["asked_ms"],
+            row["early"],
+            row["responded_early"],
+            obeys=obeys[row["tenant"]],
+        )
+        for row in rows
+    ]
+
+
+def _duplicate_verdicts(rows: Rows) -> list[Verdict]:
+    by_kind: dict[str, dict[str, int]] = {}
+    for row in rows:
+        code = row["error_code"]
+        name = "no response" if code is None else error_name(code)
+        outcomes = by_kind.setdefault(row["kind"], {})
+        outcomes[name] = outcomes.get(name, 0) + row["requests"]
+    return [promises.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]
+
+
+def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
+    timeouts = {
+        tenant.name: tenant.delivery_timeout_ms
+        for tenant in plan.tenants
+        if tenant.behaviour == "delivery-timeout"
+    }
+    return [
+        promises.deliveries(
+            row["tenant"],
+            timeouts[row["tenant"]],
+            row["expired"],
+            None if row["latest_us"] is None else row["latest_us"] / 1000,
+        )
+        for row in rows
+        if row["tenant"] in timeouts
+    ]
+
+
+def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
+    by_tenant: Mapping[str, dict[str, Any]] = {row["tenant"]: row for row in stored}
+    times = {row["tenant"]: row["repeated"] for row in repeated}
+    verdicts = []
+    for tenant in plan.tenants:
+        if tenant.behaviour in MAIN_APIS:
+            continue
+        row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
+        verdicts.append(
+            promises.exactly_once(
+                tenant.name,
+                row["acknowledged"],
+                row["missing"],
+                int(times.get(tenant.name) or 0),
+                can_repeat=tenant.behaviour in CAN_REPEAT or not tenant.is_idempotent,
+            )
+        )
+    return verdicts

@@ -1,0 +1,1 @@
+"""Virtual clients of the load: one module per behaviour."""

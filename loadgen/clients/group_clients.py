@@ -1,0 +1,322 @@
+"""Members of a consumer group of the classic protocol: every event is a poll."""
+
+from collections.abc import Mapping, Sequence
+from struct import Struct
+from typing import Any
+
+from client.errors import ConnectionLostError
+from client.resources import Address
+from loadgen import clock
+from loadgen.clients.fetch_responses import (
+    NO_TOPIC_ID,
+    fetch_request,
+    fetched_partitions,
+    next_offset,
+)
+from loadgen.clients.load_client import NO_EVENT, Event, Run
+from loadgen.clients.load_connection import Link
+from loadgen.clients.sequential_client import Stepper
+from loadgen.plan.plan import Tenant
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+SESSION_TIMEOUT_MS = 10_000
+HEARTBEAT_US = 1_000_000
+COMMIT_POLLS = 10
+_JOIN_TIMEOUT_S = 30.0
+_PROTOCOL = "range"
+_COORDINATOR_MOVED = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}
+_INT16, _INT32 = Struct(">h"), Struct(">i")
+
+
+class GroupMember(Stepper):
+    """Joins its tenant's group with the first poll, and again whenever it is told to."""
+
+    api = ApiKey.FETCH
+
+    def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
+        super().__init__(run, tenant, number)
+        self._links: dict[int, Link] = {}
+        self._coordinator = -1
+        self._member_id = ""
+        self._generation = -1
+        self._positions: dict[int, int] = {}
+        self._heartbeat_us = 0
+        self._polls = 0
+
+    async def disconnect(self) -> None:
+        """See `Stepper`."""
+        while self._links:
+            self._links.popitem()[1].abort()
+        self._generation = -1
+
+    def check(self, now_us: int) -> None:
+        """Keep the session alive, and join again, while no poll is due."""
+        is_due = self._generation < 0 or now_us - self._heartbeat_us > HEARTBEAT_US
+        if self._member_id and is_due and self.is_idle and not self.run.is_over:
+            self.hand(Event(NO_EVENT, now_us, now_us, 0))
+
+    async def step(self, event: Event) -> None:
+        """See `Stepper`."""
+        if self._generation < 0:
+            await self._join(event)
+        if clock.now_us() - self._heartbeat_us > HEARTBEAT_US:
+            await self._heartbeat(event)
+        if self._generation < 0 or event.event_id == NO_EVENT:
+            return
+        await self._poll(event)
+        if self._polls % COMMIT_POLLS == 0:
+            await self._commit(event)
+
+    async def _link_to(self, node: int) -> Link:
+        link = self._links.get(node)
+        if link is None or link.is_lost:
+            link = self._links[node] = await self.connect(node)
+        return link
+
+    async def _tell(self, event: Event, request: Any, timeout_s: float | None = None) -> Any:
+        """Ask the coordinator; it is looked for first if it isn't known.
+
+        Raises:
+            ClientError: there is no response, or no coordinator.
+        """
+        if self._coordinator < 0:
+            self._coordinator = await self._find_coordinator(event)
+        link = await self._link_to(self._coordinator)
+        response = await self.ask(
+            event, link, self._coordinator, request, _first_error, timeout_s=timeout_s
+        )
+        if _first_error(response)[0] in {
+            ErrorCode.NOT_COORDINATOR,
+            ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        }:
+            self._coordinator = -1
+            raise ConnectionLostError("the coordinator moved")
+        return response
+
+    async def _find_coordinator(self, event: Event) -> int:
+        group = self.tenant.group
+        node = min(self.run.topology.brokers)
+        request = messages.FindCoordinatorRequest(key=group, key_type=0, coordinator_keys=[group])
+        response = await self.ask(event, await self._link_to(node), node, request, _first_error)
+        found = response.coordinators[0] if response.coordinators else response
+        if found.error_code:
+            raise ConnectionLostError("no coordinator yet")
+        self.run.topology.brokers.setdefault(found.node_id, Address(found.host, found.port))
+        return int(found.node_id)
+
+    async def _join(self, event: Event) -> None:
+        join_class = messages.JoinGroupRequest
+        subscription = encode_subscription([self.tenant.topic])
+        while not self.run.is_over:
+            joined = await self._tell(
+                event,
+                join_class(
+                    group_id=self.tenant.group,
+                    session_timeout_ms=SESSION_TIMEOUT_MS,
+                    rebalance_timeout_ms=SESSION_TIMEOUT_MS,
+                    member_id=self._member_id,
+                    group_instance_id=None,
+                    protocol_type="consumer",
+                    protocols=[
+                        join_class.JoinGroupRequestProtocol(name=_PROTOCOL, metadata=subscription)
+                    ],
+                    reason=None,
+                ),
+                _JOIN_TIMEOUT_S,
+            )
+            if joined.error_code == ErrorCode.MEMBER_ID_REQUIRED:
+                self._member_id = joined.member_id
+            elif joined.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+                self._member_id = ""
+            elif joined.error_code:
+                raise ConnectionLostError(f"JoinGroup: error {joined.error_code}")
+            elif await self._synchronise(event, joined):
+                return
+
+    async def _synchronise(self, event: Event, joined: Any) -> bool:
+        self._member_id, generation = joined.member_id, joined.generation_id
+        sync_class = messages.SyncGroupRequest
+        partitions = len(self.run.topology.leaders[self.tenant.topic])
+        members = sorted(member.member_id for member in joined.members)
+        response = await self._tell(
+            event,
+            sync_class(
+                group_id=self.tenant.group,
+                generation_id=generation,
+                member_id=self._member_id,
+                group_instance_id=None,
+                protocol_type="consumer",
+                protocol_name=_PROTOCOL,
+                assignments=[
+                    sync_class.SyncGroupRequestAssignment(
+                        member_id=member,
+                        assignment=encode_assignment(
+                            {self.tenant.topic: range(partitions)[index :: len(members)]}
+                        ),
+                    )
+                    for index, member in enumerate(members)
+                ],
+            ),
+            _JOIN_TIMEOUT_S,
+        )
+        if response.error_code:
+            return False
+        assigned = decode_assignment(bytes(response.assignment)).get(self.tenant.topic, [])
+        self._positions = await self._committed(event, assigned)
+        self._generation, self._heartbeat_us = generation, clock.now_us()
+        return True
+
+    async def _committed(self, event: Event, partitions: Sequence[int]) -> dict[int, int]:
+        group, topic = self.tenant.group, self.tenant.topic
+        fetch_class = messages.OffsetFetchRequest
+        group_class = fetch_class.OffsetFetchRequestGroup
+        request = fetch_class(
+            group_id=group,
+            topics=[
+                fetch_class.OffsetFetchRequestTopic(name=topic, partition_indexes=list(partitions))
+            ],
+            groups=[
+                group_class(
+                    group_id=group,
+                    topics=[
+                        group_class.OffsetFetchRequestTopics(
+                            name=topic,
+                            topic_id=self.run.topology.topic_ids.get(topic, NO_TOPIC_ID),
+                            partition_indexes=list(partitions),
+                        )
+                    ],
+                )
+            ],
+            require_stable=False,
+        )
+        response = await self._tell(event, request)
+        topics = response.groups[0].topics if response.groups else response.topics
+        found = (
+            {each.partition_index: each.committed_offset for each in topics[0].partitions}
+            if topics
+            else {}
+        )
+        return {partition: max(0, found.get(partition, 0)) for partition in partitions}
+
+    async def _heartbeat(self, event: Event) -> None:
+        response = await self._tell(
+            event,
+            messages.HeartbeatRequest(
+                group_id=self.tenant.group,
+                generation_id=self._generation,
+                member_id=self._member_id,
+                group_instance_id=None,
+            ),
+        )
+        self._heartbeat_us = clock.now_us()
+        if response.error_code == ErrorCode.UNKNOWN_MEMBER_ID:
+            self._member_id = ""
+        if response.error_code:
+            self._generation = -1
+
+    async def _poll(self, event: Event) -> None:
+        topic, topology = self.tenant.topic, self.run.topology
+        by_node: dict[int, dict[int, int]] = {}
+        for partition, offset in self._positions.items():
+            by_node.setdefault(self.leader(topic, partition), {})[partition] = offset
+        self._polls += 1
+        if not by_node:
+            return
+        nodes = sorted(by_node)
+        node = nodes[self._polls % len(nodes)]
+        link = await self._link_to(node)
+        request = fetch_request(topic, topology.topic_ids.get(topic, NO_TOPIC_ID), by_node[node])
+        response = await self.ask(event, link, node, request, _fetch_error, topic=topic)
+        for found in fetched_partitions(response):
+            index = found.partition_index
+            if found.error_code == ErrorCode.NONE and index in self._positions:
+                self._positions[index] = next_offset(found.records, self._positions[index])
+            elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
+                await self.look_again(link, topic)
+
+    async def _commit(self, event: Event) -> None:
+        commit_class = messages.OffsetCommitRequest
+        topic_class = commit_class.OffsetCommitRequestTopic
+        response = await self._tell(
+            event,
+            commit_class(
+                group_id=self.tenant.group,
+                generation_id_or_member_epoch=self._generation,
+                member_id=self._member_id,
+                group_instance_id=None,
+                retention_time_ms=-1,
+                topics=[
+                    topic_class(
+                        name=self.tenant.topic,
+                        topic_id=self.run.topology.topic_ids.get(self.tenant.topic, NO_TOPIC_ID),
+                        partitions=[
+                            topic_class.OffsetCommitRequestPartition(
+                                partition_index=partition,
+                                committed_offset=offset,
+                                committed_leader_epoch=-1,
+                                committed_metadata="",
+                            )
+                            for partition, offset in self._positions.items()
+                        ],
+                    )
+                ],
+            ),
+        )
+        if _first_error(response)[0]:
+            self._generation = -1
+
+
+def _first_error(response: Any) -> tuple[int, int]:
+    """The error of the answer as a whole, or else the first of its parts."""
+    codes = [getattr(response, "error_code", 0)]
+    for topic in getattr(response, "topics", None) or ():
+        codes += [each.error_code for each in topic.partitions]
+    for part in (
+        *(getattr(response, "groups", None) or ()),
+        *(getattr(response, "coordinators", None) or ()),
+    ):
+        codes.append(part.error_code)
+    return next((code for code in codes if code), 0), 0
+
+
+def _fetch_error(response: Any) -> tuple[int, int]:
+    codes = [response.error_code, *(each.error_code for each in fetched_partitions(response))]
+    return next((code for code in codes if code), 0), 0
+
+
+# Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, version 0 ---------------
+
+
+def encode_subscription(topics: Sequence[str]) -> bytes:
+    """What a member wants to read."""
+    names = b"".join(_INT16.pack(len(each.encode())) + each.encode() for each in topics)
+    return _INT16.pack(0) + _INT32.pack(len(topics)) + names + _INT32.pack(-1)
+
+
+def encode_assignment(partitions: Mapping[str, Sequence[int]]) -> bytes:
+    """What a member is to read."""
+    encoded = _INT16.pack(0) + _INT32.pack(len(partitions))
+    for topic, indexes in partitions.items():
+        name = topic.encode()
+        encoded += _INT16.pack(len(name)) + name + _INT32.pack(len(indexes))
+        encoded += b"".join(_INT32.pack(each) for each in indexes)
+    return encoded + _INT32.pack(-1)
+
+
+def decode_assignment(data: bytes) -> dict[str, list[int]]:
+    """The reverse; nothing at all for an empty one."""
+    found: dict[str, list[int]] = {}
+    if not data:
+        return found
+    (count,) = _INT32.unpack_from(data, 2)
+    position = 6
+    for _ in range(count):
+        (size,) = _INT16.unpack_from(data, position)
+        name = data[position + 2 : position + 2 + size].decode()
+        position += 2 + size
+        (partitions,) = _INT32.unpack_from(data, position)
+        found[name] = list(Struct(f">{partitions}i").unpack_from(data, position + 4))
+        position += 4 + 4 * partitions
+    return found

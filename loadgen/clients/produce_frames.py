@@ -1,0 +1,208 @@
+"""Produce as bytes: one request is encoded once, and every further one is that with a few patches.
+
+What changes from one to the next is the correlation id, producer id, epoch and sequence, the
+event's number (the first eight bytes of the first record's value, by which it is found again when
+the topic is read back), and the CRC over them. Answers are read at the positions where the fields
+of a success stand; a response of another length is decoded properly.
+"""
+
+from struct import Struct
+from typing import NamedTuple
+
+from crc32c import crc32c
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import DecodeError, read_unsigned_varint, skip_tagged_fields
+from protocol.produce import FLEXIBLE_VERSION_MIN, PartitionResult, TopicResult, encode_response
+from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC
+
+VERSION_MIN, VERSION_MAX = 3, 12
+"""Version 13 names topics by id, which would have to be asked for first."""
+
+_SIZE = Struct(">i")
+_HEADER = Struct(">hhih")
+_BATCH_HEADER = Struct(">qiibIhiqqqhii")
+_CORRELATION = Struct(">i")
+_CORRELATION_POSITION = 8
+_CRC = Struct(">I")
+_CRC_POSITION = 17
+_CRC_START = 21
+_PRODUCER = Struct(">qhi")
+_PRODUCER_POSITION = 43
+_EVENT = Struct(">q")
+_SEQUENCE_MASK = 0x7FFFFFFF
+
+
+class ProduceResponse(NamedTuple):
+    """What a broker says about the one partition of a request."""
+
+    error_code: int
+    base_offset: int
+    throttle_time_ms: int
+
+
+def next_sequence(sequence: int, records: int) -> int:
+    """The base sequence behind a batch; after 2147483647 comes 0."""
+    return (sequence + records) & _SEQUENCE_MASK
+
+
+class ProduceFrames:
+    """Makes the requests of one connection to one partition, and reads their responses."""
+
+    def __init__(
+        self,
+        *,
+        version: int,
+        client_id: str,
+        topic: str,
+        partition: int,
+        records: int,
+        record_bytes: int,
+        timestamp_ms: int,
+        acks: int = -1,
+        timeout_ms: int = 30_000,
+    ) -> None:
+        """`version` is within `VERSION_MIN` and `VERSION_MAX`; `record_bytes` are of each value."""
+        batch, event_position = record_batch(records, record_bytes, timestamp_ms)
+        request = messages.ProduceRequest(
+            version=version,
+            transactional_id=None,
+            acks=acks,
+            timeout_ms=timeout_ms,
+            topic_data=[
+                messages.ProduceRequest.TopicProduceData(
+                    name=topic,
+                    partition_data=[
+                        messages.ProduceRequest.TopicProduceData.PartitionProduceData(
+                            index=partition, records=batch
+                        )
+                    ],
+                )
+            ],
+        )
+        name = client_id.encode()
+        tags = b"\x00" if version >= FLEXIBLE_VERSION_MIN else b""
+        rest = name + tags + bytes(request.encode(version=version))
+        header = _HEADER.pack(ApiKey.PRODUCE, version, 0, len(name))
+        self._frame = bytearray(_SIZE.pack(len(header) + len(rest)) + header + rest)
+        start = bytes(self._frame).index(batch)
+        self._crc_position = start + _CRC_POSITION
+        self._patch_position = start + _PRODUCER_POSITION
+        # The records count and the beginning of the first record stand between the two.
+        between = batch[_PRODUCER_POSITION + _PRODUCER.size : event_position]
+        self._between = between
+        self._patch = Struct(f"{_PRODUCER.format}{len(between)}sq")
+        self._checked = memoryview(self._frame)[start + _CRC_START : start + len(batch)]
+        self.version = version
+        self._response = messages.response_class(ApiKey.PRODUCE)
+        self._response_layout, self._response_bytes = _response_layout(version, topic, partition)
+
+    @property
+    def size(self) -> int:
+        """Bytes of each frame."""
+        return len(self._frame)
+
+    def frame(
+        self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
+    ) -> bytes:
+        """One request; without idempotence all of the producer's three numbers are -1."""
+        frame = self._frame
+        _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation_id)
+        self._patch.pack_into(
+            frame, self._patch_position, producer_id, epoch, sequence, self._between, event_id
+        )
+        _CRC.pack_into(frame, self._crc_position, crc32c(self._checked))
+        return bytes(frame)
+
+    def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
+        """Correlation id, error code, base offset and throttle time of a response.
+
+        Raises:
+            DecodeError: it is no answer to a request of ours.
+        """
+        if end - start == self._response_bytes:
+            return self._response_layout.unpack_from(buffer, start)
+        return self._read_slowly(buffer, start, end)
+
+    def _read_slowly(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
+        try:
+            (correlation_id,) = _CORRELATION.unpack_from(buffer, start)
+            position = start + 4
+            if self.version >= FLEXIBLE_VERSION_MIN:
+                position = skip_tagged_fields(buffer, position, end)
+            response = self._response.decode(buffer[position:end], version=self.version)
+            [topic] = response.responses
+            [partition] = topic.partition_responses
+        except Exception as error:  # generated decoders raise whatever their slicing raises
+            raise DecodeError(f"no Produce response: {error!r}") from error
+        return (
+            correlation_id,
+            partition.error_code,
+            partition.base_offset,
+            response.throttle_time_ms,
+        )
+
+
+def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
+    """Where a success has correlation id, error code, base offset and throttle, and its size.
+
+    Found by encoding one with numbers that stand out.
+    """
+    error_code, base_offset, throttle_time_ms = 0x5A5B, 0x5A5B5C5D5E5F5051, 0x6A6B6C6D
+    result = PartitionResult(partition, error_code, base_offset)
+    body = bytes(encode_response(version, [TopicResult(topic, None, [result])], throttle_time_ms))
+    header = _CORRELATION.size + (version >= FLEXIBLE_VERSION_MIN)
+    error_position = header + body.index(Struct(">hq").pack(error_code, base_offset))
+    throttle_position = header + body.rindex(_SIZE.pack(throttle_time_ms))
+    response = Struct(f">i{error_position - 4}xhq{throttle_position - error_position - 10}xi")
+    return response, header + len(body)
+
+
+def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[bytes, int]:
+    """A batch of `records` values of that size, and where the first value begins in it."""
+    encoded = bytearray()
+    event_position = 0
+    for delta in range(records):
+        record = bytearray(b"\x00")  # attributes
+        record += _varint(0) + _varint(delta) + _varint(-1) + _varint(record_bytes)
+        value_position = len(record)
+        record += b"." * record_bytes + _varint(0)
+        size = _varint(len(record))
+        if delta == 0:
+            event_position = HEADER_BYTES + len(size) + value_position
+        encoded += size + record
+    length, times = HEADER_BYTES - LOG_OVERHEAD_BYTES + len(encoded), (timestamp_ms, timestamp_ms)
+    header = _BATCH_HEADER.pack(
+        0, length, -1, MAGIC, 0, 0, records - 1, *times, -1, -1, -1, records
+    )
+    return header + bytes(encoded), event_position
+
+
+def event_of(batch: bytes | memoryview) -> int:
+    """The event's number in a batch of ours that was read back.
+
+    Raises:
+        DecodeError: it is no batch of ours.
+    """
+    try:
+        view = bytes(batch[HEADER_BYTES : HEADER_BYTES + 64])
+        position = 0
+        _, position = read_unsigned_varint(view, position)
+        position += 1
+        for _ in range(4):  # time, offset, key's and value's size
+            _, position = read_unsigned_varint(view, position)
+        return int(_EVENT.unpack_from(view, position)[0])
+    except Exception as error:
+        raise DecodeError(f"no batch of this load: {error!r}") from error
+
+
+def _varint(value: int) -> bytes:
+    """A signed varint, zigzag."""
+    value = value << 1 ^ value >> 63
+    encoded = bytearray()
+    while value & ~0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)

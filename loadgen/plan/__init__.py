@@ -1,0 +1,1 @@
+"""Load plans: parse them, and compute when each event is due."""

@@ -1,0 +1,130 @@
+"""Every event of a plan with the time it is meant for: arithmetic per row, here and in Spark.
+
+An event's time and client come from its number, its tenant's name and the seed alone, by a hash
+(splitmix64), so that it does not matter which partition works it out, nor how many there are.
+Given how many there are, the events of a Poisson process are independent uniforms; so no row needs
+the one before it.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from loadgen.plan.plan import Plan, Tenant
+from loadgen.plan.yaml_reader import PlanError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+EVENTS_MAX = 10_000_000
+SCHEMA = "event_id bigint, t_us bigint, tenant int, client int, salt bigint"
+"""`t_us`: the intended time, from the run's time zero; `client`: counted through all tenants;
+`salt`: 62 bits for whatever the behaviour wants to vary."""
+ARROW_SCHEMA = pa.schema(
+    [
+        pa.field("event_id", pa.int64()),
+        pa.field("t_us", pa.int64()),
+        pa.field("tenant", pa.int32()),
+        pa.field("client", pa.int32()),
+        pa.field("salt", pa.int64()),
+    ]
+)
+
+Words = npt.NDArray[np.uint64]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_TIME, _CLIENT, _SALT = range(3)
+
+
+def event_counts(plan: Plan) -> list[int]:
+    """How many events each tenant has; a closed loop has one per client, its beginning.
+
+    Raises:
+        PlanError: more than a schedule can have.
+    """
+    counts = [_count(plan, tenant) for tenant in plan.tenants]
+    if sum(counts) > EVENTS_MAX:
+        raise PlanError(f"{sum(counts)} events are more than {EVENTS_MAX}: run it in steps")
+    return counts
+
+
+def first_clients(plan: Plan) -> list[int]:
+    """The number of each tenant's first client."""
+    return [sum(t.clients for t in plan.tenants[:index]) for index in range(len(plan.tenants))]
+
+
+def events(plan: Plan, event_ids: npt.NDArray[np.int64]) -> pa.RecordBatch:
+    """The rows of these events (`ARROW_SCHEMA`), in the order of the ids."""
+    counts = event_counts(plan)
+    ends = np.cumsum(counts)
+    tenants = np.searchsorted(ends, event_ids, side="right").astype(np.int32)
+    t_us = np.empty(len(event_ids), np.int64)
+    clients = np.empty(len(event_ids), np.int32)
+    salts = np.empty(len(event_ids), np.int64)
+    firsts = first_clients(plan)
+    for index in np.unique(tenants):
+        rows = tenants == index
+        tenant = plan.tenants[index]
+        numbers = event_ids[rows] - (int(ends[index]) - counts[index])
+        key = _mixed(np.array([plan.seed << 32 | crc32(tenant.name.encode())], np.uint64))
+        t_us[rows] = _times_us(plan, tenant, numbers, counts[index], key)
+        clients[rows] = firsts[index] + _clients(tenant, numbers, key)
+        salts[rows] = _bits(numbers, key, _SALT) >> np.uint64(2)
+    columns = [event_ids, t_us, tenants, clients, salts]
+    return pa.RecordBatch.from_arrays([pa.array(each) for each in columns], schema=ARROW_SCHEMA)
+
+
+def schedule(spark: "SparkSession", plan: Plan, partitions: int) -> "DataFrame":
+    """All events as a DataFrame (`SCHEMA`), in no order."""
+
+    def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield events(plan, batch.column(0).to_numpy())
+
+    ids = spark.range(0, sum(event_counts(plan)), numPartitions=partitions)
+    return ids.mapInArrow(rows_of, SCHEMA)
+
+
+def _count(plan: Plan, tenant: Tenant) -> int:
+    if tenant.arrival == "closed":
+        return tenant.clients
+    start_s, stop_s = plan.span_s(tenant)
+    return max(1, round(tenant.rate * (stop_s - start_s)))
+
+
+def _times_us(
+    plan: Plan, tenant: Tenant, numbers: npt.NDArray[np.int64], count: int, key: Words
+) -> npt.NDArray[np.int64]:
+    start_us, stop_us = (round(each * 1e6) for each in plan.span_s(tenant))
+    if tenant.arrival == "poisson":
+        # 53 bits, as many as a float has; the half keeps it within the open interval.
+        uniform = ((_bits(numbers, key, _TIME) >> np.uint64(11)) + 0.5) / 2.0**53
+        return start_us + (uniform * (stop_us - start_us)).astype(np.int64)
+    if tenant.arrival == "constant":
+        return start_us + numbers * (stop_us - start_us) // count
+    if tenant.arrival == "burst":
+        per_burst = max(1, round(tenant.rate * tenant.burst_every_s))
+        return start_us + numbers // per_burst * round(tenant.burst_every_s * 1e6)
+    return np.full(len(numbers), start_us, np.int64)
+
+
+def _clients(tenant: Tenant, numbers: npt.NDArray[np.int64], key: Words) -> npt.NDArray[np.int32]:
+    if tenant.arrival == "poisson":
+        return (_bits(numbers, key, _CLIENT) % np.uint64(tenant.clients)).astype(np.int32)
+    return (numbers % tenant.clients).astype(np.int32)
+
+
+def _bits(numbers: npt.NDArray[np.int64], key: Words, stream: int) -> Words:
+    """64 bits for each number; another stream gives others."""
+    counters = numbers.astype(np.uint64) * np.uint64(4) + np.uint64(stream + 1)
+    return _mixed(key + counters * np.uint64(_GOLDEN))
+
+
+def _mixed(words: Words) -> Words:
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

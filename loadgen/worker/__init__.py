@@ -1,0 +1,1 @@
+"""A Spark task of the load: run the clients on one event loop."""

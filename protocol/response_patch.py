@@ -1,0 +1,154 @@
+"""Values laid over a response: what JSON says in place of some of its fields.
+
+Names are the schema's in snake case, as decoded messages have them. An object is laid over a struct
+field by field, and over an array of structs entry by entry; a list takes the place of an array, and
+what its entries don't say is the schema's default. Error codes may be names, uuids are texts, and
+bytes are `{"base64": ...}` or `{"text": ...}`.
+"""
+
+import binascii
+import difflib
+from base64 import b64decode
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from protocol.suggestions import did_you_mean
+
+_INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_TEXT_BYTES_MAX = (1 << 15) - 1
+
+
+def check_patch(api_key: ApiKey, overlay: Any) -> None:
+    """Nothing for values that can be laid over a response of this API, in some version.
+
+    Raises:
+        ValueError: it names the field, and the nearest where there is no such.
+    """
+    if not isinstance(overlay, Mapping):
+        raise ValueError(f"must be an object, not {overlay!r}")  # noqa: TRY004
+    _check_struct(messages.response_class(api_key)._struct, overlay, "")
+
+
+def apply_patch(message: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
+    """Change a decoded answer as a checked overlay says; what its version lacks stays out."""
+    _apply_patch(message, type(message)._struct, api_version, overlay)
+
+
+def _check_struct(struct: Any, overlay: Mapping[str, Any], path: str) -> None:
+    for name, value in overlay.items():
+        field = struct.fields.get(name)
+        if field is None:
+            nearest = difflib.get_close_matches(str(name), struct.fields, n=1)
+            hint = f"did you mean {nearest[0]}" if nearest else f"it has {', '.join(struct.fields)}"
+            raise ValueError(f"{path}{name}: there is no such field; {hint}")
+        _check_value(field, value, f"{path}{name}")
+
+
+def _check_value(field: Any, value: Any, path: str) -> None:
+    if value is None:
+        if field._nullable_versions is None:
+            raise ValueError(f"{path}: can't be null")
+    elif isinstance(value, Mapping) and (field.is_struct() or field.is_struct_array()):
+        _check_struct(field.array_of if field.is_array() else field, value, f"{path}.")
+    elif field.is_array():
+        if not isinstance(value, list):
+            kinds = "a list, or an object for each" if field.is_struct_array() else "a list"
+            raise ValueError(f"{path}: must be {kinds}, not {value!r}")
+        for index, each in enumerate(value):
+            if field.is_struct_array() and not isinstance(each, Mapping):
+                raise ValueError(f"{path}[{index}]: must be an object, not {each!r}")
+            _check_value(field.array_of, each, f"{path}[{index}]")
+    elif field.is_struct():
+        raise ValueError(f"{path}: must be an object, not {value!r}")
+    else:
+        _simple(field, value, path)
+
+
+def _apply_patch(message: Any, struct: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
+    for name, value in overlay.items():
+        field = struct.fields[name]
+        if not field.for_version_q(api_version):
+            continue
+        if value is None:
+            if field.nullable_for_version_q(api_version):
+                setattr(message, name, None)
+        elif field.is_struct_array():
+            entries = getattr(message, name) or []
+            if not isinstance(value, Mapping):
+                entries = [_new(field.array_of, api_version, each) for each in value]
+            else:
+                for entry in entries:
+                    _apply_patch(entry, field.array_of, api_version, value)
+            setattr(message, name, entries)
+        elif field.is_array():
+            setattr(message, name, [_simple(field.array_of, each, name) for each in value])
+        elif not field.is_struct():
+            setattr(message, name, _simple(field, value, name))
+        elif getattr(message, name) is None:
+            setattr(message, name, _new(field, api_version, value))
+        else:
+            _apply_patch(getattr(message, name), field, api_version, value)
+
+
+def _new(struct: Any, api_version: int, overlay: Mapping[str, Any]) -> Any:
+    # Without a version: it may be one in which the struct is not there on its own.
+    entry = struct.data_class()
+    _apply_patch(entry, struct, api_version, overlay)
+    return entry
+
+
+def _simple(field: Any, value: Any, path: str) -> Any:
+    """A value as the message wants it.
+
+    Raises:
+        ValueError: it is of another kind than the field.
+    """
+    kind = field.type_str.removeprefix("[]")
+    bits = _INTEGER_BITS.get(kind)
+    if isinstance(value, str) and field.name.endswith("error_code"):
+        return _error_code(value, path)
+    if bits is not None and isinstance(value, int) and not isinstance(value, bool):
+        if -(1 << bits - 1) <= value < 1 << bits - 1:
+            return value
+        raise ValueError(f"{path}: {value} doesn't fit into {kind}")
+    if kind == "string" and isinstance(value, str) and len(value.encode()) <= _TEXT_BYTES_MAX:
+        return value
+    if kind == "bool" and isinstance(value, bool):
+        return value
+    if kind == "float64" and isinstance(value, int | float) and not isinstance(value, bool):
+        return float(value)
+    if kind == "bitfield" and isinstance(value, list):
+        if all(isinstance(each, int) and 0 <= each < 31 for each in value):
+            return set(value)
+    elif kind == "uuid" and isinstance(value, str):
+        try:
+            return UUID(value)
+        except ValueError:
+            raise ValueError(f"{path}: {value!r} is no uuid") from None
+    elif kind in {"bytes", "records"} and isinstance(value, Mapping) and len(value) == 1:
+        return _bytes(value, path)
+    raise ValueError(f"{path}: must be of type {kind}, not {value!r}")
+
+
+def _error_code(name: str, path: str) -> int:
+    code = ErrorCode.__members__.get(name)
+    if code is None:
+        hint = did_you_mean(name.upper(), ErrorCode.__members__)
+        raise ValueError(f"{path}: there is no {name}{hint}")
+    return int(code)
+
+
+def _bytes(value: Mapping[str, Any], path: str) -> bytes:
+    ((encoding, text),) = value.items()
+    if isinstance(text, str) and encoding == "text":
+        return text.encode()
+    if isinstance(text, str) and encoding == "base64":
+        try:
+            return b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            raise ValueError(f"{path}: {text!r} is no base64") from None
+    raise ValueError(f'{path}: must be {{"base64": ...}} or {{"text": ...}}')

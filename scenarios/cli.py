@@ -1,0 +1,46 @@
+"""`mock-kafka scenario`: run an experiment, or say which there are."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from scenarios import registry
+from scenarios.client_logs import silenced
+from scenarios.picture import MissingLibraryError
+
+USAGE_ERROR = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the command; returns the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="mock-kafka scenario",
+        description="Experiments with real clients; each prints a table.",
+        epilog=scenario_lines(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("name", nargs="?", metavar="NAME", help="which one; see below")
+    parser.add_argument("--list", action="store_true", help="say which there are, and exit")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="draw pictures (SVG) into this folder"
+    )
+    parsed = parser.parse_args(arguments)
+    if parsed.list:
+        print(scenario_lines())
+        return 0
+    if parsed.name not in registry.SCENARIOS:
+        wrong = f"{parsed.name!r} is no scenario" if parsed.name else "a scenario's name is missing"
+        print(f"mock-kafka scenario: {wrong}\n{scenario_lines()}", file=sys.stderr)
+        return USAGE_ERROR
+    try:
+        with silenced():
+            return registry.run(parsed.name, parsed.out)
+    except MissingLibraryError as error:
+        print(f"mock-kafka scenario: {error}", file=sys.stderr)
+        return 1
+
+
+def scenario_lines() -> str:
+    """A line for each scenario."""
+    return "\n".join(f"  {name:18} {each.help}" for name, each in registry.SCENARIOS.items())

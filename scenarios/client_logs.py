@@ -1,0 +1,26 @@
+"""What clients log of the trouble that they are put into: nothing for a reader of tables."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+ISOLATED = logging.getLogger("scenarios.silent")
+"""For clients that are told where to log."""
+ISOLATED.addHandler(logging.NullHandler())
+ISOLATED.propagate = False
+
+_LOGGERS = ("kafka", "aiokafka")
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Have kafka-python and aiokafka log nothing meanwhile."""
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

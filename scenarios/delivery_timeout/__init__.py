@@ -1,0 +1,71 @@
+"""The laboratory of timeouts: from send to callback, in every phase and with every client.
+
+KIP-91 promises that a record has an outcome `delivery.timeout.ms` after its send, wherever it is by
+then. `phases.py` are the places where a record can be stuck, `subjects.py` the clients,
+`measuring.py` puts them together, `timeline.py` draws.
+"""
+
+from pathlib import Path
+
+from scenarios.delivery_timeout.client_adapters import SUBJECTS
+from scenarios.delivery_timeout.measuring import Measurement, measure
+from scenarios.delivery_timeout.phases import PHASES
+from scenarios.delivery_timeout.timeline import draw
+from scenarios.picture import require_matplotlib
+from scenarios.table import text_table
+
+DEADLINE_MS = 1_000
+OVERSHOOT_TOLERATED_MS = 500
+"""On a busy machine a thread gets its turn late; this is no measure of the client."""
+
+HEADER = ("phase", "client", "heard after", "outcome", "requests", "stored", "in order")
+
+
+def run(out: Path | None) -> int:
+    """Measure all, print a table, and draw a picture of each phase into `out`.
+
+    Returns 1 when our own producer broke its promise.
+    """
+    if out is not None:
+        require_matplotlib()
+    measurements = measure(PHASES, SUBJECTS, DEADLINE_MS)
+    print(f"delivery.timeout.ms={DEADLINE_MS}; what each client calls so is in its own words.\n")
+    print(text_table(HEADER, [row(each) for each in measurements]))
+    for phase in PHASES if out is not None else ():
+        assert out is not None
+        those = [each for each in measurements if each.phase == phase.name]
+        print(draw(phase, those, DEADLINE_MS, out))
+    broken = [reason for each in measurements for reason in broken_promises(each)]
+    print("\n".join(["", *broken]) if broken else "\nour producer kept its promise in every phase")
+    return 1 if broken else 0
+
+
+def row(measured: Measurement) -> tuple[str, ...]:
+    """A line of the table."""
+    heard_ms = measured.heard_after_ms
+    return (
+        measured.phase,
+        measured.subject,
+        "-" if heard_ms is None else f"{heard_ms} ms ({heard_ms - DEADLINE_MS:+d})",
+        measured.outcome,
+        str(len(measured.produce_requests)),
+        "twice!" if measured.stored_max > 1 else f"{measured.stored_count}/{measured.sent_count}",
+        "yes" if measured.is_in_order else "no",
+    )
+
+
+def broken_promises(measured: Measurement) -> list[str]:
+    """What our producer did that it must not; nothing for another client."""
+    if not measured.is_ours:
+        return []
+    place = f"{measured.phase}: "
+    broken = []
+    if measured.heard_after_ms is None:
+        broken.append(f"{place}a record has no outcome")
+    elif measured.heard_after_ms > DEADLINE_MS + OVERSHOOT_TOLERATED_MS:
+        broken.append(f"{place}heard after {measured.heard_after_ms} ms")
+    if measured.stored_max > 1:
+        broken.append(f"{place}a record is stored twice")
+    if not measured.is_in_order:
+        broken.append(f"{place}outcomes out of order with one request in flight")
+    return broken

@@ -1,0 +1,78 @@
+"""KIP-758's migration in two phases, broker by broker, under producers that never pause.
+
+Phase 1 gives the brokers the new rule of duplicates; producers know nothing of it and keep to five
+requests in flight. Phase 2 tells them the window. `upgrade.py` rolls, `writers.py` writes,
+`timeline.py` draws.
+"""
+
+import importlib.util
+from pathlib import Path
+
+from scenarios.java import java_command
+from scenarios.maven import CannotRunError
+from scenarios.picture import require_matplotlib
+from scenarios.rolling_upgrade.timeline import draw
+from scenarios.rolling_upgrade.upgrade import Upgrade, broken_promises, run_upgrade
+from scenarios.rolling_upgrade.writers import (
+    JAVA_VERSION,
+    WRITER_SOURCE,
+    Java,
+    Librdkafka,
+    Ours,
+    Writer,
+)
+from scenarios.table import text_table
+
+COLUMNS = ("client", "sent", "acknowledged", "lost", "duplicated", "out of order", "retries")
+
+
+def run(out: Path | None) -> int:
+    """Upgrade a cluster, print a table, and draw a picture into `out`.
+
+    Returns 1 when a record was lost, stored twice or out of order, or a limit was not kept.
+    """
+    if out is not None:
+        require_matplotlib()
+    upgrade = run_upgrade(available_writers())
+    print(table(upgrade))
+    if out is not None:
+        print(draw(upgrade, out))
+    broken = broken_promises(upgrade)
+    print("\n".join(["", *broken]) if broken else "\nno record was lost, duplicated or reordered")
+    return 1 if broken else 0
+
+
+def available_writers() -> list[type[Writer]]:
+    """The clients that run here; prints a line for each that does not."""
+    kinds: list[type[Writer]] = [Ours]
+    if importlib.util.find_spec("confluent_kafka") is None:
+        print("without librdkafka: confluent-kafka is not installed")
+    else:
+        kinds.append(Librdkafka)
+    try:
+        java_command(WRITER_SOURCE, JAVA_VERSION)
+    except CannotRunError as error:
+        print(f"without Java: {error}")
+    else:
+        kinds.append(Java)
+    return kinds
+
+
+def table(upgrade: Upgrade) -> str:
+    """One row for each client; the last columns are the most requests in flight in each phase."""
+    steady = [stage for stage in upgrade.stages if not stage.name.startswith("to ")]
+    rows = [
+        (
+            each.name,
+            each.sent,
+            len(each.acknowledged_ms),
+            each.lost,
+            each.duplicated,
+            each.out_of_order,
+            each.retries,
+            *(each.in_flight_max(stage) for stage in steady),
+        )
+        for each in upgrade.written
+    ]
+    stages = [f"in flight: {stage.name}" for stage in steady]
+    return text_table([*COLUMNS, *stages], rows)

@@ -1,0 +1,240 @@
+"""Producers that write numbers to one partition each, until they are stopped.
+
+Every record is a batch of its own, so that a request has one batch and several are in flight.
+"""
+
+import asyncio
+import importlib
+import json
+import subprocess
+import threading
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+from client import Producer, ProducerSettings, clock
+from client.errors import ClientError
+from client.producer.actions import Call, ProduceCall, Response
+from scenarios.client_logs import ISOLATED
+from scenarios.java import java_command
+
+BURST = 8
+"""Records that are sent at once."""
+INTERVAL_MS = 150
+"""Time between two bursts."""
+JAVA_VERSION = "4.1.0"
+WRITER_SOURCE = Path(__file__).with_name("Writer.java")
+
+VALUE_BYTES = 100
+
+_RETRY_BACKOFF_MS = 50
+_RECONNECT_BACKOFF_MAX_MS = 200
+_SAMPLE_MS = 20
+_STOP_S = 30.0
+
+
+def value_of(number: int) -> bytes:
+    """A record's value: its number in so many digits that no second record fits into a batch."""
+    return b"%0*d" % (VALUE_BYTES, number)
+
+
+class Writer(ABC):
+    """One client, writing from `start` to `stop`. Its topic has the same name as the client id."""
+
+    name: str
+
+    def __init__(self, servers: str, topic: str) -> None:
+        self.servers = servers
+        self.topic = topic
+        self.sent = 0
+        """Records that were given to the client, numbered from 0."""
+        self.acknowledged_ms: dict[int, int] = {}
+        """When the client reported success of a record, by its number."""
+        self.failed: dict[int, str] = {}
+        self.in_flight: list[tuple[int, int]] = []
+        """Times in ms, each with how many requests the client was waiting for then."""
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End, after all that was sent has an outcome."""
+        self._stopping.set()
+        self._thread.join(_STOP_S)
+
+    def note(self, number: int, error: str | None) -> None:
+        """Keep the outcome of a record."""
+        if error is None:
+            self.acknowledged_ms[number] = clock.wall_ms()
+        else:
+            self.failed[number] = error
+
+    @abstractmethod
+    def _run(self) -> None:
+        """Write until `_stopping` is set, then wait for the outcomes."""
+
+
+class Ours(Writer):
+    """`client.Producer`: more than five requests in flight where the broker tells a window."""
+
+    name = "ours"
+
+    def __init__(self, servers: str, topic: str) -> None:
+        super().__init__(servers, topic)
+        self._restarting = threading.Event()
+
+    def restart(self) -> None:
+        """Replace the producer by a new one, which asks for a producer id and hears the window."""
+        self._restarting.set()
+
+    def _run(self) -> None:
+        asyncio.run(self._write())
+
+    async def _write(self) -> None:
+        settings = ProducerSettings(
+            batch_size=1,
+            reconnect_backoff_max_ms=_RECONNECT_BACKOFF_MAX_MS,
+            retry_backoff_ms=_RETRY_BACKOFF_MS,
+        )
+        while not self._stopping.is_set():
+            self._restarting.clear()
+            watcher = _InFlight(self.in_flight)
+            async with Producer(
+                self.servers, settings, client_id=self.topic, watcher=watcher
+            ) as producer:
+                while not self._stopping.is_set() and not self._restarting.is_set():
+                    for _ in range(BURST):
+                        await self._send(producer)
+                    await asyncio.sleep(INTERVAL_MS / 1_000)
+
+    async def _send(self, producer: Producer) -> None:
+        number = self.sent
+        self.sent += 1
+        future = await producer.send(self.topic, value_of(number), partition=0)
+
+        def settle(done: "asyncio.Future[Any]") -> None:
+            error = done.exception()
+            assert error is None or isinstance(error, ClientError)
+            self.note(number, None if error is None else str(error))
+
+        future.add_done_callback(settle)
+
+
+class _InFlight:
+    """A `Watcher` that counts the Produce requests without a response, for each connection."""
+
+    def __init__(self, samples: list[tuple[int, int]]) -> None:
+        self._samples = samples
+        self._counts: dict[int, int] = {}
+
+    def _count(self, node_id: int, call: Call, change: int) -> None:
+        if isinstance(call, ProduceCall):
+            self._counts[node_id] = self._counts.get(node_id, 0) + change
+            self._samples.append((clock.wall_ms(), self._counts[node_id]))
+
+    def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+        """See `Watcher`."""
+        self._count(node_id, call, 1)
+
+    def responded(self, node_id: int, call: Call, response: Response) -> None:
+        """See `Watcher`."""
+        self._count(node_id, call, -1)
+
+    def lost(self, node_id: int) -> None:
+        """See `Watcher`."""
+        self._counts[node_id] = 0
+
+
+class Librdkafka(Writer):
+    """librdkafka's producer by confluent-kafka; it has at most five requests in flight."""
+
+    name = "librdkafka"
+
+    def _run(self) -> None:
+        confluent_kafka = importlib.import_module("confluent_kafka")
+        producer = confluent_kafka.Producer(
+            {
+                "bootstrap.servers": self.servers,
+                "client.id": self.topic,
+                "batch.num.messages": 1,
+                "enable.idempotence": True,
+                "linger.ms": 0,
+                "reconnect.backoff.max.ms": _RECONNECT_BACKOFF_MAX_MS,
+                "retry.backoff.ms": _RETRY_BACKOFF_MS,
+                "statistics.interval.ms": _SAMPLE_MS,
+                "stats_cb": self._sample,
+            },
+            logger=ISOLATED,
+        )
+        while not self._stopping.is_set():
+            for _ in range(BURST):
+                self._send(producer)
+            until_ms = clock.now_ms() + INTERVAL_MS
+            while (left_ms := until_ms - clock.now_ms()) > 0:
+                producer.poll(left_ms / 1_000)
+        producer.flush(_STOP_S)
+
+    def _send(self, producer: Any) -> None:
+        number = self.sent
+        self.sent += 1
+
+        def settle(error: Any, _message: Any) -> None:
+            self.note(number, None if error is None else error.name())
+
+        producer.produce(self.topic, value_of(number), partition=0, on_delivery=settle)
+
+    def _sample(self, text: str) -> None:
+        brokers = json.loads(text)["brokers"].values()
+        self.in_flight.append((clock.wall_ms(), max(each["waitresp_cnt"] for each in brokers)))
+
+
+class Java(Writer):
+    """Kafka's own Java producer, in a process of its own."""
+
+    name = f"java {JAVA_VERSION}"
+
+    def __init__(self, servers: str, topic: str) -> None:
+        """Prepare the command.
+
+        Raises:
+            CannotRunError: there is no JDK, or no jar.
+        """
+        super().__init__(servers, topic)
+        self._command = java_command(WRITER_SOURCE, JAVA_VERSION)
+        self._command += [servers, topic, str(BURST), str(INTERVAL_MS)]
+
+    def stop(self) -> None:
+        """See `Writer`."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        if not stdin.closed:
+            stdin.write("stop\n")
+            stdin.close()
+        super().stop()
+        self._process.wait(_STOP_S)
+
+    def start(self) -> None:
+        """See `Writer`."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own source, no shell
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        super().start()
+
+    def _run(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as lines:
+            for line in lines:
+                what, number = line.split()
+                if what == "sent":
+                    self.sent = int(number) + 1
+                elif what == "flying":
+                    self.in_flight.append((clock.wall_ms(), int(number)))
+                else:
+                    self.note(int(number), None if what == "acknowledged" else what)

@@ -1,0 +1,18 @@
+from broker.administration.authorized_operations import (
+    CLUSTER_OPERATIONS,
+    TOPIC_OPERATIONS,
+    AclOperation,
+    bit_field,
+)
+
+
+def test_operations_have_the_numbers_that_kafkas_clients_know() -> None:
+    assert bit_field(TOPIC_OPERATIONS) == 3576
+    assert bit_field(CLUSTER_OPERATIONS) == 8096
+
+
+def test_a_topic_is_read_and_written_and_a_cluster_is_not() -> None:
+    assert AclOperation.READ in TOPIC_OPERATIONS
+    assert AclOperation.READ not in CLUSTER_OPERATIONS
+    assert AclOperation.IDEMPOTENT_WRITE in CLUSTER_OPERATIONS
+    assert AclOperation.IDEMPOTENT_WRITE not in TOPIC_OPERATIONS

@@ -1,0 +1,47 @@
+import pytest
+
+from broker.administration import config_description as description
+from broker.administration.config_description import describe_broker, describe_topic
+from broker.cluster.brokers import Broker
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigKey, ConfigSource, ConfigType
+from broker.config.topic_config import TopicConfig
+
+
+def test_a_secret_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = ConfigKey("log.dirs", ConfigType.PASSWORD, None, "A secret.")
+    monkeypatch.setattr(description, "BROKER_KEYS", {"log.dirs": secret})
+    config = BrokerConfig.from_overrides({"log.dirs": "hunter2"})
+
+    (entry,) = describe_broker(config, Broker(1, "", -1))
+
+    assert entry.text is None
+    assert entry.key.is_sensitive
+
+
+def test_a_description_says_where_each_value_comes_from() -> None:
+    config = BrokerConfig.from_overrides({"message.max.bytes": "5"})
+
+    sources = {
+        entry.key.name: entry.source
+        for entry in describe_topic(config, None, TopicConfig(config, {"retention.ms": "1"}))
+    }
+
+    assert sources["retention.ms"] is ConfigSource.TOPIC
+    assert sources["max.message.bytes"] is ConfigSource.STATIC_BROKER
+    assert sources["retention.bytes"] is ConfigSource.DEFAULT
+
+
+def test_the_layer_of_a_broker_is_named_when_the_topic_falls_back_to_it() -> None:
+    config = BrokerConfig.from_overrides({"log.roll.hours": "1"}).with_dynamic(
+        1, {"log.roll.ms": "7"}
+    )
+
+    alone = describe_topic(config, 1, TopicConfig(config.for_broker(1)))
+    shared = describe_topic(config, None, TopicConfig(config))
+
+    entries = [entry for entry in alone + shared if entry.key.name == "segment.ms"]
+    assert [(entry.text, entry.source) for entry in entries] == [
+        ("7", ConfigSource.DYNAMIC_BROKER),
+        ("3600000", ConfigSource.STATIC_BROKER),
+    ]

@@ -1,0 +1,102 @@
+from uuid import UUID
+
+import pytest
+
+from broker.administration.deletion import NO_TOPIC_ID, Wanted, check_enabled, find_topics
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import Topic
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import make_cluster
+
+ID_A, ID_B, ID_NOBODY = UUID(int=1), UUID(int=2), UUID(int=99)
+
+
+def cluster_with_a_and_b() -> Cluster:
+    cluster = make_cluster()
+    for name in ("a", "b"):
+        cluster.create_topic(name, [(1,)], {})
+    return cluster
+
+
+def outcomes(*wanted: Wanted) -> list[tuple[str | None, UUID, str]]:
+    """Name, id, and either "deleted" or the error's name."""
+    return [
+        (
+            found.name,
+            found.topic_id,
+            "deleted" if isinstance(found.outcome, Topic) else found.outcome.error_code.name,
+        )
+        for found in find_topics(cluster_with_a_and_b(), wanted)
+    ]
+
+
+def test_a_topic_is_found_by_name_or_by_id_and_both_are_told() -> None:
+    assert outcomes(Wanted("b"), Wanted(None, ID_A)) == [
+        ("b", ID_B, "deleted"),
+        ("a", ID_A, "deleted"),
+    ]
+
+
+def test_what_is_not_there_is_told_as_it_was_asked_for() -> None:
+    assert outcomes(Wanted("missing"), Wanted(None, ID_NOBODY)) == [
+        ("missing", NO_TOPIC_ID, "UNKNOWN_TOPIC_OR_PARTITION"),
+        (None, ID_NOBODY, "UNKNOWN_TOPIC_ID"),
+    ]
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
+    assert outcomes(*[Wanted("a")] * copies, Wanted("b")) == [
+        ("a", NO_TOPIC_ID, "INVALID_REQUEST"),
+        ("b", ID_B, "deleted"),
+    ]
+    assert outcomes(*[Wanted(None, ID_A)] * copies, Wanted(None, ID_B)) == [
+        (None, ID_A, "INVALID_REQUEST"),
+        ("b", ID_B, "deleted"),
+    ]
+
+
+def test_what_is_wrong_with_a_repetition_is_told() -> None:
+    wanted = [Wanted("a"), Wanted(None, ID_B)] * 2
+
+    told = [
+        found.outcome.message
+        for found in find_topics(cluster_with_a_and_b(), wanted)
+        if isinstance(found.outcome, Refusal)
+    ]
+
+    assert told == ["Duplicate topic name.", "Duplicate topic id."]
+
+
+def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None:
+    assert outcomes(Wanted("a", ID_A), Wanted(None), Wanted("a")) == [
+        ("a", ID_A, "INVALID_REQUEST"),
+        (None, NO_TOPIC_ID, "INVALID_REQUEST"),
+        ("a", ID_A, "deleted"),
+    ]
+    assert outcomes(Wanted("a", ID_A), Wanted(None, ID_A)) == [
+        ("a", ID_A, "INVALID_REQUEST"),
+        ("a", ID_A, "deleted"),
+    ]
+
+
+@pytest.mark.parametrize("name_first", [True, False])
+def test_a_topic_named_both_by_name_and_by_id_is_refused_once(*, name_first: bool) -> None:
+    wanted = [Wanted("a"), Wanted(None, ID_A)]
+
+    found = outcomes(*(wanted if name_first else reversed(wanted)), Wanted("b"))
+
+    assert found == [("a", ID_A, "INVALID_REQUEST"), ("b", ID_B, "deleted")]
+
+
+@pytest.mark.parametrize(
+    ("api_version", "refusal"),
+    [
+        (2, Refusal(ErrorCode.INVALID_REQUEST, "Topic deletion is disabled.")),
+        (3, Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)),
+    ],
+)
+def test_deletion_can_be_disabled(api_version: int, refusal: Refusal) -> None:
+    assert check_enabled(make_cluster(), api_version) is None
+    assert check_enabled(make_cluster(**{"delete.topic.enable": "false"}), api_version) == refusal

@@ -1,0 +1,120 @@
+from typing import Any
+
+import pytest
+
+from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
+from broker.cluster import failover
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
+    (NewTopic(""), ErrorCode.INVALID_TOPIC_EXCEPTION, "empty string"),
+    (NewTopic(".."), ErrorCode.INVALID_TOPIC_EXCEPTION, "'..' is not allowed"),
+    (NewTopic("x" * 250), ErrorCode.INVALID_TOPIC_EXCEPTION, "249"),
+    (NewTopic("a/b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "ASCII alphanumerics"),
+    (NewTopic("old_topic"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with existing topic"),
+    (NewTopic("__consumer_offsets"), ErrorCode.INVALID_TOPIC_EXCEPTION, "internal"),
+    (NewTopic("__cluster_metadata"), ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."),
+    (NewTopic("old.topic"), ErrorCode.TOPIC_ALREADY_EXISTS, "'old.topic' already exists"),
+    (NewTopic("a", 0), ErrorCode.INVALID_PARTITIONS, "non-positive"),
+    (NewTopic("a", -2), ErrorCode.INVALID_PARTITIONS, "non-positive"),
+    (NewTopic("a", 1, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "larger than 0"),
+    (NewTopic("a", 1, -2), ErrorCode.INVALID_REPLICATION_FACTOR, "larger than 0"),
+    (
+        NewTopic("a", 1, 4),
+        ErrorCode.INVALID_REPLICATION_FACTOR,
+        (
+            "Unable to replicate the partition 4 time(s): The target replication factor of 4 "
+            "cannot be reached because only 3 broker(s) are registered."
+        ),
+    ),
+    (NewTopic("a", overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),
+    (NewTopic("a", overrides={"retention.ms": "soon"}), ErrorCode.INVALID_CONFIG, "retention.ms"),
+    (NewTopic("a", overrides={"retention.ms": None}), ErrorCode.INVALID_CONFIG, "Null value"),
+    # Of several things wrong, the first in Kafka's order is told.
+    (NewTopic("a", 0, overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),
+    (NewTopic("a", 0, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "larger than 0"),
+    (NewTopic("a", 1, -1, ((0, (1,)),)), ErrorCode.INVALID_REQUEST, "numPartitions"),
+    (NewTopic("a", -1, 1, ((0, (1,)),)), ErrorCode.INVALID_REQUEST, "replication factor"),
+    (NewTopic("a", 1, 1, ((0, (1,)),)), ErrorCode.INVALID_REQUEST, "replication factor"),
+]
+BAD_ASSIGNMENTS: list[tuple[tuple[tuple[int, tuple[int, ...]], ...], str]] = [
+    (((0, ()),), "empty replica list"),
+    (((0, (9,)),), "broker 9, but no such broker"),
+    (((0, (1, 1)),), "broker 1 more than once"),
+    (((0, (1,)), (0, (2,))), "multiple manual partition assignments for partition 0"),
+    (((0, (1,)), (1, (1, 2))), "2 replica(s), but this is not consistent"),
+    (((1, (1,)),), "consecutive 0-based"),
+    (((0, (1,)), (2, (1,))), "consecutive 0-based"),
+    (((-1, (1,)), (0, (1,))), "consecutive 0-based"),
+    (((0, (3,)),), "partition 0 are fenced"),
+]
+
+
+def cluster_with_a_topic() -> Any:
+    cluster = make_cluster()
+    cluster.create_topic("old.topic", [(1,)], {})
+    return cluster
+
+
+@pytest.mark.parametrize(("topic", "error_code", "words"), REFUSED)
+def test_a_topic_that_cannot_be_is_refused_in_words(
+    topic: NewTopic, error_code: ErrorCode, words: str
+) -> None:
+    refusal = check_new_topic(cluster_with_a_topic(), topic)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.error_code is error_code
+    assert words in (refusal.error_message or "")
+
+
+@pytest.mark.parametrize(("assignments", "words"), BAD_ASSIGNMENTS)
+def test_an_assignment_that_cannot_be_is_refused_in_words(
+    assignments: tuple[tuple[int, tuple[int, ...]], ...], words: str
+) -> None:
+    cluster = make_cluster()
+    failover.stop_broker(cluster, 3, NOW_MS)
+
+    refusal = check_new_topic(cluster, NewTopic("a", assignments=assignments))
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.error_code is ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert words in (refusal.error_message or "")
+
+
+def test_the_longest_name_and_every_legal_character_will_do() -> None:
+    cluster = make_cluster()
+
+    for name in ("x" * 249, "aZ09._-"):
+        assert isinstance(check_new_topic(cluster, NewTopic(name)), TopicPlan)
+
+
+def test_checking_changes_nothing() -> None:
+    cluster = make_cluster()
+
+    plans = [check_new_topic(cluster, NewTopic("a", 3, 2)) for _ in range(2)]
+
+    assert plans[0] == plans[1]
+    assert len(cluster.topics) == 0
+
+
+def test_without_any_broker_up_no_topic_can_be_placed() -> None:
+    cluster = make_cluster(1)
+    failover.stop_broker(cluster, 1, NOW_MS)
+
+    refusal = check_new_topic(cluster, NewTopic("a", 1, 1))
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.error_code is ErrorCode.INVALID_REPLICATION_FACTOR
+
+
+def test_the_bound_on_partitions_counts_defaults_assignments_and_numbers() -> None:
+    cluster = make_cluster(**{"num.partitions": "6000"})
+    by_hand = NewTopic("b", assignments=tuple((index, (1,)) for index in range(4000)))
+
+    assert check_size(cluster, [NewTopic("a"), by_hand]) is None
+    assert check_size(cluster, [NewTopic("a"), by_hand, NewTopic("c", -7)]) is None
+    refusal = check_size(cluster, [NewTopic("a"), by_hand, NewTopic("c", 1)])
+    assert refusal is not None
+    assert refusal.error_code is ErrorCode.POLICY_VIOLATION

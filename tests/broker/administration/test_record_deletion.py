@@ -1,0 +1,55 @@
+import pytest
+
+from broker.administration.record_deletion import check_record_deletion
+from broker.cluster.topics import Topic
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import make_cluster
+
+
+def topic_of_ten_records(cleanup_policy: str = "delete") -> Topic:
+    topic = make_cluster().create_topic("a", [(1, 2)], {"cleanup.policy": cleanup_policy})
+    log = topic.partitions[0].log
+    for _ in range(5):
+        log.append(b"batch", 2, 0, 0)
+    log.advance_start(3)
+    return topic
+
+
+@pytest.mark.parametrize(
+    ("offset", "result"),
+    [
+        (-1, (ErrorCode.NONE, 10)),
+        (0, (ErrorCode.NONE, 3)),
+        (3, (ErrorCode.NONE, 3)),
+        (7, (ErrorCode.NONE, 7)),
+        (10, (ErrorCode.NONE, 10)),
+        (11, (ErrorCode.OFFSET_OUT_OF_RANGE, -1)),
+        (-2, (ErrorCode.OFFSET_OUT_OF_RANGE, -1)),
+    ],
+)
+def test_records_go_up_to_an_offset_within_the_log(
+    offset: int, result: tuple[ErrorCode, int]
+) -> None:
+    topic = topic_of_ten_records()
+
+    assert check_record_deletion(topic, topic.partitions[0], 1, offset) == result
+
+
+def test_only_the_leader_deletes() -> None:
+    topic = topic_of_ten_records()
+
+    error_code, _ = check_record_deletion(topic, topic.partitions[0], 2, 5)
+    assert error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+@pytest.mark.parametrize(
+    ("policy", "error_code"),
+    [("compact", ErrorCode.POLICY_VIOLATION), ("compact,delete", ErrorCode.NONE)],
+)
+def test_only_where_the_policy_deletes(policy: str, error_code: ErrorCode) -> None:
+    topic = topic_of_ten_records(policy)
+
+    assert check_record_deletion(topic, topic.partitions[0], 1, 5)[0] is error_code
+    # Who leads is asked first, then the policy, then the offset.
+    wrong_broker = check_record_deletion(topic, topic.partitions[0], 2, 99)
+    assert wrong_broker[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER

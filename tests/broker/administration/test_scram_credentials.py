@@ -1,0 +1,99 @@
+"""What may be done to SCRAM credentials, and what is said otherwise."""
+
+import hashlib
+
+import pytest
+
+from broker.administration.scram_credentials import (
+    Alteration,
+    Deletion,
+    Upsertion,
+    alter_credentials,
+)
+from broker.security.credentials import Credentials
+from broker.security.scram import credential_of_password
+from protocol.errors import ErrorCode
+
+
+def make(**users: str) -> Credentials:
+    return Credentials(users, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
+
+
+def upsertion(
+    name: str = "bob",
+    code: int = 1,
+    iterations: int = 4096,
+    salt: bytes = b"s",
+    salted: bytes = b"salted",
+) -> Upsertion:
+    return Upsertion(name, code, iterations, salt, salted)
+
+
+def codes(credentials: Credentials, *alterations: Alteration) -> dict[str, ErrorCode]:
+    results = alter_credentials(credentials, alterations)
+    return {
+        name: ErrorCode.NONE if refusal is None else ErrorCode(refusal.error_code)
+        for name, refusal in results.items()
+    }
+
+
+def test_a_salted_password_lets_its_user_in() -> None:
+    credentials = make()
+    salted = hashlib.pbkdf2_hmac("sha512", b"secret", b"s", 8192)
+    assert codes(credentials, upsertion(code=2, iterations=8192, salted=salted)) == {
+        "bob": ErrorCode.NONE
+    }
+    expected = credential_of_password("SCRAM-SHA-512", "secret", b"s", 8192)
+    assert credentials.scram("bob", "SCRAM-SHA-512") == expected
+    assert credentials.scram("bob", "SCRAM-SHA-256") is None
+    assert credentials.scram_users() == ["bob"]
+
+
+@pytest.mark.parametrize(
+    ("alteration", "code"),
+    [
+        (upsertion(iterations=4095), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsertion(iterations=4096), ErrorCode.NONE),
+        (upsertion(iterations=16384), ErrorCode.NONE),
+        (upsertion(iterations=16385), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsertion(name=""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsertion(salt=b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsertion(salted=b""), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (upsertion(code=0), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (upsertion(code=3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (Deletion("bob", 3), ErrorCode.UNSUPPORTED_SASL_MECHANISM),
+        (Deletion("", 1), ErrorCode.UNACCEPTABLE_CREDENTIAL),
+        (Deletion("bob", 1), ErrorCode.RESOURCE_NOT_FOUND),
+        (Deletion("alice", 1), ErrorCode.NONE),
+    ],
+)
+def test_each_alteration_is_checked(alteration: Alteration, code: ErrorCode) -> None:
+    credentials = make(alice="secret")
+    assert codes(credentials, alteration) == {alteration.name: code}
+    is_set = credentials.scram(alteration.name, "SCRAM-SHA-256") is not None
+    assert is_set == (isinstance(alteration, Upsertion) and code == ErrorCode.NONE)
+
+
+def test_twice_is_an_error_and_of_that_user_nothing_is_done() -> None:
+    credentials = make(alice="secret")
+    found = codes(
+        credentials, Deletion("alice", 1), upsertion("carol"), upsertion("alice"), upsertion("bob")
+    )
+    assert found == {
+        "alice": ErrorCode.DUPLICATE_RESOURCE,
+        "carol": ErrorCode.NONE,
+        "bob": ErrorCode.NONE,
+    }
+    assert credentials.scram_users() == ["alice", "bob", "carol"]
+
+
+def test_both_mechanisms_of_a_user_may_be_altered_together() -> None:
+    credentials = make(alice="secret")
+    assert codes(credentials, Deletion("alice", 1), Deletion("alice", 2)) == {
+        "alice": ErrorCode.NONE
+    }
+    assert credentials.scram_users() == []
+
+
+def test_an_alteration_does_not_show_the_password() -> None:
+    assert "salted" not in repr(upsertion())

@@ -1,0 +1,321 @@
+"""What the audit finds, each kind provoked; and that it finds nothing where nothing is wrong."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.audit.comparison import (
+    CommittedPosition,
+    Comparison,
+    FindingKind,
+    StoredLog,
+    audit_cluster,
+    compare,
+)
+from broker.cluster.background_tasks import apply_retention
+from broker.cluster.producer_rules import new_producers
+from broker.cluster.topics import Partition, Topic
+from broker.groups.requests import CommitRequest, OffsetToCommit
+from broker.request.acknowledgement import Acknowledgement
+from producer_state.rules import SEQUENCE_MAX, sequence_after
+from protocol import records
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.produce_requests import produce_request
+
+TOPIC_ID = UUID(int=7)
+KEY = (TOPIC_ID, 0)
+
+
+def sent_batch(count: int = 1, *, producer_id: int = -1, sequence: int = -1) -> bytes:
+    """A batch as its producer sends it; each call makes other records."""
+    epoch = -1 if producer_id < 0 else 0
+    values = [f"{producer_id} {sequence} {number}".encode() for number in range(count)]
+    return make_batch(
+        *values, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
+    )
+
+
+def stored(batch: bytes, base_offset: int) -> bytes:
+    return records.stamp(batch, 0, len(batch), base_offset, 0)
+
+
+def acknowledged(batch: bytes, base_offset: int, *, is_append: bool = True) -> Acknowledgement:
+    header = records.read_header(batch, 0)
+    return Acknowledgement(
+        TOPIC_ID,
+        "t",
+        0,
+        is_append,
+        base_offset,
+        header.crc,
+        header.max_timestamp,
+        header.records_count,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        3,
+        "till",
+        NOW_MS,
+    )
+
+
+def log_of(batches: Sequence[bytes], start: int = 0) -> StoredLog:
+    """A log of stored batches from an offset on."""
+    kept = [each for each in batches if _end(each) > start]
+    return StoredLog("t", start, max(map(_end, batches), default=start), kept)
+
+
+def _end(batch: bytes) -> int:
+    header = records.read_header(batch, 0)
+    return header.base_offset + header.records_count
+
+
+def kinds(result: Comparison) -> list[str]:
+    return [each.kind.value for each in result.findings]
+
+
+# The judge alone -------------------------------------------------------------------------------
+
+PRODUCED = st.lists(st.tuples(st.sampled_from((-1, 4, 9)), st.integers(1, 4)), max_size=12)
+
+
+@given(PRODUCED, st.sampled_from((0, SEQUENCE_MAX - 3)), st.data())
+def test_what_is_missing_is_found_and_nothing_else(
+    produced: list[tuple[int, int]], first: int, data: st.DataObject
+) -> None:
+    batches: list[bytes] = []
+    told: list[Acknowledgement] = []
+    next_sequence = {4: first, 9: first}
+    for producer_id, count in produced:
+        sequence = next_sequence.get(producer_id, -1)
+        batch = sent_batch(count, producer_id=producer_id, sequence=sequence)
+        offset = _end(batches[-1]) if batches else 0
+        batches.append(stored(batch, offset))
+        told.append(acknowledged(batch, offset))
+        if producer_id >= 0:
+            next_sequence[producer_id] = sequence_after(sequence, count)
+            # The client asks again: the broker may know the offset, or no more than that it was.
+            told.append(acknowledged(batch, offset, is_append=False))
+            told.append(acknowledged(batch, -1, is_append=False))
+    start = data.draw(st.integers(0, _end(batches[-1]) if batches else 0))
+    removed = [each for each in told if 0 <= each.base_offset < start]
+    log = log_of(batches, start)
+
+    result = compare(told, {KEY: log})
+    assert result.findings == []
+    assert result.covered + result.removed == len(told)
+    assert result.removed <= len(told) - sum(each.base_offset >= start for each in told)
+    assert result.covered >= len(told) - 3 * len(removed)
+
+    if log.batches:
+        lost = data.draw(st.integers(0, len(log.batches) - 1))
+        lost_offset = records.read_header(log.batches[lost], 0).base_offset
+        rest = [each for number, each in enumerate(log.batches) if number != lost]
+        result = compare(told, {KEY: log._replace(batches=rest)})
+        assert set(kinds(result)) == {"not_stored"}
+        assert {each.base_offset for each in result.findings} - {-1} == {lost_offset}
+        assert {each.client_id for each in result.findings} == {"till"}
+
+
+@pytest.mark.parametrize("is_log_append_time", [False, True])
+def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
+    is_log_append_time: bool,
+) -> None:
+    def as_stored(batch: bytes) -> bytes:
+        at_offset = stored(batch, 0)
+        return records.stamp_log_append_time(at_offset, 9) if is_log_append_time else at_offset
+
+    sent, other = make_batch(b"sent"), make_batch(b"lost")
+    told = [acknowledged(sent, 0)]
+    assert compare(told, {KEY: log_of([as_stored(sent)])}).findings == []
+
+    (finding,) = compare(told, {KEY: log_of([as_stored(other)])}).findings
+    assert (finding.kind, finding.base_offset) == (FindingKind.NOT_STORED, 0)
+    assert finding.detail == "the log has another batch at offset 0: 1 records"
+
+    corrupt = bytearray(as_stored(sent))
+    corrupt[-1] ^= 1
+    (finding,) = compare(told, {KEY: log_of([bytes(corrupt)])}).findings
+    assert finding.detail == "the batch at offset 0 is corrupt: its CRC is not that of its data"
+
+
+def test_a_duplicate_may_be_built_again_but_is_of_the_same_sequences() -> None:
+    first = sent_batch(2, producer_id=4, sequence=0)
+    again = make_batch(b"other", b"times", producer_id=4, producer_epoch=0, base_sequence=0)
+    log = {KEY: log_of([stored(first, 0)])}
+    assert compare([acknowledged(again, 0, is_append=False)], log).findings == []
+    assert kinds(compare([acknowledged(again, 0)], log)) == ["not_stored"]
+
+    later = sent_batch(2, producer_id=4, sequence=2)
+    assert kinds(compare([acknowledged(later, 0, is_append=False)], log)) == ["not_stored"]
+
+
+def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
+    batches = [
+        stored(sent_batch(2, producer_id=4, sequence=10), 0),
+        stored(sent_batch(2, producer_id=4, sequence=12), 2),
+    ]
+    log = log_of(batches)
+
+    def told(sequence: int, count: int, producer_id: int = 4) -> list[Acknowledgement]:
+        batch = sent_batch(count, producer_id=producer_id, sequence=sequence)
+        return [acknowledged(batch, -1, is_append=False)]
+
+    # A client may have cut its records into other batches before it sent them again.
+    for sequence, count in ((10, 2), (11, 2), (10, 4), (13, 1)):
+        assert compare(told(sequence, count), {KEY: log}).findings == []
+    for sequence, count, producer_id in ((9, 1, 4), (9, 2, 4), (13, 2, 4), (10, 1, 5)):
+        (finding,) = compare(told(sequence, count, producer_id), {KEY: log}).findings
+        assert (finding.kind, finding.base_sequence) == (FindingKind.NOT_STORED, sequence)
+        assert finding.detail.startswith("acknowledged as a duplicate")
+
+    # Once retention has removed records, what was before the first that is left may be gone too.
+    shortened = {KEY: log_of(batches, start=2)}
+    assert compare(told(10, 2), shortened) == Comparison([], 0, 1)
+    assert compare(told(1, 1, producer_id=5), shortened) == Comparison([], 0, 1)
+    assert kinds(compare(told(13, 2), shortened)) == ["not_stored"]
+
+
+def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_acknowledgement() -> (
+    None
+):
+    def log(*sequences: int) -> dict[tuple[UUID, int], StoredLog]:
+        batches = [sent_batch(2, producer_id=4, sequence=each) for each in sequences]
+        return {KEY: log_of([stored(each, 2 * n) for n, each in enumerate(batches)])}
+
+    assert compare([], log(SEQUENCE_MAX - 1, 0, 2, 8)).findings == []
+    (twice,) = compare([], log(0, 2, 0)).findings
+    assert (twice.kind, twice.base_offset, twice.base_sequence) == ("stored_twice", 4, 0)
+    (partly,) = compare([], log(0, 1)).findings
+    assert (partly.kind, partly.detail) == (
+        "stored_twice",
+        "1 of its sequences are stored before it",
+    )
+    (changed,) = compare([], log(0, 4, 2)).findings
+    assert (changed.kind, changed.detail) == (
+        "out_of_order",
+        "stored behind sequence 5 of its producer",
+    )
+
+
+def test_another_epoch_or_producer_begins_with_sequences_of_its_own() -> None:
+    batches = [
+        make_batch(b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
+        for producer_id, epoch in ((4, 0), (4, 1), (5, 0), (-1, -1), (-1, -1))
+    ]
+    log = log_of([stored(each, offset) for offset, each in enumerate(batches)])
+    assert compare([], {KEY: log}).findings == []
+
+
+def test_committed_offsets_may_be_at_the_log_end_and_not_beyond() -> None:
+    log = {KEY: log_of([stored(sent_batch(), 0)])}
+    committed = [
+        CommittedPosition("billing", "t", 0, 1),
+        CommittedPosition("audit", "t", 0, 2),
+        CommittedPosition("audit", "gone", 0, 2),
+        CommittedPosition("audit", "t", 7, 2),
+    ]
+    (finding,) = compare([], log, committed).findings
+    assert (finding.kind, finding.group, finding.base_offset) == (
+        FindingKind.OFFSET_BEYOND_LOG_END,
+        "audit",
+        2,
+    )
+    assert finding.detail == "group 'audit' has committed offset 2, the log ends at 1"
+
+
+# A whole cluster -------------------------------------------------------------------------------
+
+
+def audited_cluster(**overrides: str) -> tuple[Client, Topic, Partition]:
+    cluster = make_cluster(1, **{"audit.enable": "true"}, **overrides)
+    topic = cluster.create_topic("t", [(1,)], {})
+    return Client(cluster), topic, topic.partitions[0]
+
+
+def produce(client: Client, *batches: bytes, version: int = 9) -> None:
+    for batch in batches:
+        request = produce_request([(0, batch)], version=version)
+        client.send(request_frame(request, version, 1))
+    client.dispatcher.acknowledgements.written(1)
+
+
+def judged(client: Client) -> Comparison:
+    return audit_cluster(client.cluster, client.dispatcher.acknowledgements).comparison
+
+
+@pytest.mark.parametrize("batches", ["1", "5"])
+def test_appends_and_duplicates_of_a_cluster_are_covered(batches: str) -> None:
+    client, _topic, _partition = audited_cluster(**{"producer.state.batches": batches})
+    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    produce(client, first, second, second, first, sent_batch(3))
+    assert judged(client) == Comparison([], 5, 0)
+
+
+def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> None:
+    client, _topic, partition = audited_cluster()
+    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    produce(client, first, second, first)
+    for part in (
+        partition.log._batches,
+        partition.log._base_offsets,
+        partition.log._max_timestamps,
+    ):
+        del part[0]
+
+    by_append, by_duplicate = judged(client).findings
+    assert (by_append.kind, by_append.base_offset) == (FindingKind.NOT_STORED, 0)
+    assert (by_duplicate.kind, by_duplicate.base_offset) == (FindingKind.NOT_STORED, -1)
+    assert (by_duplicate.producer_id, by_duplicate.base_sequence) == (4, 0)
+    assert (by_duplicate.client_id, by_duplicate.connection) == ("test", 1)
+
+
+def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
+    client, _topic, partition = audited_cluster()
+    batch = sent_batch(2, producer_id=4, sequence=0)
+    produce(client, batch)
+    partition.producers = new_producers(client.cluster.config, partition.leader_id)
+    produce(client, batch)
+    assert kinds(judged(client)) == ["stored_twice"]
+
+
+def test_log_append_time_changes_the_stored_crc_and_is_no_finding() -> None:
+    client, _topic, _partition = audited_cluster(**{"log.message.timestamp.type": "LogAppendTime"})
+    batch = sent_batch(2, producer_id=4, sequence=0)
+    produce(client, batch, batch)
+    assert judged(client) == Comparison([], 2, 0)
+
+
+def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
+    client, topic, partition = audited_cluster()
+    cluster = client.cluster
+    produce(client, sent_batch(2), sent_batch(2), sent_batch(2))
+    cluster.delete_records_before(partition, 3, NOW_MS)
+    assert judged(client) == Comparison([], 2, 1)
+
+    apply_retention(cluster, NOW_MS + 10 * 24 * 3600 * 1000)
+    assert judged(client) == Comparison([], 0, 3)
+
+    produce(client, sent_batch(1))
+    cluster.delete_topic(topic, NOW_MS)
+    cluster.create_topic("t", [(1,)], {})
+    produce(client, sent_batch(1))
+    assert judged(client) == Comparison([], 1, 4)
+
+    cluster.reset()
+    client.dispatcher.acknowledgements.clear()
+    assert judged(client) == Comparison([], 0, 0)
+
+
+def test_an_offset_that_a_group_committed_beyond_the_end_is_found() -> None:
+    client, _topic, _partition = audited_cluster()
+    produce(client, sent_batch(2))
+    for offset in (2, 3):
+        request = CommitRequest("g", (OffsetToCommit("t", 0, offset, -1, ""),), -1, "")
+        assert client.cluster.groups.commit(request, NOW_MS) == (0,)
+        assert bool(judged(client).findings) == (offset == 3)

@@ -1,0 +1,70 @@
+"""Retention and the expiry of producers come round by themselves, in turns that hold up nobody."""
+
+from broker.cluster.background_tasks import start_background_tasks
+from tests.broker.cluster.test_cluster import DAY_MS, append, stored_bytes
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+
+def test_retention_is_looked_after_again_and_again() -> None:
+    cluster = make_cluster()
+    deletes = cluster.create_topic("a", [(1,)], {"retention.ms": str(DAY_MS)})
+    compacts = cluster.create_topic("b", [(1,)], {"cleanup.policy": "compact"})
+    forever = cluster.create_topic("c", [(1,)], {"retention.ms": "-1"})
+    topics = (deletes, compacts, forever)
+    start_background_tasks(cluster, NOW_MS)
+    for day in (0, 1):
+        for topic in topics:
+            append(cluster, topic, 10, timestamp=NOW_MS + day * DAY_MS)
+
+    starts = []
+    for now_ms in (NOW_MS + DAY_MS, NOW_MS + DAY_MS + 300_000, NOW_MS + 3 * DAY_MS):
+        cluster.timers.run_due(now_ms)
+        starts.append([topic.partitions[0].log.log_start_offset for topic in topics])
+
+    assert starts == [[0, 0, 0], [1, 0, 0], [2, 0, 0]]
+    assert cluster.log_bytes == stored_bytes(cluster) == 40
+
+
+def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long() -> None:
+    cluster = make_cluster(
+        **{
+            "producer.id.expiration.ms": "200",
+            "producer.id.expiration.check.interval.ms": "100",
+        }
+    )
+    producers = cluster.create_topic("t", [(1,)], {}).partitions[0].producers
+    start_background_tasks(cluster, NOW_MS)
+    for producer_id in range(100_000):
+        producers.apply(producer_id, 0, 0, 0, 0, NOW_MS)
+
+    cluster.timers.run_due(NOW_MS + 200)
+    after_one_turn = len(producers)
+    assert 0 < after_one_turn < 100_000
+
+    now_ms = NOW_MS + 200
+    while cluster.timers.next_due_ms() == now_ms + 1:
+        now_ms += 1
+        cluster.timers.run_due(now_ms)
+    assert len(producers) == 0
+    # Done: the next check comes after the interval again.
+    assert cluster.timers.next_due_ms() == now_ms + 100
+
+
+def test_a_partition_forgets_producers_by_the_time_of_its_leader() -> None:
+    cluster = make_cluster(
+        2,
+        **{
+            "broker.2.producer.id.expiration.ms": "500",
+            "producer.id.expiration.ms": "200",
+            "producer.id.expiration.check.interval.ms": "100",
+        },
+    )
+    partitions = cluster.create_topic("t", [(1, 2), (2, 1)], {}).partitions
+    start_background_tasks(cluster, NOW_MS)
+    for partition in partitions:
+        partition.producers.apply(7, 0, 0, 0, 0, NOW_MS)
+
+    cluster.timers.run_due(NOW_MS + 200)
+    assert [len(partition.producers) for partition in partitions] == [0, 1]
+    cluster.timers.run_due(NOW_MS + 500)
+    assert [len(partition.producers) for partition in partitions] == [0, 0]

@@ -1,0 +1,169 @@
+"""Brokers that join and leave for good: who leads and coordinates, and what a reset makes of it."""
+
+import pytest
+
+from broker.cluster import failover
+from broker.cluster.broker_membership import (
+    BROKERS_MAX,
+    add_broker,
+    decommission_broker,
+    new_broker,
+)
+from broker.cluster.brokers import Availability
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+GROUPS = [f"group-{number}" for number in range(50)]
+
+
+def join(cluster: Cluster, node_id: int | None = None) -> int:
+    """A broker more; its node id."""
+    broker = new_broker(cluster, node_id)
+    broker.host, broker.port = "localhost", 9091 + broker.node_id
+    add_broker(cluster, broker, NOW_MS)
+    return broker.node_id
+
+
+def listed(cluster: Cluster) -> list[int]:
+    """Who is in Metadata, asked of broker 1; DescribeCluster says the same."""
+    metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9)
+    request = messages.DescribeClusterRequest(version=0)
+    described = [each.broker_id for each in call(cluster, request, 0).brokers]
+    told = [each.node_id for each in metadata.brokers]
+    assert described == told
+    return told
+
+
+def test_a_broker_that_joins_is_told_of_and_leads_nothing_but_what_is_new_or_moved() -> None:
+    cluster = make_cluster(2)
+    old = cluster.create_topic("old", cluster.place(4, 1), {})
+    leaders = [each.leader_id for each in old.partitions]
+    coordinators = [cluster.coordinator_id(key) for key in GROUPS]
+
+    assert join(cluster) == 3
+
+    assert listed(cluster) == [1, 2, 3]
+    assert [each.leader_id for each in old.partitions] == leaders
+    assert [cluster.coordinator_id(key) for key in GROUPS] == coordinators
+    new = cluster.create_topic("new", cluster.place(3, 1), {})
+    assert {each.leader_id for each in new.partitions} == {1, 2, 3}
+    cluster.move_leader(old.partitions[0], 3, NOW_MS)
+    assert (old.partitions[0].leader_id, old.partitions[0].replicas) == (3, (3,))
+    assert 3 in cluster.quotas.brokers
+
+
+def test_the_only_ones_left_coordinate_everything() -> None:
+    cluster = make_cluster(2)
+    join(cluster)
+    decommission_broker(cluster, 1, NOW_MS)
+    decommission_broker(cluster, 2, NOW_MS)
+    assert {cluster.coordinator_id(key) for key in GROUPS} == {3}
+    assert (listed(cluster), cluster.controller_id) == ([3], 3)
+
+
+def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
+    cluster = make_cluster(3)
+    changes: list[tuple[int, Availability]] = []
+    cluster.on_availability_change = lambda broker: changes.append(
+        (broker.node_id, broker.availability)
+    )
+    shared, alone = cluster.create_topic("t", [(2, 1), (2,)], {}).partitions
+
+    decommission_broker(cluster, 2, NOW_MS)
+
+    assert (changes, listed(cluster)) == ([(2, Availability.DOWN)], [1, 3])
+    assert (shared.leader_id, shared.isr) == (1, (1,))
+    assert alone.leader_id == NO_LEADER
+    wanted = messages.MetadataRequest.MetadataRequestTopic(version=9, name="t")
+    response = call(cluster, messages.MetadataRequest(version=9, topics=[wanted]), 9)
+    assert [each.offline_replicas for each in response.topics[0].partitions] == [[2], [2]]
+    with pytest.raises(ValueError, match="there is no broker 2, only 1, 3"):
+        failover.start_broker(cluster, 2, NOW_MS)
+    with pytest.raises(ValueError, match="there is no broker 2"):
+        decommission_broker(cluster, 2, NOW_MS)
+
+
+def test_nothing_is_placed_on_a_broker_that_has_gone() -> None:
+    cluster = make_cluster(2)
+    decommission_broker(cluster, 2, NOW_MS)
+    topics = messages.CreateTopicsRequest.CreatableTopic
+    assignment = topics.CreatableReplicaAssignment(partition_index=0, broker_ids=[2])
+    request = messages.CreateTopicsRequest(
+        version=5,
+        topics=[
+            topics(name="two", num_partitions=1, replication_factor=2, assignments=[], configs=[]),
+            topics(
+                name="there",
+                num_partitions=-1,
+                replication_factor=-1,
+                assignments=[assignment],
+                configs=[],
+            ),
+        ],
+        timeout_ms=1000,
+        validate_only=False,
+    )
+    codes = [each.error_code for each in call(cluster, request, 5).topics]
+    assert codes == [ErrorCode.INVALID_REPLICATION_FACTOR, ErrorCode.INVALID_REPLICA_ASSIGNMENT]
+
+
+def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
+    cluster = make_cluster(2)
+    before = cluster.brokers[2]
+    (partition,) = cluster.create_topic("t", [(2,)], {}).partitions
+    decommission_broker(cluster, 2, NOW_MS)
+
+    assert new_broker(cluster, 2) is before
+    assert join(cluster, 2) == 2
+
+    assert (partition.leader_id, partition.isr) == (2, (2,))
+    assert (before.availability, listed(cluster)) == (Availability.UP, [1, 2])
+    assert join(cluster) == 3
+
+
+def test_node_ids_are_taken_once_and_there_are_only_so_many() -> None:
+    cluster = make_cluster(1)
+    with pytest.raises(ValueError, match="there is a broker 1 already"):
+        new_broker(cluster, 1)
+    with pytest.raises(ValueError, match="broker 1 is the last one; it can be stopped"):
+        decommission_broker(cluster, 1, NOW_MS)
+    first, second = new_broker(cluster), new_broker(cluster)
+    add_broker(cluster, first, NOW_MS)
+    with pytest.raises(ValueError, match="there is a broker 2 already"):
+        add_broker(cluster, second, NOW_MS)
+    for node_id in range(3, BROKERS_MAX + 1):
+        assert join(cluster) == node_id
+    with pytest.raises(ValueError, match="there were 100 brokers; of these may come back: none"):
+        new_broker(cluster)
+    decommission_broker(cluster, 7, NOW_MS)
+    with pytest.raises(ValueError, match="of these may come back: 7"):
+        new_broker(cluster)
+    assert join(cluster, 7) == 7
+
+
+def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
+    cluster = make_cluster(3)
+    join(cluster)
+    decommission_broker(cluster, 1, NOW_MS)
+    failover.fence_broker(cluster, 2, NOW_MS)
+
+    cluster.reset()
+
+    assert listed(cluster) == [1, 2, 3]
+    assert {each.availability for each in cluster.brokers.values()} == {Availability.UP}
+    assert (cluster.controller_id, tuple(cluster.quotas.brokers)) == (1, (1, 2, 3))
+    assert join(cluster) == 4
+
+
+def test_what_a_lone_broker_has_for_itself_counts_only_while_it_is_alone() -> None:
+    cluster = make_cluster(1)
+    cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "5000"}))
+    topic = cluster.create_topic("t", [(1,)], {})
+    assert topic.max_message_bytes == 5000
+    join(cluster)
+    assert topic.max_message_bytes == 1_048_588
+    decommission_broker(cluster, 2, NOW_MS)
+    assert topic.max_message_bytes == 5000

@@ -1,0 +1,173 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.cluster import failover
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.config.broker_config import BrokerConfig
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+DAY_MS = 86_400_000
+
+
+def append(
+    cluster: Cluster, topic: Topic, size_bytes: int, *, partition: int = 0, timestamp: int = NOW_MS
+) -> None:
+    part = topic.partitions[partition]
+    part.log.append(b"x" * size_bytes, 1, timestamp, part.leader_epoch)
+    cluster.appended(topic, part, size_bytes, NOW_MS)
+
+
+def stored_bytes(cluster: Cluster) -> int:
+    return sum(p.log.size_bytes for topic in cluster.topics.all() for p in topic.partitions)
+
+
+def test_leaders_of_successive_topics_spread_over_the_brokers() -> None:
+    cluster = make_cluster()
+    for name in ("a", "b"):
+        cluster.create_topic(name, cluster.place(2, 1), {})
+
+    leaders = [part.leader_id for topic in cluster.topics.all() for part in topic.partitions]
+    assert leaders == [1, 2, 3, 1]
+
+
+def test_nothing_is_placed_on_a_broker_that_is_down() -> None:
+    cluster = make_cluster()
+    failover.stop_broker(cluster, 2, NOW_MS)
+
+    assert {n for replicas in cluster.place(6, 2) for n in replicas} == {1, 3}
+
+
+def test_a_new_partition_is_led_by_its_first_replica_that_is_up() -> None:
+    cluster = make_cluster()
+    failover.stop_broker(cluster, 2, NOW_MS)
+
+    partitions = cluster.create_topic("a", [(2, 3, 1), (2,)], {}).partitions
+
+    assert [(p.partition_index, p.leader_id, p.isr) for p in partitions] == [
+        (0, 3, (3, 1)),
+        (1, NO_LEADER, ()),
+    ]
+
+
+def test_every_broker_names_the_same_coordinator_and_there_is_none_without_brokers() -> None:
+    cluster = make_cluster()
+    named = {f"group-{number}": cluster.coordinator_id(f"group-{number}") for number in range(50)}
+
+    assert set(named.values()) == {1, 2, 3}
+    assert named == {key: cluster.coordinator_id(key) for key in named}
+    failover.stop_broker(cluster, 2, NOW_MS)
+    assert {cluster.coordinator_id(key) for key in named} == {1, 3}
+    failover.stop_broker(cluster, 1, NOW_MS)
+    failover.stop_broker(cluster, 3, NOW_MS)
+    assert cluster.coordinator_id("group-1") is None
+
+
+def test_a_change_of_configuration_is_seen_by_topics_that_did_not_say_otherwise() -> None:
+    cluster = make_cluster()
+    follows = cluster.create_topic("a", [(1,)], {})
+    insists = cluster.create_topic("b", [(1,)], {"max.message.bytes": "50"})
+
+    cluster.set_config(BrokerConfig.from_overrides({"message.max.bytes": "70"}))
+
+    assert (follows.max_message_bytes, insists.max_message_bytes) == (70, 50)
+    cluster.alter_topic_config(insists, {})
+    assert insists.max_message_bytes == 70
+
+
+def partition_and_wakings(cluster: Cluster) -> tuple[Partition, list[int]]:
+    partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+    woken_at: list[int] = []
+    partition.log.waiters[woken_at.append] = None
+    return partition, woken_at
+
+
+def test_a_new_leader_begins_an_epoch_and_wakes_who_waits() -> None:
+    cluster = make_cluster()
+    partition, woken_at = partition_and_wakings(cluster)
+
+    cluster.set_leader(partition, 2, 7)
+    cluster.set_leader(partition, 2, 8)
+
+    assert (partition.leader_id, partition.leader_epoch, woken_at) == (2, 1, [7])
+
+
+def test_new_replicas_are_in_sync_as_far_as_they_are_up_and_keep_a_leader_among_them() -> None:
+    cluster = make_cluster()
+    partition, woken_at = partition_and_wakings(cluster)
+    failover.stop_broker(cluster, 3, NOW_MS)
+
+    cluster.set_replicas(partition, (3, 1), 7)
+    assert (partition.isr, partition.leader_id, partition.leader_epoch) == ((1,), 1, 1)
+
+    cluster.set_replicas(partition, (3, 2), 8)
+    assert (partition.isr, partition.leader_id, partition.leader_epoch) == ((2,), 2, 2)
+    assert woken_at == [8]
+
+    cluster.set_replicas(partition, (3,), 9)
+    assert (partition.isr, partition.leader_id) == ((), NO_LEADER)
+
+
+def test_an_append_wakes_who_waits() -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {})
+    woken_at: list[int] = []
+    topic.partitions[0].log.waiters[woken_at.append] = None
+
+    append(cluster, topic, 10)
+
+    assert woken_at == [NOW_MS]
+
+
+def test_a_partition_keeps_no_more_than_its_retention_bytes_and_one_batch() -> None:
+    cluster = make_cluster()
+    topic = cluster.create_topic("a", [(1,)], {"retention.bytes": "25"})
+
+    for _ in range(10):
+        append(cluster, topic, 10)
+
+    # Three batches are the fewest that hold 25 bytes.
+    assert topic.partitions[0].log.size_bytes == 30
+    assert topic.partitions[0].log.log_start_offset == 7
+    assert cluster.log_bytes == 30
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(1, 120)), max_size=60)
+)
+def test_memory_stays_within_its_bound_and_the_newest_are_never_dropped(
+    appends: list[tuple[str, int, int]],
+) -> None:
+    cluster = make_cluster(1, **{"log.memory.max.bytes": "800"})
+    topics = {name: cluster.create_topic(name, [(1,), (1,)], {}) for name in "ab"}
+    for name, partition, size_bytes in appends:
+        append(cluster, topics[name], size_bytes, partition=partition)
+
+        assert cluster.log_bytes == stored_bytes(cluster) <= 800
+        log = topics[name].partitions[partition].log
+        assert len(log.read(log.log_end_offset - 1, size_bytes, at_least_one=False)) == 1
+
+
+def test_a_batch_larger_than_the_bound_goes_when_newer_ones_fill_its_place() -> None:
+    cluster = make_cluster(1, **{"log.memory.max.bytes": "100"})
+    topic = cluster.create_topic("a", [(1,)], {})
+
+    append(cluster, topic, 500)
+    assert cluster.log_bytes == 500
+    for _ in range(10):
+        append(cluster, topic, 10)
+    assert cluster.log_bytes == stored_bytes(cluster) <= 100
+
+
+def test_what_goes_with_records_or_a_topic_no_longer_counts() -> None:
+    cluster = make_cluster()
+    keeps, goes = (cluster.create_topic(name, [(1,)], {}) for name in "ab")
+    for topic in (keeps, goes):
+        for _ in range(3):
+            append(cluster, topic, 10)
+
+    cluster.delete_records_before(keeps.partitions[0], 2, NOW_MS)
+    assert cluster.log_bytes == stored_bytes(cluster) == 40
+    cluster.delete_topic(goes, NOW_MS)
+    assert cluster.log_bytes == stored_bytes(cluster) == 10
+    assert goes.partitions[0].leader_id == NO_LEADER

@@ -1,0 +1,176 @@
+"""Brokers that go down, are cut off and come back; leaders and coordinators that are moved."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.cluster import failover
+from broker.cluster.brokers import Availability, Broker
+from broker.cluster.cluster import Cluster
+from broker.cluster.topics import NO_LEADER, Partition
+from protocol import messages
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+
+GROUPS = [f"group-{number}" for number in range(50)]
+
+
+def cluster_and_reach_changes() -> tuple[Cluster, list[tuple[int, Availability]]]:
+    cluster = make_cluster(3)
+    changes: list[tuple[int, Availability]] = []
+    cluster.on_availability_change = lambda broker: changes.append(
+        (broker.node_id, broker.availability)
+    )
+    return cluster, changes
+
+
+def isr_and_leader(partition: Partition) -> tuple[tuple[int, ...], int]:
+    return partition.isr, partition.leader_id
+
+
+def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_in_sync() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    shared, alone = cluster.create_topic("a", [(1, 2, 3), (1,)], {}).partitions
+    before = {key: cluster.coordinator_id(key) for key in GROUPS}
+
+    failover.stop_broker(cluster, 1, NOW_MS)
+
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((1,), NO_LEADER))
+    assert cluster.controller_id == 2
+    after = {key: cluster.coordinator_id(key) for key in GROUPS}
+    # Only its own groups move, and they come back with it.
+    assert {before[key] for key in GROUPS if before[key] != after[key]} == {1}
+    assert changes == [(1, Availability.DOWN)]
+
+    failover.start_broker(cluster, 1, NOW_MS)
+
+    assert (isr_and_leader(shared), isr_and_leader(alone)) == (((1, 2, 3), 2), ((1,), 1))
+    assert cluster.controller_id == 2
+    assert before == {key: cluster.coordinator_id(key) for key in GROUPS}
+    assert changes[1:] == [(1, Availability.UP)]
+    assert all(broker.is_alive for broker in cluster.brokers.values())
+
+
+def test_without_an_election_everybody_still_names_the_broker_until_the_others_notice() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+
+    failover.stop_broker(cluster, 1, NOW_MS, elect=False)
+    assert isr_and_leader(partition) == ((1, 2), 1)
+    assert cluster.alive_broker_ids() == [1, 2, 3]
+
+    failover.stop_broker(cluster, 1, NOW_MS)
+    assert isr_and_leader(partition) == ((2,), 2)
+    assert changes == [(1, Availability.DOWN)]
+
+
+def test_a_broker_that_is_cut_off_still_leads_unless_the_others_elect() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+
+    failover.isolate_broker(cluster, 1, NOW_MS)
+    assert isr_and_leader(partition) == ((1, 2), 1)
+    failover.isolate_broker(cluster, 1, NOW_MS, elect=True)
+    assert isr_and_leader(partition) == ((2,), 2)
+    assert changes == [(1, Availability.ISOLATED)]
+
+
+def test_a_broker_that_is_not_in_sync_leads_only_where_that_is_allowed() -> None:
+    cluster = make_cluster(2)
+    clean = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+    unclean_topic = {"unclean.leader.election.enable": "true"}
+    unclean = cluster.create_topic("b", [(1, 2)], unclean_topic).partitions[0]
+    for node_id in (1, 2):
+        failover.stop_broker(cluster, node_id, NOW_MS)
+    assert isr_and_leader(clean) == isr_and_leader(unclean) == ((2,), NO_LEADER)
+    assert cluster.controller_id == NO_LEADER
+
+    failover.start_broker(cluster, 1, NOW_MS)
+    assert isr_and_leader(clean) == ((2,), NO_LEADER)
+    assert isr_and_leader(unclean) == ((1,), 1)
+    assert cluster.controller_id == 1
+    failover.start_broker(cluster, 2, NOW_MS)
+    assert isr_and_leader(clean) == ((1, 2), 2)
+
+
+def test_a_leader_is_moved_to_any_broker_that_is_up() -> None:
+    cluster = make_cluster()
+    partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+
+    cluster.move_leader(partition, 2, NOW_MS)
+    assert (partition.replicas, partition.isr, partition.leader_id) == ((1, 2), (1, 2), 2)
+    cluster.move_leader(partition, 3, NOW_MS)
+    assert (partition.replicas, partition.isr, partition.leader_id) == ((1, 3), (1, 3), 3)
+    cluster.take_leader_away(partition, NOW_MS)
+    assert (partition.leader_id, partition.leader_epoch) == (NO_LEADER, 3)
+    cluster.move_leader(partition, 2, NOW_MS)
+    assert (partition.replicas, partition.leader_id) == ((2, 3), 2)
+
+
+def test_a_moved_coordinator_counts_while_its_broker_is_up() -> None:
+    cluster = make_cluster()
+    by_hash = cluster.coordinator_id("g")
+    assert by_hash is not None
+    other_id = by_hash % 3 + 1
+
+    cluster.move_coordinator("g", other_id, NOW_MS)
+    assert cluster.coordinator_id("g") == other_id
+    failover.stop_broker(cluster, other_id, NOW_MS)
+    assert cluster.coordinator_id("g") == by_hash
+
+
+def test_verbs_name_the_broker_that_is_not_there_or_down() -> None:
+    cluster = make_cluster()
+    partition = cluster.create_topic("a", [(1,)], {}).partitions[0]
+    with pytest.raises(ValueError, match="there is no broker 7, only 1, 2, 3"):
+        failover.stop_broker(cluster, 7, NOW_MS)
+    failover.stop_broker(cluster, 2, NOW_MS)
+    with pytest.raises(ValueError, match="broker 2 is down"):
+        cluster.move_leader(partition, 2, NOW_MS)
+    with pytest.raises(ValueError, match="broker 2 is down"):
+        cluster.move_coordinator("g", 2, NOW_MS)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["stop", "cut", "start", "move"]), st.integers(1, 3))))
+def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
+    steps: list[tuple[str, int]],
+) -> None:
+    cluster = make_cluster(3)
+    topic = cluster.create_topic("a", cluster.place(4, 2), {})
+    for partition in topic.partitions:
+        partition.log.append(b"batch", 1, NOW_MS, 0)
+    for verb, node_id in steps:
+        broker: Broker = cluster.brokers[node_id]
+        if verb == "stop":
+            failover.stop_broker(cluster, node_id, NOW_MS)
+        elif verb == "cut":
+            failover.isolate_broker(cluster, node_id, NOW_MS, elect=True)
+        elif verb == "start":
+            failover.start_broker(cluster, node_id, NOW_MS)
+        elif broker.is_alive:
+            cluster.move_leader(topic.partitions[0], node_id, NOW_MS)
+        for partition in topic.partitions:
+            assert 0 < len(partition.isr) <= len(partition.replicas) == 2
+            assert set(partition.isr) <= set(partition.replicas)
+            if partition.leader_id != NO_LEADER:
+                assert partition.leader_id in partition.isr
+                assert cluster.brokers[partition.leader_id].is_alive
+    for node_id in cluster.brokers:
+        failover.start_broker(cluster, node_id, NOW_MS)
+    for partition in topic.partitions:
+        assert partition.leader_id != NO_LEADER
+        assert partition.isr == partition.replicas
+        assert partition.log.log_end_offset == 1
+
+
+def test_a_fenced_broker_is_not_told_of_and_leads_nothing_but_serves_on() -> None:
+    cluster, changes = cluster_and_reach_changes()
+    (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
+    failover.fence_broker(cluster, 1, NOW_MS)
+
+    metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
+    assert [each.node_id for each in metadata.brokers] == [2, 3]
+    assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
+    assert (changes, cluster.brokers[1].availability) == ([], Availability.UP)
+
+    failover.start_broker(cluster, 1, NOW_MS)
+    assert (isr_and_leader(partition), changes) == (((1, 2), 2), [])

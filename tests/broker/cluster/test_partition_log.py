@@ -1,0 +1,176 @@
+"""The log against a naive model: a list of batches that is searched from end to end."""
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from broker.cluster.partition_log import PartitionLog
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the model knows of one batch."""
+
+    base_offset: int
+    offset_count: int
+    max_timestamp: int
+    leader_epoch: int
+    data: bytes
+
+    @property
+    def end_offset(self) -> int:
+        return self.base_offset + self.offset_count
+
+
+class LogAgainstModel(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.log = PartitionLog()
+        self.kept: list[Kept] = []
+        self.ever: list[Kept] = []
+        self.start_offset = 0
+        self.end_offset = 0
+        self.leader_epoch = 0
+
+    @rule(
+        sizes=st.lists(st.integers(1, 12), min_size=1, max_size=4),
+        offset_count=st.integers(1, 5),
+        max_timestamp=st.integers(-1, 9),
+    )
+    def append(self, sizes: list[int], offset_count: int, max_timestamp: int) -> None:
+        for size in sizes:
+            data = bytes([len(self.ever) % 256]) * size
+            batch = Kept(self.end_offset, offset_count, max_timestamp, self.leader_epoch, data)
+            self.log.append(data, offset_count, max_timestamp, self.leader_epoch)
+            self.kept.append(batch)
+            self.ever.append(batch)
+            self.end_offset = batch.end_offset
+
+    @rule(by=st.integers(1, 3))
+    def change_leader(self, by: int) -> None:
+        self.leader_epoch += by
+
+    @rule(share=st.floats(0, 1))
+    def advance_start(self, share: float) -> None:
+        offset = round(share * self.end_offset)
+        self.log.advance_start(offset)
+        self.start_offset = max(self.start_offset, offset)
+        self.kept = [batch for batch in self.kept if batch.end_offset > self.start_offset]
+
+    @rule(retention_bytes=st.integers(0, 60))
+    def drop_beyond_size(self, retention_bytes: int) -> None:
+        before = list(self.kept)
+        while (
+            len(self.kept) > 1
+            and sum(len(batch.data) for batch in self.kept[1:]) >= retention_bytes
+        ):
+            del self.kept[0]
+        self.check_dropped(self.log.drop_beyond_size(retention_bytes), before)
+
+    @rule(timestamp=st.integers(-1, 10))
+    def drop_older_than(self, timestamp: int) -> None:
+        before = list(self.kept)
+        while self.kept and self.kept[0].max_timestamp < timestamp:
+            del self.kept[0]
+        self.check_dropped(self.log.drop_older_than(timestamp), before)
+
+    def check_dropped(self, dropped_bytes: int, before: list[Kept]) -> None:
+        gone = before[: len(before) - len(self.kept)]
+        assert dropped_bytes == sum(len(batch.data) for batch in gone)
+        if gone:
+            self.start_offset = max(self.start_offset, gone[-1].end_offset)
+
+    @initialize()
+    def start_empty(self) -> None:
+        assert self.log.batch_count == 0
+
+    @invariant()
+    def offsets_and_sizes_agree(self) -> None:
+        assert self.log.log_start_offset == self.start_offset
+        assert self.log.log_end_offset == self.end_offset
+        assert self.log.batch_count == len(self.kept)
+        assert self.log.size_bytes == sum(len(batch.data) for batch in self.kept)
+
+    @invariant()
+    def reading_gives_whole_batches_from_the_one_with_the_offset(self) -> None:
+        for offset in range(self.start_offset, self.end_offset):
+            behind = [batch.data for batch in self.kept if batch.end_offset > offset]
+            assert self.log.read(offset, 10**6, at_least_one=False) == behind
+            for bytes_max in (0, 1, len(behind[0]), len(behind[0]) + 7):
+                fitting = [
+                    data
+                    for index, data in enumerate(behind)
+                    if sum(map(len, behind[: index + 1])) <= bytes_max
+                ]
+                assert self.log.read(offset, bytes_max, at_least_one=False) == fitting
+                at_least_one = self.log.read(offset, bytes_max, at_least_one=True)
+                assert at_least_one == (fitting or behind[:1])
+
+    @invariant()
+    def readable_bytes_are_those_behind_the_offset_up_to_a_bound(self) -> None:
+        for offset in range(self.start_offset, self.end_offset + 1):
+            behind = sum(len(batch.data) for batch in self.kept if batch.end_offset > offset)
+            for bytes_max in (1, 10, 10**6):
+                assert self.log.readable_bytes(offset, bytes_max) == min(behind, bytes_max)
+
+    @invariant()
+    def timestamps_find_the_batches_that_reach_them(self) -> None:
+        for timestamp in range(-1, 11):
+            found = [batch.data for batch in self.kept if batch.max_timestamp >= timestamp]
+            assert list(self.log.batches_from_timestamp(timestamp)) == found
+        newest_first = sorted(self.kept, key=lambda batch: -batch.max_timestamp)
+        by_timestamp = list(self.log.batches_by_max_timestamp())
+        assert by_timestamp == [batch.data for batch in newest_first]
+
+    @invariant()
+    def every_offset_knows_its_leader_epoch(self) -> None:
+        for batch in self.ever:
+            for offset in range(batch.base_offset, batch.end_offset):
+                assert self.log.epoch_of(offset) == batch.leader_epoch
+
+
+TestLogAgainstModel = LogAgainstModel.TestCase
+TestLogAgainstModel.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+
+
+def test_an_empty_log_knows_nothing() -> None:
+    log = PartitionLog()
+
+    assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (0, 0, 0)
+    assert log.read(0, 100, at_least_one=True) == []
+    assert log.readable_bytes(0, 100) == 0
+    assert log.epoch_of(0) == -1
+    assert list(log.batches_by_max_timestamp()) == []
+
+
+def test_the_start_never_moves_back() -> None:
+    log = PartitionLog()
+    log.append(b"batch", 4, 0, 0)
+    log.advance_start(3)
+
+    log.advance_start(1)
+
+    assert log.log_start_offset == 3
+    assert log.batch_count == 1
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+def test_whoever_waits_is_woken_once_even_if_one_leaves_meanwhile(*, leaves: bool) -> None:
+    log = PartitionLog()
+    woken: list[tuple[str, int]] = []
+
+    def first(now_ms: int) -> None:
+        woken.append(("first", now_ms))
+        if leaves:
+            log.waiters.pop(first, None)
+
+    log.waiters[first] = None
+    log.waiters[lambda now_ms: woken.append(("second", now_ms))] = None
+
+    log.wake(5)
+
+    assert sorted(woken) == [("first", 5), ("second", 5)]
+    assert len(log.waiters) == (1 if leaves else 2)

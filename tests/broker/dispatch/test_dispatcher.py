@@ -1,0 +1,139 @@
+"""A frame's whole path, from header to response frame."""
+
+from dataclasses import replace
+from struct import pack
+from typing import Any
+
+import pytest
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.dispatch.dispatcher import Dispatcher
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.responses import Close, PendingFrame
+from broker.routes import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.dispatch.test_connection import Client, request_frame
+
+
+def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:
+    """The answer to a frame without its size prefix, and the bugs reported."""
+    bugs: list[BaseException] = []
+
+    def report(error: BaseException, _context: RequestContext) -> None:
+        bugs.append(error)
+
+    cluster = make_cluster(1, **{"broker.api.versions": api_versions})
+    dispatcher = Dispatcher(cluster, report)
+    return dispatcher.dispatch((frame, 0, len(frame)), Client(cluster).connection, NOW_MS), bugs
+
+
+def metadata(version: int) -> bytes:
+    return request_frame(messages.MetadataRequest(version=version, topics=[]), version, 7)[4:]
+
+
+@pytest.mark.parametrize("version", range(14))
+def test_the_response_header_has_tagged_fields_where_the_version_is_flexible(version: int) -> None:
+    result, bugs = dispatch(metadata(version))
+
+    assert bugs == []
+    size, correlation_id = int.from_bytes(result[:4], "big"), int.from_bytes(result[4:8], "big")
+    assert (size, correlation_id) == (len(result) - 4, 7)
+    body = result[9:] if version >= 9 else result[8:]
+    response = messages.MetadataResponse.decode(body, version=version)
+    assert [node.node_id for node in response.brokers] == [1]
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_the_response_header_of_api_versions_never_has_tagged_fields(version: int) -> None:
+    request = messages.ApiVersionsRequest(
+        version=version, client_software_name="test", client_software_version="1"
+    )
+    result, _bugs = dispatch(request_frame(request, version, 7)[4:])
+
+    response = messages.ApiVersionsResponse.decode(result[8:], version=version)
+    assert response.error_code == 0
+    assert len(response.api_keys) == len(ROUTES)
+
+
+def test_tagged_fields_of_a_request_header_are_passed_over() -> None:
+    frame = metadata(9)
+    header_end = 10 + len("test")
+    assert frame[header_end] == 0
+    tagged = frame[:header_end] + b"\x01\x4d\x03abc" + frame[header_end + 1 :]
+
+    response, bugs = dispatch(tagged)
+
+    assert (response, bugs) == dispatch(frame)
+
+
+def test_a_parked_response_is_encoded_when_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pending = PendingResponse()
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_arguments: pending)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+
+    result, _bugs = dispatch(metadata(1))
+
+    assert isinstance(result, PendingFrame)
+    response = messages.MetadataResponse(version=1, brokers=[], controller_id=1, topics=[])
+    frame = result.encode(response)
+    assert isinstance(frame, bytes)
+    assert frame[4:8] == (7).to_bytes(4, "big")
+
+
+def test_a_late_response_that_cannot_be_encoded_closes_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_arguments: PendingResponse())
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    response, bugs = dispatch(metadata(1))
+
+    closed = response.encode(object())
+
+    assert isinstance(closed, Close)
+    assert len(bugs) == 1
+
+
+@pytest.mark.parametrize("frame", [b"", b"\x00" * 9, pack(">hhih", 3, 4, 1, 99)])
+def test_half_a_header_ends_the_connection(frame: bytes) -> None:
+    response, bugs = dispatch(frame)
+
+    assert isinstance(response, Close)
+    assert "header" in response.reason
+    assert bugs == []
+
+
+def test_a_version_that_is_not_there_costs_the_connection() -> None:
+    assert isinstance(dispatch(metadata(4), "0.11")[0], bytes)
+    assert dispatch(metadata(5), "0.11") == (Close("unsupported version 5 of METADATA"), [])
+    assert dispatch(metadata(5), "Metadata=-1") == (Close("unknown API key 3"), [])
+
+
+@pytest.mark.parametrize(
+    ("api_versions", "told"), [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])]
+)
+def test_api_versions_falls_back_as_the_emulated_release_does(
+    api_versions: str, told: list[tuple[int, int, int]]
+) -> None:
+    # Version 5 is above all that there is; KIP-511 came with 2.4.
+    frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
+    result, bugs = dispatch(frame, api_versions)
+
+    response = messages.ApiVersionsResponse.decode(result[8:], version=0)
+    assert (response.error_code, bugs) == (ErrorCode.UNSUPPORTED_VERSION, [])
+    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == told
+
+
+def test_a_request_is_judged_by_the_versions_of_the_broker_that_got_it() -> None:
+    cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Metadata=4-8"})
+    dispatcher = Dispatcher(cluster, lambda _error, _context: None)
+    frame = metadata(9)
+    responses = [
+        dispatcher.dispatch((frame, 0, len(frame)), Client(cluster, node_id).connection, NOW_MS)
+        for node_id in (1, 2)
+    ]
+    assert isinstance(responses[0], bytes)
+    assert responses[1] == Close("unsupported version 9 of METADATA")

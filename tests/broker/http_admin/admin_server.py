@@ -1,0 +1,75 @@
+"""A cluster with an admin port for tests: on a clock that stands, with sockets or without."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import aiohttp
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.clock import BrokerClock, ClockMode
+from broker.http_admin.state import Admin
+from broker.http_admin.web import AdminPort
+from broker.server.listener import listening_sockets
+from broker.server.listener_security import PLAINTEXT
+from broker.server.listener_settings import plan_listeners
+from broker.server.server import Server
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+
+def make_admin(broker_count: int = 3, /, **overrides: str) -> Admin:
+    """An admin of a cluster without sockets; its clock stands."""
+    clock = BrokerClock(ClockMode.STANDING, read_ms=lambda: NOW_MS)
+    admin = Admin(Server(make_cluster(broker_count, **overrides), clock), clock)
+    admin.journal.is_enabled = True
+    return admin
+
+
+@dataclass
+class Site:
+    """An admin port that listens, and one HTTP client of it; `kafka_ports` are the brokers'."""
+
+    admin: Admin
+    url: str
+    port: AdminPort
+    kafka_ports: list[int]
+    session: aiohttp.ClientSession
+
+    async def ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
+        """Status and body, decoded where it is JSON."""
+        async with self.session.request(method, self.url + path, **options) as response:
+            text = await response.text()
+            is_json = "json" in response.content_type and "ndjson" not in response.content_type
+            return response.status, (await response.json(content_type=None)) if is_json else text
+
+
+@asynccontextmanager
+async def serving_site(
+    *,
+    broker_count: int = 3,
+    token: str | None = None,
+    overrides: Mapping[str, str] = MappingProxyType({}),
+) -> AsyncIterator[Site]:
+    """A cluster that listens on loopback, with its admin port."""
+    admin = make_admin(broker_count, **overrides)
+    server = admin.server
+    plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
+    server.listener_plans = [(plan, PLAINTEXT) for plan in plans]
+    ports = []
+    for each in admin.cluster.brokers.values():
+        await server.open(each)
+        ports.append(each.port)
+    server.start()
+    port = AdminPort(admin, token)
+    sockets = listening_sockets("127.0.0.1", 0)
+    url = f"http://127.0.0.1:{sockets[0].getsockname()[1]}"
+    await port.start("127.0.0.1", sockets)
+    try:
+        async with aiohttp.ClientSession() as session, asyncio.timeout(60):
+            yield Site(admin, url, port, ports, session)
+    finally:
+        await port.stop()
+        await server.stop()

@@ -1,0 +1,43 @@
+"""The clock over the admin port: looked at, set going and moved, with all that is due."""
+
+import pytest
+
+from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
+from broker.http_admin.operation import Problem
+from tests.broker.cluster_builder import NOW_MS
+from tests.broker.http_admin.admin_server import make_admin, serving_site
+
+
+def test_the_clock_is_told_as_it_goes() -> None:
+    view = get_clock(make_admin())
+    assert (view.mode, view.factor, view.now_ms) == ("standing", 0, NOW_MS)
+
+
+async def test_the_clock_can_be_set_going_at_another_pace_and_stopped() -> None:
+    async with serving_site() as site:
+        view = put_clock(site.admin, ClockBody("scaled", 10.0))
+        assert (view.mode, view.factor) == ("scaled", 10)
+        assert put_clock(site.admin, ClockBody("real")).factor == 1
+        assert put_clock(site.admin, ClockBody("standing")).factor == 0
+
+
+@pytest.mark.parametrize("body", [ClockBody("scaled"), ClockBody("real", 2.0)])
+def test_a_factor_belongs_to_a_scaled_clock_and_only_there(body: ClockBody) -> None:
+    with pytest.raises(Problem, match="factor"):
+        put_clock(make_admin(), body)
+
+
+async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_responses() -> None:
+    async with serving_site() as site:
+        rang_ms: list[int] = []
+        site.admin.cluster.timers.schedule(NOW_MS + 1500, rang_ms.append)
+        view = advance_clock(site.admin, AdvanceBody(ms=1499))
+        assert (view.now_ms, rang_ms) == (NOW_MS + 1499, [])
+        view = advance_clock(site.admin, AdvanceBody(seconds=3600.001))
+        assert (view.now_ms, rang_ms) == (NOW_MS + 3_601_500, [NOW_MS + 1500])
+
+
+@pytest.mark.parametrize("body", [AdvanceBody(), AdvanceBody(ms=1, seconds=1)])
+def test_a_move_is_said_in_one_unit(body: AdvanceBody) -> None:
+    with pytest.raises(Problem, match="either"):
+        advance_clock(make_admin(), body)

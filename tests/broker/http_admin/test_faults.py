@@ -1,0 +1,120 @@
+"""Fault rules over the admin port: added, counted, removed."""
+
+import asyncio
+
+import pytest
+
+from broker.faults import FaultRule
+from broker.http_admin.faults import (
+    FaultPath,
+    FaultView,
+    add_faults,
+    clear_faults,
+    list_faults,
+    remove_fault,
+)
+from broker.http_admin.operation import Problem
+from broker.http_admin.requests import ListQuery, list_requests
+from broker.http_admin.service import reset
+from tests.broker.cluster_builder import NOW_MS
+from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.http_admin.admin_server import make_admin, serving_site
+
+
+def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
+    admin = make_admin()
+    added = add_faults(admin, FaultRule(api="Metadata", drop="before_response", nth=2))
+    assert isinstance(added, FaultView)
+    assert (added.id, added.matched, added.fired) == (1, 0, 0)
+    assert added.rule == {"api": "Metadata", "drop": "before_response", "nth": 2}
+
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(metadata_frame(1) + metadata_frame(2))
+    (view,) = list_faults(admin)
+    assert (view.matched, view.fired, view.is_used_up) == (2, 1, True)
+    first, second = list_requests(admin, ListQuery())
+    assert (first["outcome"], first["fault"]) == ("responded", None)
+    assert (second["outcome"], second["fault"]) == ("closed", "#1 drop before_response")
+    assert len(list_requests(admin, ListQuery(fault="#1"))) == 1
+
+
+def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
+    admin = make_admin()
+    add_faults(admin, FaultRule(api="Metadata", hang="before_response"))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
+
+    (line,) = list_requests(admin, ListQuery())
+    assert (line["outcome"], line["response"]) == ("waiting", None)
+    assert line["fault"] == "#1 hang before_response"
+
+
+def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
+    admin = make_admin()
+    add_faults(admin, FaultRule(api="Metadata", delay_ms=500))
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(metadata_frame(1))
+    assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
+    client.settle(NOW_MS + 500)
+    assert list_requests(admin, ListQuery())[0]["outcome"] == "responded"
+
+
+def test_rules_are_removed_one_by_one_or_all() -> None:
+    admin = make_admin()
+    for _ in range(3):
+        add_faults(admin, FaultRule(delay_ms=1))
+    remove_fault(admin, FaultPath(2))
+    assert [view.id for view in list_faults(admin)] == [1, 3]
+    with pytest.raises(Problem) as caught:
+        remove_fault(admin, FaultPath(2))
+    assert caught.value.status == 404
+    clear_faults(admin)
+    assert list_faults(admin) == []
+
+
+def test_a_rule_that_names_no_broker_is_refused() -> None:
+    with pytest.raises(Problem, match="9") as caught:
+        add_faults(make_admin(), FaultRule(stop_broker=9, at_once=True))
+    assert caught.value.status == 400
+
+
+@pytest.mark.parametrize(
+    ("rule", "detail"),
+    [
+        ({"erorr": "NOT_ENOUGH_REPLICAS"}, "erorr"),
+        ({"error": "NOT_ENOUGH_REPLICA"}, "NOT_ENOUGH_REPLICAS"),
+        ({"times": 0, "error": 5}, "times"),
+        ([1], "rule 1: a rule is an object"),
+        ([{"delay_ms": 1}, {"delay": 1}], "rule 2: delay: there is no such field"),
+        ([{"delay_ms": 1}, {"broker": 9, "delay_ms": 1}], "rule 2: broker: there is no broker 9"),
+        (3, "a rule is an object"),
+        ({}, ""),
+    ],
+)
+async def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
+    async with serving_site() as site:
+        status, document = await site.ask("POST", "/v1/faults", json=rule)
+        assert status == 400
+        assert detail in document["detail"]
+        assert await site.ask("GET", "/v1/faults") == (200, [])
+        status, added = await site.ask("POST", "/v1/faults", json={"delay_ms": 5})
+        assert (status, added["id"], added["rule"]) == (201, 1, {"delay_ms": 5})
+
+
+async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
+    async with serving_site() as site:
+        rules = [{"api": "Produce", "hang": "before_response"}, {"delay_ms": 5}]
+        status, added = await site.ask("POST", "/v1/faults", json=rules)
+        assert status == 201
+        assert [(each["id"], each["rule"]) for each in added] == [(1, rules[0]), (2, rules[1])]
+        assert await site.ask("POST", "/v1/faults", json=[]) == (201, [])
+        assert await site.ask("GET", "/v1/faults") == (200, added)
+
+
+async def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
+    async with serving_site() as site:
+        site.admin.server.first_faults = (FaultRule(delay_ms=7),)
+        add_faults(site.admin, FaultRule(delay_ms=1))
+        add_faults(site.admin, FaultRule(delay_ms=2))
+        reset(site.admin)
+        assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
+        await asyncio.sleep(0)

@@ -1,0 +1,121 @@
+"""Groups and producers over the admin port."""
+
+import pytest
+
+from broker.cluster import failover
+from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit
+from broker.groups.results import JoinResult
+from broker.http_admin.groups import (
+    CoordinatorBody,
+    GroupPath,
+    ProducersQuery,
+    delete_group,
+    get_group,
+    list_groups,
+    list_producers,
+    put_coordinator,
+)
+from broker.http_admin.operation import Problem
+from broker.http_admin.state import Admin
+from broker.http_admin.topics import NewTopicBody, create_topic
+from broker.produce.append import append_batch
+from protocol.api_keys import ApiKey
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_context
+from tests.broker.http_admin.admin_server import make_admin
+
+
+def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
+    request = CommitRequest(
+        group_id=group_id,
+        member_id="",
+        group_instance_id=None,
+        generation_id=-1,
+        offsets=(OffsetToCommit(topic, 0, offset, -1, "m"),),
+    )
+    assert admin.cluster.groups.commit(request, NOW_MS) == (0,)
+
+
+def produce(admin: Admin, name: str, producer_id: int) -> None:
+    topic = admin.topic(name)
+    batch = make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0)
+    context = make_context(ApiKey.PRODUCE, 9)
+    append_batch(context, admin.cluster, topic, topic.partitions[0], batch, 0, len(batch))
+
+
+def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:
+    admin = make_admin()
+    create_topic(admin, NewTopicBody("a"))
+    produce(admin, "a", 1)
+    commit(admin, "g", "a", 0)
+    commit(admin, "g", "gone", 7)
+    (view,) = list_groups(admin)
+
+    assert (view.group_id, view.state, view.members) == ("g", "Empty", [])
+    assert view.coordinator in {1, 2, 3}
+    assert [(each.topic, each.offset, each.lag) for each in view.offsets] == [
+        ("a", 0, 1),
+        ("gone", 7, None),
+    ]
+    assert get_group(admin, GroupPath("g")) == view
+
+
+def test_a_group_is_deleted_once_nobody_is_in_it() -> None:
+    admin = make_admin()
+    commit(admin, "g", "a", 0)
+    delete_group(admin, GroupPath("g"))
+    with pytest.raises(Problem) as caught:
+        delete_group(admin, GroupPath("g"))
+    assert caught.value.status == 404
+
+    joined: list[JoinResult] = []
+    request = JoinRequest(
+        group_id="g",
+        member_id="",
+        group_instance_id=None,
+        client_id="app",
+        client_host="/127.0.0.1",
+        protocol_type="consumer",
+        protocols={"range": b""},
+        session_timeout_ms=10_000,
+        rebalance_timeout_ms=10_000,
+        must_know_id=False,
+    )
+    admin.cluster.groups.join(request, joined.append, NOW_MS)
+    assert [each.client_id for each in get_group(admin, GroupPath("g")).members] == ["app"]
+    with pytest.raises(Problem, match="has members") as caught:
+        delete_group(admin, GroupPath("g"))
+    assert caught.value.status == 409
+
+
+def test_a_coordinator_is_moved_to_a_broker_that_is_up() -> None:
+    admin = make_admin()
+    commit(admin, "g", "a", 0)
+    for node_id in (1, 2, 3):
+        put_coordinator(admin, GroupPath("g"), CoordinatorBody(node_id))
+        assert get_group(admin, GroupPath("g")).coordinator == node_id
+    failover.stop_broker(admin.cluster, 1, NOW_MS)
+    with pytest.raises(Problem, match="brokers/1/start"):
+        put_coordinator(admin, GroupPath("g"), CoordinatorBody(1))
+    with pytest.raises(Problem) as caught:
+        put_coordinator(admin, GroupPath("g"), CoordinatorBody(9))
+    assert caught.value.status == 404
+
+
+def test_producer_state_is_counted_and_shown_by_partition() -> None:
+    admin = make_admin()
+    create_topic(admin, NewTopicBody("a"))
+    create_topic(admin, NewTopicBody("b"))
+    for producer_id in (5, 6):
+        produce(admin, "a", producer_id)
+    produce(admin, "b", 5)
+    view = list_producers(admin, ProducersQuery())
+
+    assert view.count == 3
+    assert view.bytes > 0
+    assert [(each.topic, each.count) for each in view.partitions] == [("a", 2), ("b", 1)]
+    (first,) = list_producers(admin, ProducersQuery("a", 0, 1)).partitions[0].producers
+    assert (first.producer_id, first.producer_epoch, first.last_sequence) == (5, 0, 0)
+    assert list_producers(admin, ProducersQuery("a", 1)).count == 0
+    with pytest.raises(Problem):
+        list_producers(admin, ProducersQuery("nowhere"))

@@ -1,0 +1,76 @@
+"""The OpenAPI document says what the operations do, all of it from their declarations."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from broker.http_admin import web  # noqa: F401 - declares all operations
+from broker.http_admin.openapi import openapi_document
+from broker.http_admin.operation import OPERATIONS
+
+
+@pytest.fixture(scope="module")
+def document() -> dict[str, Any]:
+    plain: dict[str, Any] = json.loads(json.dumps(openapi_document(OPERATIONS, "1.2")))
+    return plain
+
+
+def test_every_operation_is_there(document: dict[str, Any]) -> None:
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
+    assert described == {(op.method, op.path) for op in OPERATIONS}
+
+
+def test_the_parameters_of_a_path_are_described_and_required(document: dict[str, Any]) -> None:
+    for path, methods in document["paths"].items():
+        for method in methods.values():
+            parameters = method.get("parameters", [])
+            required = [each["name"] for each in parameters if each["in"] == "path"]
+            assert sorted(required) == sorted(re.findall(r"{(\w+)}", path))
+            assert all(each["required"] for each in parameters if each["in"] == "path")
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    schemas = document["components"]["schemas"]
+    references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
+    assert set(references) <= schemas.keys()
+    assert len(set(references)) > 20
+
+
+def test_a_parameter_that_may_be_left_out_is_not_null(document: dict[str, Any]) -> None:
+    (broker,) = (
+        each
+        for each in document["paths"]["/v1/requests"]["get"]["parameters"]
+        if each["name"] == "broker"
+    )
+    assert broker["schema"] == {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
+    assert broker["required"] is False
+
+
+def test_what_a_query_means_is_told_with_what_it_extends(document: dict[str, Any]) -> None:
+    told = document["paths"]["/v1/requests"]["get"]["description"]
+    assert "what is set must fit" in told
+    assert "newest lines" in told
+
+
+def test_a_body_is_required_where_one_of_its_fields_is(document: dict[str, Any]) -> None:
+    paths = document["paths"]
+    assert paths["/v1/topics"]["post"]["requestBody"]["required"] is True
+    assert paths["/v1/brokers/{node_id}/stop"]["post"]["requestBody"]["required"] is False
+
+
+def test_only_open_operations_do_without_a_token(document: dict[str, Any]) -> None:
+    assert document["paths"]["/healthz"]["get"]["security"] == []
+    assert {"token": []} in document["paths"]["/v1/clock"]["get"]["security"]
+
+
+def test_responses_have_their_own_kind_and_errors_the_problem_document(
+    document: dict[str, Any],
+) -> None:
+    events = document["paths"]["/v1/requests/events"]["get"]["responses"]
+    assert list(events["200"]["content"]) == ["text/event-stream"]
+    assert list(events["default"]["content"]) == ["application/problem+json"]
+    assert "content" not in document["paths"]["/v1/reset"]["post"]["responses"]["204"]

@@ -1,0 +1,66 @@
+from functools import partial
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from broker.cluster.controller_queue import ControllerEvent
+from broker.http_admin.prometheus import PrometheusCollector, prometheus_text
+from tests.broker.cluster_builder import make_cluster
+
+
+def test_measurements_are_prometheus_text() -> None:
+    quotas = make_cluster(
+        2,
+        **{
+            "client.quotas": 'user=a"b,producer_byte_rate=1000,controller_mutation_rate=1;'
+            "ip=<default>,connection_creation_rate=1"
+        },
+    ).quotas
+    quotas.brokers[1].produce.record('a"b', "c", 20_000, 0)
+    quotas.brokers[2].produce.record('a"b', "c", 10_000, 0)
+    quotas.brokers[1].connections.record("127.0.0.1", 0)
+    quotas.controller_mutation.charge('a"b', "c", 20, 0)
+    families = {
+        family.name: family
+        for family in text_string_to_metric_families(prometheus_text(quotas.metrics, 0))
+    }
+
+    produced = families["kafka_server_produce_byte_rate"]
+    user = {"user": "a%22b", "client_id": ""}
+    assert produced.type == "gauge"
+    assert [(sample.labels, sample.value) for sample in produced.samples] == [
+        ({**user, "broker_id": "1"}, 2000),
+        ({**user, "broker_id": "2"}, 1000),
+    ]
+    (tokens,) = families["kafka_server_controller_mutation_tokens"].samples
+    assert (tokens.labels, tokens.value) == (user, -9)
+    (accepted,) = families["kafka_server_socket_server_metrics_connection_accept_rate"].samples
+    assert (accepted.labels, accepted.value) == ({"ip": "127.0.0.1", "broker_id": "1"}, 0.1)
+
+
+def test_a_collector_reads_the_clock_whenever_it_is_asked() -> None:
+    quotas = make_cluster(1, **{"client.quotas": "user=u,controller_mutation_rate=1"}).quotas
+    quotas.controller_mutation.charge("u", "c", 11, 0)
+    times = iter([1000, 2000])
+    collector = PrometheusCollector(quotas.metrics, lambda: next(times))
+    tokens = [
+        [s.value for family in collector.collect() for s in family.samples if "tokens" in s.name]
+        for _ in range(2)
+    ]
+
+    assert tokens == [[1], [2]]
+    assert collector.describe() == []
+
+
+def test_the_controllers_queue_is_measured_in_kafkas_domain() -> None:
+    cluster = make_cluster(1, **{"controller.mutation.time.ms": "1"})
+    for mutations in (5, 0):
+        event = ControllerEvent("event", lambda _now_ms: None, partial(int, mutations))
+        cluster.controller_queue.submit(event, 0)
+    text = prometheus_text(cluster.quotas.metrics, 0)
+    assert "kafka_controller_controller_event_manager_event_queue_size 2.0" in text
+
+    cluster.timers.run_due(5)
+    text = prometheus_text(cluster.quotas.metrics, 5)
+    name = "kafka_controller_controller_event_manager_event_queue"
+    assert f'{name}_time_ms{{quantile="1.0"}} 5.0' in text
+    assert f'{name}_processing_time_ms{{quantile="0.5"}} 0.0' in text

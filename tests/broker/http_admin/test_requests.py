@@ -1,0 +1,88 @@
+"""The journal over the admin port."""
+
+from typing import Any
+
+import pytest
+
+from broker.http_admin.requests import (
+    JournalQuery,
+    ListQuery,
+    clear_requests,
+    get_journal,
+    journal_filter,
+    list_requests,
+)
+from broker.http_admin.state import Admin
+from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.http_admin.admin_server import make_admin
+from tests.broker.journal.test_journal import produce_frame
+
+
+@pytest.fixture
+def admin() -> Admin:
+    """1, 2, 3: Metadata; 4: Produce."""
+    admin = make_admin()
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
+    client.send(b"".join(map(metadata_frame, (1, 2, 3))) + produce_frame("a", 4))
+    return admin
+
+
+def test_the_newest_that_fit_are_listed_in_order(admin: Admin) -> None:
+    def numbers(query: ListQuery) -> list[int]:
+        return [line["number"] for line in list_requests(admin, query)]
+
+    assert numbers(ListQuery()) == [1, 2, 3, 4]
+    assert numbers(ListQuery(limit=2)) == [3, 4]
+    assert numbers(ListQuery(api="metadata", limit=2)) == [2, 3]
+    assert numbers(ListQuery(topic="a")) == [4]
+    assert numbers(ListQuery(since=2)) == [3, 4]
+
+
+def test_bodies_come_only_when_wanted(admin: Admin) -> None:
+    assert list_requests(admin, ListQuery(limit=1))[0]["request"]["acks"] == -1
+    assert "request" not in list_requests(admin, ListQuery(limit=1, bodies=False))[0]
+
+
+def test_a_cleared_journal_goes_on_counting(admin: Admin) -> None:
+    before = get_journal(admin)
+    assert (before.is_enabled, before.lines, before.last_number) == (True, 4, 4)
+    assert before.bytes > 0
+    clear_requests(admin)
+    after = get_journal(admin)
+    assert (after.lines, after.bytes, after.last_number) == (0, 0, 4)
+
+
+def test_every_question_of_the_query_reaches_the_filter() -> None:
+    asked = {
+        "api": "Produce",
+        "topic": "t",
+        "group": "g",
+        "client_id": "c",
+        "user": "u",
+        "broker": 1,
+        "connection": 2,
+        "error": "NONE",
+        "outcome": "closed",
+        "kind": "request",
+        "fault": "f",
+        "since": 3,
+        "since_ms": 4,
+    }
+    assert asked.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
+    wish = journal_filter(JournalQuery(**asked))  # type: ignore[arg-type]
+    assert {name: getattr(wish, name) for name in asked} == asked
+
+
+@pytest.mark.parametrize(
+    ("names", "hint"),
+    [
+        ({"api": "Prodce"}, "api: there is no Prodce; did you mean Produce"),
+        ({"error": "NOT_ENOUGH_REPLICA"}, "did you mean NOT_ENOUGH_REPLICAS"),
+        ({"api": "x"}, "api: there is no x$"),
+    ],
+)
+def test_a_name_that_could_fit_nothing_is_refused(names: Any, hint: str) -> None:
+    with pytest.raises(ValueError, match=hint):
+        ListQuery(**names)
+    assert ListQuery(api="create_topics", error="notEnoughReplicas").api == "create_topics"
+    assert ListQuery(api="99").api == "99"

@@ -1,0 +1,130 @@
+"""Health, metrics, and everything back to the start."""
+
+import asyncio
+import re
+from contextlib import suppress
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from broker.clock import perf_ns
+from broker.cluster import failover
+from broker.config.broker_config import BrokerConfig
+from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
+from broker.http_admin.quotas import QuotaBody, list_quotas, put_quotas
+from broker.http_admin.service import get_health, get_metrics, get_openapi, get_page, reset
+from broker.http_admin.topics import (
+    LeaderBody,
+    NewTopicBody,
+    PartitionPath,
+    create_topic,
+    put_leader,
+)
+from tests.broker.cluster_builder import NOW_MS
+from tests.broker.dispatch.test_connection import fetch_frame
+from tests.broker.http_admin.admin_server import make_admin, serving_site
+from tests.broker.http_admin.test_brokers import connect, leave
+from tests.broker.http_admin.test_groups import commit, produce
+
+RESET_MS_MAX = 5
+
+
+def test_health_names_the_cluster() -> None:
+    view = get_health(make_admin(2))
+    assert (view.status, view.cluster_id, view.brokers) == ("ok", "test-cluster", 2)
+
+
+def test_metrics_are_text_that_prometheus_reads() -> None:
+    admin = make_admin()
+    put_quotas(admin, QuotaBody({"user": 'a"b\n'}, {"controller_mutation_rate": 1}))
+    admin.cluster.quotas.controller_mutation.charge('a"b\n', None, 1, NOW_MS)
+    families = {each.name for each in text_string_to_metric_families(get_metrics(admin))}
+    assert "kafka_server_controller_mutation_tokens" in families
+
+
+def test_the_document_and_the_page_are_there() -> None:
+    admin = make_admin()
+    assert get_openapi(admin)["paths"]["/v1/clock"]
+    assert get_page(admin).startswith("<!doctype html>")
+
+
+def test_the_page_makes_no_html_of_what_it_is_told_and_asks_nobody_else() -> None:
+    page = get_page(make_admin())
+    assert "innerHTML" not in page
+    assert "insertAdjacentHTML" not in page
+    assert set(re.findall(r"https?://[^'\"]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
+
+
+async def test_a_reset_leaves_nothing_of_what_was() -> None:
+    async with serving_site() as site:
+        admin, cluster = site.admin, site.admin.cluster
+        first_timers = len(cluster.timers)
+        create_topic(admin, NewTopicBody("a", 3))
+        produce(admin, "a", 5)
+        commit(admin, "g", "a", 1)
+        put_leader(admin, PartitionPath("a", 0), LeaderBody(3))
+        put_quotas(admin, QuotaBody({"user": "u"}, {"producer_byte_rate": 1}))
+        cluster.set_config(BrokerConfig({"num.partitions": "7"}))
+        reader, writer = await connect(site.kafka_ports[2])
+        cluster.create_topic("empty", [(3,)], {})
+        writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
+        while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
+            await asyncio.sleep(0)
+        failover.stop_broker(cluster, 1, NOW_MS)
+        failover.isolate_broker(cluster, 2, NOW_MS, elect=True)
+        put_clock(admin, ClockBody("scaled", 2.0))
+        advance_clock(admin, AdvanceBody(seconds=3600))
+
+        reset(admin)
+
+        assert len(cluster.topics) == len(cluster.groups) == len(admin.journal) == 0
+        assert cluster.log_bytes == 0
+        assert list_quotas(admin) == []
+        assert not cluster.quotas.clients.is_enabled
+        assert cluster.config["num.partitions"] == 1
+        assert cluster.controller_id == 1
+        assert cluster.alive_broker_ids() == [1, 2, 3]
+        assert len(cluster.timers) == first_timers
+        assert cluster.producer_ids.next_id(1) == 0
+        clock = get_clock(admin)
+        assert (clock.mode, clock.now_ms) == ("standing", NOW_MS)
+        with suppress(ConnectionResetError):
+            assert await reader.read() == b""
+        await leave(writer)
+        for port in site.kafka_ports:
+            _reader, again = await connect(port)
+            await leave(again)
+
+
+async def test_what_the_cluster_was_started_with_is_there_again_after_a_reset() -> None:
+    async with serving_site(overrides={"client.quotas": "user=u,producer_byte_rate=5"}) as site:
+        put_quotas(site.admin, QuotaBody({"user": "u"}, {"producer_byte_rate": None}))
+        assert list_quotas(site.admin) == []
+        reset(site.admin)
+        assert [view.values for view in list_quotas(site.admin)] == [{"producer_byte_rate": 5}]
+
+
+async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
+    async with serving_site() as site:
+        _reader, writer = await connect(site.kafka_ports[0])
+        reset(site.admin)
+        while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        assert list(site.admin.journal) == []
+        await leave(writer)
+
+
+async def test_a_reset_is_quick() -> None:
+    async with serving_site() as site:
+        took_ms = []
+        for _ in range(10):
+            for number in range(20):
+                create_topic(site.admin, NewTopicBody(f"t{number}", 10, 3))
+            connections = [await connect(port) for port in site.kafka_ports]
+            started_ns = perf_ns()
+            reset(site.admin)
+            took_ms.append((perf_ns() - started_ns) / 1_000_000)
+            for _reader, writer in connections:
+                await leave(writer)
+        # The best of some: other programs on the machine are no concern of this test.
+        assert min(took_ms) <= RESET_MS_MAX

@@ -1,0 +1,152 @@
+"""The admin port over HTTP: errors are documents, the token is needed, browsers are kept out."""
+
+import asyncio
+import json
+from base64 import b64encode
+from hashlib import sha256
+
+import pytest
+from structlog.testing import capture_logs
+
+from broker.http_admin import web
+from broker.http_admin.operation import OPERATIONS, Problem
+from tests.broker.http_admin.admin_server import serving_site
+from tests.broker.http_admin.test_brokers import connect, leave
+
+
+async def test_a_topic_is_made_and_seen_over_http() -> None:
+    async with serving_site() as site:
+        status, made = await site.ask("POST", "/v1/topics", json={"name": "a", "partitions": 2})
+        assert (status, len(made["partitions"])) == (201, 2)
+        assert await site.ask("GET", "/v1/topics") == (200, [made])
+        assert await site.ask("DELETE", "/v1/topics/a") == (204, "")
+        assert await site.ask("GET", "/v1/topics") == (200, [])
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "detail"),
+    [
+        ("GET", "/nowhere", None, 404, "openapi.json"),
+        ("PATCH", "/v1/clock", None, 405, "GET,PUT"),
+        ("POST", "/v1/topics", b"{", 400, "no JSON"),
+        ("POST", "/v1/topics", b"{}", 400, "name"),
+        ("POST", "/v1/topics", b" " * 1001, 413, "larger"),
+        ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
+        ("GET", "/v1/requests?limit=0", None, 400, "limit"),
+        ("GET", "/v1/clock?x=1", None, 400, "x"),
+        ("POST", "/v1/reset", b"{}", 400, "takes none"),
+        ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
+    ],
+)
+async def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+    method: str,
+    path: str,
+    body: bytes | None,
+    status: int,
+    detail: str,
+) -> None:
+    monkeypatch.setattr(web, "BODY_BYTES_MAX", 1000)
+
+    async with serving_site() as site:
+        async with site.session.request(method, site.url + path, data=body) as response:
+            assert response.status == status
+            assert response.content_type == "application/problem+json"
+            document = json.loads(await response.text())
+        assert document["status"] == status
+        assert detail in document["detail"]
+
+
+async def test_with_a_token_nothing_but_health_and_the_page_is_told_without_it() -> None:
+    async with serving_site(token="sesame") as site:
+        for op in OPERATIONS:
+            path = op.path.replace("{", "").replace("}", "")
+            status, _body = await site.ask(op.method, path)
+            assert (status == 401) is not op.is_open, op.path
+        for told in ("Bearer wrong", "Basic sesame", "Bearer", "sesame", "Bearer sesame2"):
+            headers = {"Authorization": told}
+            assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 401
+        headers = {"Authorization": "Bearer sesame"}
+        assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "evil.example:80"}, 403),
+        ({"Host": "localhost:1"}, 200),
+        ({"Host": "[::1]:1"}, 200),
+        ({"Host": "[::1]"}, 200),
+    ],
+)
+async def test_pages_of_other_sites_are_kept_out(headers: dict[str, str], status: int) -> None:
+    async with serving_site() as site:
+        assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == status
+
+
+async def test_the_page_of_the_port_itself_may_ask() -> None:
+    async with serving_site() as site:
+        assert (await site.ask("GET", "/v1/clock", headers={"Origin": site.url}))[0] == 200
+        async with site.session.get(site.url) as response:
+            assert response.content_type == "text/html"
+            assert "default-src 'none'" in response.headers["Content-Security-Policy"]
+
+
+def test_the_policy_names_the_script_and_style_by_what_is_in_them() -> None:
+    page = "<style>a</style><script>\nb\n</script>"
+    script = b64encode(sha256(b"\nb\n").digest()).decode()
+    policy = web.content_policy(page)
+    assert f"script-src 'sha256-{script}';" in policy
+    assert policy != web.content_policy(page.replace("b", "c"))
+
+
+async def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:
+    async with serving_site() as site:
+        journal = site.admin.journal
+        url = site.url + "/v1/requests/events?api=Metadata&bodies=false"
+        async with site.session.get(url) as response:
+            assert response.content_type == "text/event-stream"
+            _reader, writer = await connect(site.kafka_ports[0])
+            text = b""
+            while b"event: request" not in text or not text.endswith(b"\n\n"):
+                text += await response.content.readany()
+            await leave(writer)
+        while journal._listeners:  # noqa: ASYNC110 - the port tells nobody
+            await asyncio.sleep(0)
+
+
+async def test_a_wait_does_not_hold_up_the_cluster() -> None:
+    async with serving_site() as site:
+        waiting = asyncio.create_task(site.ask("GET", "/v1/requests/wait?api=Metadata"))
+        _reader, writer = await connect(site.kafka_ports[0])
+        status, found = await waiting
+        assert (status, found["api"]) == (200, "Metadata")
+        await leave(writer)
+
+
+async def test_a_bug_is_a_500_that_hurts_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving_site() as site:
+        monkeypatch.setattr("broker.http_admin.state.Admin.topic", lambda *_rest: 1 / 0)
+        with capture_logs() as logs:
+            status, document = await site.ask("GET", "/v1/topics/a")
+        assert [entry["event"] for entry in logs] == ["admin request failed"]
+        assert (status, document["title"]) == (500, "Internal Server Error")
+        assert (await site.ask("GET", "/healthz"))[0] == 200
+
+
+async def test_a_stop_does_not_wait_for_followers() -> None:
+    async with (
+        serving_site() as site,
+        site.session.get(site.url + "/v1/requests/events") as response,
+    ):
+        await response.content.readany()
+        async with asyncio.timeout(web.SHUTDOWN_S + 5):
+            await site.port.stop()
+
+
+def test_a_problem_is_an_exception_with_its_status() -> None:
+    assert Problem(404, "gone").status == 404

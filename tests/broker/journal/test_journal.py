@@ -1,0 +1,321 @@
+"""The journal keeps what went by, in order and within its bounds, and costs nothing when off."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.journal.journal import (
+    Arrival,
+    Disconnect,
+    Entry,
+    Journal,
+    Outcome,
+    errors_of,
+    request_of,
+    response_of,
+    subjects_of,
+)
+from broker.pending_response import PendingResponse
+from broker.request.context import RequestContext
+from broker.responses import Close
+from broker.routes import ROUTES
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.batches import make_batch
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.dispatch.test_connection import (
+    THROTTLE_TIME_MS,
+    Client,
+    fetch_frame,
+    metadata_frame,
+    request_frame,
+    throttle_metadata,
+)
+
+
+def journalled_cluster(**overrides: str) -> Cluster:
+    return make_cluster(1, **{"journal.enable": "true"}, **overrides)
+
+
+def entries(client: Client) -> list[Entry]:
+    return [line for line in client.dispatcher.journal if isinstance(line, Entry)]
+
+
+def connection(connection_id: int) -> Connection:
+    """One that nobody is at the other end of."""
+    return Connection(
+        Dispatcher(make_cluster(1), lambda *_rest: None),
+        broker_id=1,
+        connection_id=connection_id,
+        client_host="127.0.0.1",
+        frame_bytes_max=100,
+        on_ready=lambda: None,
+    )
+
+
+def produce_frame(topic: str, correlation_id: int = 1, acks: int = -1) -> bytes:
+    topic_class = messages.ProduceRequest.TopicProduceData
+    part = topic_class.PartitionProduceData(version=9, index=0, records=make_batch(b"x"))
+    request = messages.ProduceRequest(
+        version=9,
+        acks=acks,
+        timeout_ms=1000,
+        topic_data=[topic_class(version=9, name=topic, partition_data=[part])],
+    )
+    return request_frame(request, 9, correlation_id)
+
+
+def test_nothing_is_kept_until_somebody_wants_it() -> None:
+    client = Client(make_cluster(1))
+    client.send(metadata_frame(1))
+    assert len(client.dispatcher.journal) == 0
+
+    client.dispatcher.journal.is_enabled = True
+    client.send(metadata_frame(2))
+    (entry,) = entries(client)
+    assert entry.context.correlation_id == 2
+
+
+def test_a_request_is_kept_with_its_response_and_who_asked() -> None:
+    client = Client(journalled_cluster())
+    client.cluster.create_topic("orders", [(1,)], {})
+    client.send(produce_frame("orders") + produce_frame("nowhere", 2))
+
+    good, bad = entries(client)
+    assert (good.number, bad.number) == (1, 2)
+    assert {good.outcome, bad.outcome} == {Outcome.RESPONDED}
+    assert good.context.client_id == "test"
+    assert client.written == (good.response or b"") + (bad.response or b"")
+    assert subjects_of(good).topics == {"orders"}
+    assert errors_of(good) == frozenset()
+    assert errors_of(bad) == frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})
+    assert request_of(good).topic_data[0].name == "orders"
+    assert response_of(good).responses[0].partition_responses[0].base_offset == 0
+    assert good.duration_us is not None
+
+
+def test_every_api_that_is_served_can_be_read_again() -> None:
+    client = Client(journalled_cluster())
+    for api_key, route in ROUTES.items():
+        if route.is_raw or api_key in {ApiKey.SASL_AUTHENTICATE, ApiKey.JOIN_GROUP}:
+            continue
+        request_class = messages.request_class(route.api_key)
+        for version in range(route.version_min, route.version_max + 1):
+            client.send(request_frame(request_class(version=version), version, version))
+
+    assert client.bugs == []
+    for entry in entries(client):
+        assert not isinstance(request_of(entry), str), request_of(entry)
+        assert not isinstance(response_of(entry), str), response_of(entry)
+    assert len(entries(client)) > 150
+
+
+def test_a_produce_without_acks_has_no_response() -> None:
+    client = Client(journalled_cluster())
+    client.cluster.create_topic("orders", [(1,)], {})
+    client.send(produce_frame("orders", acks=0))
+
+    (entry,) = entries(client)
+    assert entry.outcome is Outcome.NO_RESPONSE
+    assert entry.response is None
+
+
+def test_a_response_that_comes_late_is_an_entry_from_the_beginning() -> None:
+    client = Client(journalled_cluster())
+    client.cluster.create_topic("t", [(1,)], {})
+    client.send(fetch_frame(1, "t", max_wait_ms=500))
+    (entry,) = entries(client)
+    assert entry.outcome is Outcome.WAITING
+    assert subjects_of(entry).topics == {"t"}
+    assert errors_of(entry) == frozenset()
+
+    client.settle(NOW_MS + 500)
+    (same,) = entries(client)
+    assert same.outcome is Outcome.RESPONDED
+    assert errors_of(entry) == frozenset()
+    assert entry.response == client.written
+
+
+def test_a_response_that_never_came_says_how_its_connection_ended() -> None:
+    client = Client(journalled_cluster())
+    journal = client.dispatcher.journal
+    client.cluster.create_topic("t", [(1,)], {})
+    client.send(fetch_frame(1, "t", max_wait_ms=500))
+    client.connection.lose()
+    journal.disconnected(client.connection, "client disconnected", NOW_MS)
+
+    request, disconnect = journal
+    assert isinstance(request, Entry)
+    assert isinstance(disconnect, Disconnect)
+    assert request.outcome is Outcome.CLOSED
+    assert request.close_reason == disconnect.reason == "client disconnected"
+
+
+def test_a_muted_client_is_known_by_its_throttle_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    throttle_metadata(monkeypatch)
+    client = Client(journalled_cluster())
+    client.send(metadata_frame(1))
+
+    (entry,) = entries(client)
+    assert entry.context.throttle_time_ms == THROTTLE_TIME_MS
+    assert entry.response == client.written
+
+
+def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    response = messages.MetadataResponse(version=9, brokers=[], topics=[])
+    for closing in (Close("enough"), Close("enough", response)):
+        route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest, closing=closing: closing)
+        monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+        client = Client(journalled_cluster())
+        client.send(metadata_frame(1))
+
+        (entry,) = entries(client)
+        assert (entry.outcome, entry.close_reason) == (Outcome.CLOSED, "enough")
+        assert (entry.response or b"") == client.written
+
+
+def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_arguments: Any) -> None:
+        raise ZeroDivisionError
+
+    route = replace(ROUTES[ApiKey.METADATA], handler=fail)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    client = Client(journalled_cluster())
+    client.send(metadata_frame(1))
+
+    (entry,) = entries(client)
+    assert "internal error" in (entry.close_reason or "")
+
+
+@given(
+    st.integers(1, 5),
+    st.integers(0, 60),
+    st.lists(
+        st.tuples(
+            st.sampled_from(["ask", "park", "response", "lose", "clear"]), st.integers(0, 40)
+        ),
+        max_size=40,
+    ),
+)
+def test_its_bounds_hold_whatever_happens(
+    entries_max: int, bytes_max: int, steps: list[tuple[str, int]]
+) -> None:
+    journal = Journal(entries_max, bytes_max, is_enabled=True)
+    pending: list[Entry] = []
+    asked_count = 0
+    for number, (step, size) in enumerate(steps):
+        if step in {"ask", "park"}:
+            asked_count += 1
+            context = make_context(ApiKey.METADATA, 9, connection_id=number)
+            entry = journal.begin(context, bytes(size), 0, size, 0)
+            if step == "park":
+                journal.wait(entry)
+                pending.append(entry)
+            else:
+                journal.end(entry, bytes(size), 1000)
+        elif step == "response" and pending:
+            journal.end(pending.pop(), bytes(size), 2000)
+        elif step == "lose" and pending:
+            entry = pending.pop()
+            journal.disconnected(connection(entry.context.connection_id), "gone", NOW_MS)
+            asked_count += 1
+        elif step == "clear":
+            journal.clear()
+        assert len(journal) <= entries_max
+        assert sum(line.byte_count for line in journal) == journal.byte_count <= bytes_max
+    assert journal.last_number == asked_count
+    numbers = [line.number for line in journal]
+    assert numbers == sorted(set(numbers))
+
+
+def test_a_frame_larger_than_the_whole_journal_is_told_of_without_its_bytes() -> None:
+    client = Client(journalled_cluster(**{"journal.bytes.max": "10"}))
+    client.send(metadata_frame(1))
+
+    (entry,) = entries(client)
+    assert entry.frame is None
+    assert entry.response is None
+    assert entry.outcome is Outcome.RESPONDED
+    assert request_of(entry) is response_of(entry) is None
+    assert subjects_of(entry).topics == frozenset()
+
+
+def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
+    client = Client(journalled_cluster())
+    client.cluster.create_topic("t", [(1,)], {})
+    heard: list[tuple[int, str]] = []
+    end = client.dispatcher.journal.subscribe(
+        lambda line: heard.append((line.number, getattr(line, "outcome", "disconnect")))
+    )
+    client.send(metadata_frame(1) + fetch_frame(2, "t", max_wait_ms=500))
+    client.settle(NOW_MS + 500)
+    client.dispatcher.journal.disconnected(client.connection, "gone", NOW_MS)
+    end()
+    client.send(metadata_frame(3), NOW_MS + 500)
+
+    assert heard == [(1, "responded"), (2, "waiting"), (2, "responded"), (3, "disconnect")]
+
+
+def test_a_response_to_a_request_already_forgotten_is_not_kept() -> None:
+    client = Client(journalled_cluster())
+    client.cluster.create_topic("t", [(1,)], {})
+    client.send(fetch_frame(1, "t", max_wait_ms=500))
+    client.dispatcher.journal.clear()
+    client.settle(NOW_MS + 500)
+
+    assert client.written
+    assert client.dispatcher.journal.byte_count == 0
+
+
+def test_what_cannot_be_decoded_says_so() -> None:
+    journal = Journal(5, 1000, is_enabled=True)
+    context: RequestContext = make_context(ApiKey.METADATA, 9)
+    entry = journal.begin(context, b"nonsense", 0, 8, 0)
+    journal.end(entry, b"more of it", 0)
+
+    assert request_of(entry).startswith("undecodable")
+    assert response_of(entry).startswith("undecodable")
+    assert errors_of(entry) == frozenset()
+
+
+def test_a_parked_response_that_was_there_at_once_is_a_response(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pending = PendingResponse()
+    pending.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
+    route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest: pending)
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
+    client = Client(journalled_cluster())
+    client.send(metadata_frame(1))
+
+    (entry,) = entries(client)
+    assert entry.outcome is Outcome.RESPONDED
+
+
+def test_a_refused_connection_is_a_line_as_long_as_the_journal_is_kept() -> None:
+    journal = Journal(2, 1000, is_enabled=True)
+    heard: list[int] = []
+    journal.subscribe(lambda line: heard.append(line.number))
+
+    def arrive(journal: Journal, peer: str) -> None:
+        journal.arrived(
+            1, peer, is_refused=True, delay_ms=5, fault="#1 refuse_connection", time_ms=NOW_MS
+        )
+
+    for number in range(3):
+        arrive(journal, f"10.0.0.1:{number}")
+    lines = list(journal)
+    assert [line.number for line in lines] == [2, 3]
+    assert heard == [1, 2, 3]
+    assert isinstance(lines[0], Arrival)
+    assert (lines[0].outcome, lines[0].peer) == (Outcome.REFUSED, "10.0.0.1:1")
+    journal.is_enabled = False
+    arrive(journal, "10.0.0.1:9")
+    assert len(journal) == 2

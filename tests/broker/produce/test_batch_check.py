@@ -1,0 +1,171 @@
+"""Each rule about a batch, with the error that Kafka gives; the first one wins."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.cluster.topics import Topic
+from broker.config.broker_config import BrokerConfig
+from broker.config.topic_config import TopicConfig
+from broker.produce.batch_check import BatchRefusal, check_batch
+from protocol import records
+from protocol.errors import ErrorCode
+from protocol.records import BatchHeader
+from tests.batches import NOW_MS, altered, make_batch
+
+HOUR_MS = 3_600_000
+GOOD = make_batch(b"a", b"b", b"c")
+
+
+def make_topic(**overrides: str) -> Topic:
+    keys = {name.replace("_", "."): text for name, text in overrides.items()}
+    return Topic("t", UUID(int=1), [], TopicConfig(BrokerConfig.from_overrides({}), keys))
+
+
+def check(
+    batch: bytes, api_version: int = 9, topic: Topic | None = None, now_ms: int = NOW_MS
+) -> BatchHeader | BatchRefusal:
+    # Inside a larger buffer, as in a frame.
+    buffer = b"head" + batch + b"tail"
+    return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), now_ms)
+
+
+def test_a_good_batch_gives_its_header() -> None:
+    header = check(GOOD)
+
+    assert isinstance(header, BatchHeader)
+    assert (header.records_count, header.producer_id) == (3, -1)
+    assert header.max_timestamp == NOW_MS
+
+
+@pytest.mark.parametrize(
+    ("batch", "error_code"),
+    [
+        (b"", ErrorCode.INVALID_RECORD),
+        (GOOD[:60], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD[:-1], ErrorCode.CORRUPT_MESSAGE),
+        (GOOD + GOOD, ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 16, ">b", 1), ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 16, ">b", 0, fix_crc=False)[:26], ErrorCode.INVALID_RECORD),
+        (GOOD[:16], ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 0, ">q", 7), ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 8, ">i", 3), ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 17, ">I", 1, fix_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, len(GOOD) - 2, ">b", 9, fix_crc=False), ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 23, ">i", 1), ErrorCode.INVALID_RECORD),
+        (altered(altered(GOOD, 57, ">i", 0), 23, ">i", -1), ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 21, ">h", records.CONTROL_FLAG), ErrorCode.INVALID_RECORD),
+        (altered(GOOD, 21, ">h", 5), ErrorCode.CORRUPT_MESSAGE),
+        (altered(GOOD, 21, ">h", records.LOG_APPEND_TIME_FLAG), ErrorCode.INVALID_TIMESTAMP),
+        (
+            make_batch(b"a", producer_id=5, producer_epoch=0, base_sequence=-1),
+            ErrorCode.INVALID_RECORD,
+        ),
+    ],
+)
+def test_a_bad_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode) -> None:
+    refusal = check(batch)
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == error_code
+
+
+def test_a_null_batch_is_an_invalid_record() -> None:
+    refusal = check_batch(b"frame", -1, -1, 9, make_topic(), NOW_MS)
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.INVALID_RECORD
+
+
+def test_zstd_needs_version_7() -> None:
+    batch = make_batch(b"a" * 100, codec="zstd")
+
+    old = check(batch, api_version=6)
+    assert isinstance(old, BatchRefusal)
+    assert old.error_code == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+    assert isinstance(check(batch, api_version=7), BatchHeader)
+
+
+def test_a_batch_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> None:
+    assert isinstance(check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD)))), BatchHeader)
+
+    refusal = check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD) - 1)))
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+def test_too_large_is_told_before_a_wrong_crc() -> None:
+    batch = altered(GOOD, 17, ">I", 1, fix_crc=False)
+    refusal = check(batch, topic=make_topic(max_message_bytes="10"))
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
+def test_a_compacted_topic_names_the_records_without_a_key(codec: str) -> None:
+    refusal = check(
+        make_batch(b"a", b"b", key=None, codec=codec), topic=make_topic(cleanup_policy="compact")
+    )
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.INVALID_RECORD
+    assert [error.batch_index for error in refusal.record_errors] == [0, 1]
+    assert refusal.error_message is not None
+
+
+def test_a_compacted_topic_takes_tombstones_with_a_key() -> None:
+    topic = make_topic(cleanup_policy="compact,delete")
+    assert isinstance(check(make_batch(None, key=b"k"), topic=topic), BatchHeader)
+
+
+def test_timestamps_more_than_an_hour_ahead_are_refused_one_by_one() -> None:
+    batch = make_batch(
+        b"a", b"b", b"c", timestamps=[NOW_MS, NOW_MS + HOUR_MS, NOW_MS + HOUR_MS + 1]
+    )
+    refusal = check(batch)
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.INVALID_TIMESTAMP
+    assert [error.batch_index for error in refusal.record_errors] == [2]
+    assert isinstance(check(batch, now_ms=NOW_MS + 1), BatchHeader)
+
+
+def test_a_topic_that_bounds_the_past_reads_every_record() -> None:
+    topic = make_topic(message_timestamp_before_max_ms="1000")
+    batch = make_batch(b"a", b"b", timestamps=[NOW_MS, NOW_MS - 1001])
+
+    refusal = check(batch, topic=topic)
+    assert isinstance(refusal, BatchRefusal)
+    assert [error.batch_index for error in refusal.record_errors] == [1]
+    assert isinstance(check(batch, topic=topic, now_ms=NOW_MS - 1), BatchHeader)
+
+
+def test_a_log_append_time_topic_minds_no_timestamps() -> None:
+    topic = make_topic(
+        message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms="1000"
+    )
+    assert isinstance(check(make_batch(b"a", timestamps=[1]), topic=topic), BatchHeader)
+
+
+def test_an_undecodable_payload_is_corrupt_when_a_rule_must_look_inside() -> None:
+    batch = make_batch(b"a" * 50, codec="gzip")
+    broken = altered(batch, 70, ">q", 12345)
+    refusal = check(broken, topic=make_topic(cleanup_policy="compact"))
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.CORRUPT_MESSAGE
+
+
+@given(st.data())
+def test_any_damage_is_refused_or_outside_the_crc(data: st.DataObject) -> None:
+    position = data.draw(st.integers(0, len(GOOD) - 1))
+    damaged = bytearray(GOOD)
+    damaged[position] ^= data.draw(st.integers(1, 255))
+
+    result = check(bytes(damaged))
+
+    # Only the partition leader epoch is neither checked nor covered by the CRC.
+    assert isinstance(result, BatchHeader) == (12 <= position < 16)

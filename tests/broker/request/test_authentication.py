@@ -1,0 +1,224 @@
+"""A whole authentication on a connection: order, delay, end, and what is logged."""
+
+import asyncio
+from struct import pack
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from structlog.testing import capture_logs
+
+from broker.config.broker_config import BrokerConfig
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from broker.request.session import Session
+from broker.serve import ServeOptions, start_server
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.dispatch.test_connection import Client, metadata_frame, request_frame
+from tests.broker.security.test_oauthbearer import initial
+
+USERS = {"sasl.users": "alice:secret,bob:hidden"}
+
+
+class SaslClient(Client):
+    """A client that came in by a SASL listener; answers are taken off what was written."""
+
+    def __init__(self, **overrides: str) -> None:
+        super().__init__(make_cluster(1, **USERS, **overrides))
+        self.session = Session("SASL_PLAINTEXT", is_sasl=True)
+        self.connection = Connection(
+            Dispatcher(self.cluster, self._report_bug),
+            broker_id=1,
+            connection_id=1,
+            client_host="127.0.0.1",
+            frame_bytes_max=100_000,
+            on_ready=self._on_ready,
+            session=self.session,
+        )
+
+    def take(self) -> bytes:
+        """The next response without its size."""
+        size = int.from_bytes(self.written[:4], "big")
+        frame, self.written = self.written[4 : 4 + size], self.written[4 + size :]
+        return frame
+
+    def handshake(self, mechanism: str, version: int = 1, now_ms: int = NOW_MS) -> Any:
+        request = messages.SaslHandshakeRequest(version=version, mechanism=mechanism)
+        self.send(request_frame(request, version, 1), now_ms)
+        return messages.SaslHandshakeResponse.decode(self.take()[4:], version=version)
+
+    def authenticate(self, token: bytes, version: int = 1, now_ms: int = NOW_MS) -> Any:
+        request = messages.SaslAuthenticateRequest(version=version, auth_bytes=token)
+        self.send(request_frame(request, version, 2), now_ms)
+        return self.take_authenticated(version)
+
+    def take_authenticated(self, version: int = 1) -> Any:
+        frame = self.take()
+        if not frame:
+            return None
+        body = frame[5:] if version >= 2 else frame[4:]
+        return messages.SaslAuthenticateResponse.decode(body, version=version)
+
+    def expects_response(self, now_ms: int = NOW_MS) -> bool:
+        self.send(metadata_frame(9), now_ms)
+        return self.take() != b""
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_after_plain_the_client_has_a_name_and_is_answered(version: int) -> None:
+    client = SaslClient()
+    assert client.handshake("PLAIN").error_code == ErrorCode.NONE
+    response = client.authenticate(b"\0alice\0secret", version)
+    assert (response.error_code, bytes(response.auth_bytes)) == (ErrorCode.NONE, b"")
+    assert client.session.principal == "alice"
+    assert client.expects_response()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_before_authentication_nothing_else_is_answered(is_first: bool) -> None:
+    client = SaslClient()
+    if not is_first:
+        client.handshake("PLAIN")
+    assert not client.expects_response()
+    assert client.close_reason is not None
+    assert "ILLEGAL_SASL_STATE" in client.close_reason
+
+
+def test_api_versions_is_answered_before_authentication() -> None:
+    client = SaslClient()
+    client.send(request_frame(messages.ApiVersionsRequest(version=0), 0, 1))
+    assert client.take()
+    assert client.close_reason is None
+
+
+def test_wrong_credentials_are_told_after_the_delay_and_then_it_ends() -> None:
+    client = SaslClient(**{"connection.failed.authentication.delay.ms": "300"})
+    client.handshake("PLAIN")
+    assert client.authenticate(b"\0alice\0top-secret") is None
+    client.settle(NOW_MS + 299)
+    assert client.written == b""
+    client.settle(NOW_MS + 300)
+    response = client.take_authenticated()
+    assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert client.close_reason == "SASL authentication failed (PLAIN)"
+    assert "secret" not in response.error_message
+
+
+def test_a_broker_that_stops_tells_at_once() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0wrong")
+    client.connection.force_complete(NOW_MS)
+    client.settle(NOW_MS)
+    assert client.take_authenticated().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+
+
+def test_nothing_is_left_to_do_for_a_client_that_is_gone() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0wrong")
+    client.connection.lose()
+    assert len(client.cluster.timers) == 0
+
+
+def test_bare_tokens_follow_an_old_handshake() -> None:
+    client = SaslClient()
+    assert client.handshake("PLAIN", version=0).error_code == ErrorCode.NONE
+    client.send(pack(">i", 13) + b"\0alice\0secret")
+    assert client.written == pack(">i", 0)
+    client.written = b""
+    assert client.session.principal == "alice"
+    assert client.expects_response()
+
+
+def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN", version=0)
+    client.send(pack(">i", 12) + b"\0alice\0wrong")
+    client.settle(NOW_MS + 100)
+    assert client.written == b""
+    assert client.close_reason == "SASL authentication failed (PLAIN)"
+
+
+def test_a_token_ends_the_session_when_it_expires() -> None:
+    client = SaslClient()
+    client.handshake("OAUTHBEARER")
+    token = initial({"sub": "carol", "exp": NOW_MS // 1000 + 60})
+    assert client.authenticate(token).session_lifetime_ms == 60_000
+    assert client.expects_response(NOW_MS + 59_999)
+    assert not client.expects_response(NOW_MS + 60_000)
+    assert client.close_reason is not None
+
+
+@pytest.mark.parametrize(("mechanism", "lifetime_ms"), [("PLAIN", 30_000), ("OAUTHBEARER", 20_000)])
+def test_the_lifetime_is_the_shorter_one(mechanism: str, lifetime_ms: int) -> None:
+    client = SaslClient(**{"connections.max.reauth.ms": "30000"})
+    client.handshake(mechanism)
+    bearer = initial({"sub": "alice", "exp": NOW_MS // 1000 + 20})
+    token = b"\0alice\0secret" if mechanism == "PLAIN" else bearer
+    assert client.authenticate(token).session_lifetime_ms == lifetime_ms
+
+
+def test_an_expired_session_can_be_renewed_by_the_same_principal() -> None:
+    client = SaslClient(**{"connections.max.reauth.ms": "1000"})
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0secret")
+    later_ms = NOW_MS + 5000
+    assert client.handshake("PLAIN", now_ms=later_ms).error_code == ErrorCode.NONE
+    assert client.authenticate(b"\0alice\0secret", now_ms=later_ms).error_code == ErrorCode.NONE
+    assert client.expects_response(later_ms + 999)
+
+
+def test_a_reauthentication_may_not_change_the_principal() -> None:
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.authenticate(b"\0alice\0secret")
+    client.handshake("PLAIN")
+    client.authenticate(b"\0bob\0hidden")
+    client.settle(NOW_MS + 100)
+    response = client.take_authenticated()
+    assert response.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert "principal" in response.error_message
+    assert client.session.principal == "alice"
+    assert client.close_reason is not None
+
+
+@given(st.integers(0, 60), st.integers(0, 255))
+def test_no_reason_for_a_close_repeats_what_the_client_sent(cut: int, byte: int) -> None:
+    request = messages.SaslAuthenticateRequest(version=1, auth_bytes=b"\0alice\0top-secret\xff")
+    frame = bytearray(request_frame(request, 1, 2))
+    frame[4 + cut % (len(frame) - 4)] = byte
+    client = SaslClient()
+    client.handshake("PLAIN")
+    client.send(bytes(frame))
+    client.settle(NOW_MS + 100)
+    assert "secret" not in (client.close_reason or "")
+    assert client.bugs == []
+
+
+async def test_no_secret_reaches_a_log() -> None:
+    config = BrokerConfig.from_overrides({"listeners": "SASL_PLAINTEXT://:0", **USERS})
+
+    with capture_logs() as logs:
+        server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
+        try:
+            port = server.cluster.brokers[1].port
+            for password in ("top-secret", "secret"):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(
+                    request_frame(messages.SaslHandshakeRequest(version=1, mechanism="PLAIN"), 1, 1)
+                )
+                token = f"\0alice\0{password}".encode()
+                authenticate = messages.SaslAuthenticateRequest(version=1, auth_bytes=token)
+                writer.write(request_frame(authenticate, 1, 2))
+                if password == "secret":
+                    writer.write(b"\xff\xff\xff\xff")
+                await reader.read()
+                writer.close()
+        finally:
+            await server.stop()
+    assert [entry["event"] for entry in logs] == ["connection closed"] * 2
+    assert "secret" not in str(logs)

@@ -1,0 +1,181 @@
+"""Client quotas at a connection: what is charged, what the client is told, how long it is mute."""
+
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.dispatch.connection import Connection
+from broker.dispatch.dispatcher import Dispatcher
+from protocol import messages
+from tests.batches import make_batch
+from tests.broker.cluster_builder import make_cluster
+from tests.broker.dispatch.test_connection import (
+    FRAME_BYTES_MAX,
+    NOW_MS,
+    Client,
+    fetch_frame,
+    metadata_frame,
+    request_frame,
+)
+from tests.produce_requests import produce_request
+
+# With 11 samples of a second: a burst of 10 seconds' worth is free.
+RATE, BURST = 1000, 10_000
+
+
+def make_client(quotas: str, **overrides: str) -> Client:
+    cluster = make_cluster(1, **{"client.quotas": quotas}, **overrides)
+    cluster.create_topic("t", [(1,)], {})
+    return Client(cluster)
+
+
+def produce_frame(correlation_id: int, value_bytes: int, acks: int = -1) -> bytes:
+    batch = make_batch(b"x" * value_bytes)
+    return request_frame(produce_request([(0, batch)], version=8, acks=acks), 8, correlation_id)
+
+
+def responses(client: Client) -> Iterator[bytes]:
+    """Body of each response, behind a header without tagged fields."""
+    data, position = client.written, 0
+    while position < len(data):
+        end = position + 4 + int.from_bytes(data[position : position + 4], "big")
+        yield data[position + 8 : end]
+        position = end
+
+
+def stored_count(cluster: Cluster) -> int:
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    return topic.partitions[0].log.log_end_offset
+
+
+def test_produced_bytes_are_appended_told_and_waited_for() -> None:
+    client = make_client(f"client-id=test,producer_byte_rate={RATE}")
+    frame = produce_frame(1, 12_000)
+    client.send(frame + produce_frame(2, 1))
+
+    (body,) = responses(client)
+    response: Any = messages.ProduceResponse.decode(body, version=8)
+    throttle_time_ms = response.throttle_time_ms
+    # The whole request counts, without the size in front: (rate - 1000) / 1000 of 10 seconds.
+    assert throttle_time_ms == len(frame) - 4 - BURST
+    assert response.responses[0].partition_responses[0].error_code == 0
+    assert stored_count(client.cluster) == 1
+
+    client.settle(NOW_MS + throttle_time_ms - 1)
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + throttle_time_ms)
+    assert client.correlation_ids() == [1, 2]
+
+
+def test_a_producer_without_acks_is_muted_without_a_response() -> None:
+    client = make_client(f"client-id=test,producer_byte_rate={RATE}")
+    frame = produce_frame(1, 12_000, acks=0)
+    client.send(frame + metadata_frame(2))
+
+    assert client.written == b""
+    assert stored_count(client.cluster) == 1
+    client.settle(NOW_MS + len(frame) - 4 - BURST)
+    assert client.correlation_ids() == [2]
+
+
+def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> None:
+    client = make_client(f"client-id=test,consumer_byte_rate={RATE}")
+    writer = Client(client.cluster)
+    for number in range(3):
+        writer.send(produce_frame(number, 4000))
+    client.send(fetch_frame(1, "t", 0))
+    client.send(fetch_frame(2, "t", 0))
+
+    (first, second) = map(decode_fetch, responses(client))
+    assert len(first.responses[0].partitions[0].records) > 8000
+    assert (second.throttle_time_ms > 0, second.responses, second.error_code) == (True, [], 0)
+    assert second.throttle_time_ms == throttle_of(2 * fetch_bytes(client, 0))
+
+    # What it did not get is not charged: asked for in vain, the bytes are free again.
+    client.settle(NOW_MS + 11_000)
+    client.send(fetch_frame(3, "t", 0), NOW_MS + 11_000)
+    (*_, third) = map(decode_fetch, responses(client))
+    assert third.throttle_time_ms == 0
+    assert len(third.responses[0].partitions[0].records) > 8000
+
+
+def decode_fetch(body: bytes) -> Any:
+    return messages.FetchResponse.decode(body, version=11)
+
+
+def fetch_bytes(client: Client, number: int) -> int:
+    """As a quota counts them: the body and a size."""
+    return len(list(responses(client))[number]) + 4
+
+
+def throttle_of(byte_count: int) -> int:
+    return byte_count - BURST
+
+
+def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
+    client = make_client("client-id=test,consumer_byte_rate=500")
+    writer = Client(client.cluster)
+    for number in range(3):
+        writer.send(produce_frame(number, 2000))
+    client.send(fetch_frame(1, "t", 0))
+
+    (response,) = map(decode_fetch, responses(client))
+    assert response.throttle_time_ms == 0
+    assert 4000 < len(response.responses[0].partitions[0].records) < 5000
+
+
+def test_the_time_of_handlers_is_charged_and_waited_for_at_most_a_window() -> None:
+    client = make_client("client-id=test,request_percentage=1")
+    # Each reading is 250 ms after the one before: one request takes that long.
+    readings = count(0, 250_000_000)
+    client.connection = Connection(
+        Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
+        broker_id=1,
+        connection_id=2,
+        client_host="127.0.0.1",
+        frame_bytes_max=FRAME_BYTES_MAX,
+        on_ready=lambda: None,
+    )
+    client.send(metadata_frame(1) + metadata_frame(2))
+
+    response = messages.MetadataResponse.decode(client.written[9:], version=9)
+    assert response.throttle_time_ms == 1000
+    assert client.correlation_ids() == [1]
+    client.settle(NOW_MS + 1000)
+    assert client.correlation_ids() == [1, 2]
+
+
+def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
+    client = make_client(f"client-id=test,producer_byte_rate={RATE},request_percentage=0.01")
+    client.send(produce_frame(1, 13_000) + metadata_frame(2))
+
+    (body,) = responses(client)
+    throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
+    assert throttle_time_ms > 3000
+    measured = {
+        (each.group, each.name): each.value
+        for each in client.cluster.quotas.metrics.measure(NOW_MS)
+    }
+    assert measured["Produce", "throttle-time"] == throttle_time_ms
+    assert measured["Produce", "queue-size"] == 1
+    assert measured["Request", "queue-size"] == 0
+    client.settle(NOW_MS + throttle_time_ms)
+    assert client.correlation_ids() == [1, 2]
+
+
+def test_other_clients_are_not_muted_and_a_change_counts_at_once() -> None:
+    client = make_client(f"client-id=someone-else,producer_byte_rate={RATE}")
+    client.send(produce_frame(1, 20_000))
+    client.send(metadata_frame(2))
+    assert client.correlation_ids() == [1, 2]
+
+    quotas = client.cluster.quotas.clients
+    assert quotas.alter((("client-id", "test"),), [("producer_byte_rate", RATE)]) is None
+    client.send(produce_frame(3, 20_000) + metadata_frame(4), NOW_MS + 100_000)
+    assert client.correlation_ids() == [1, 2, 3]
+    assert quotas.alter((("client-id", "test"),), [("producer_byte_rate", None)]) is None
+    client.settle(NOW_MS + 200_000)
+    client.send(produce_frame(5, 20_000) + metadata_frame(6), NOW_MS + 200_000)
+    assert client.correlation_ids() == [1, 2, 3, 4, 5, 6]

@@ -1,0 +1,67 @@
+"""Certificates that TLS itself accepts: a client trusts the server and says who it is."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from broker.clock import SystemClock
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+from broker.security.principal_mapping import certificate_name
+from broker.server.certificates import describe_certificates, write_certificates
+from broker.server.tls import server_context
+
+
+def shake_hands(client: ssl.SSLObject, server: ssl.SSLObject, pipes: list[ssl.MemoryBIO]) -> None:
+    to_client, from_client, to_server, from_server = pipes
+    done: set[ssl.SSLObject] = set()
+    for _ in range(10):
+        for side in (client, server):
+            try:
+                side.do_handshake()
+                done.add(side)
+            except ssl.SSLWantReadError:
+                pass
+            to_server.write(from_client.read())
+            to_client.write(from_server.read())
+    assert len(done) == 2
+
+
+def test_a_client_trusts_the_server_and_is_known_by_its_name(tmp_path: Path) -> None:
+    name = "CN=alice,OU=Tests,O=Mock"
+    files = write_certificates(tmp_path, ["localhost", "127.0.0.1"], [name], SystemClock().now_ms())
+    config = BrokerConfig.from_overrides(
+        {
+            "ssl.keystore.location": str(tmp_path / "server.pem"),
+            "ssl.truststore.location": str(tmp_path / "ca.pem"),
+            "ssl.client.auth": "required",
+        }
+    )
+    pipes = [ssl.MemoryBIO() for _ in range(4)]
+    server = server_context(config, has_sasl=False).wrap_bio(pipes[2], pipes[3], server_side=True)
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.load_cert_chain(files[name])
+    client = context.wrap_bio(pipes[0], pipes[1], server_hostname="127.0.0.1")
+    shake_hands(client, server, pipes)
+    assert certificate_name(server.getpeercert()) == name
+    assert files[name].name == "client-alice.pem"
+
+
+def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
+    files = write_certificates(tmp_path, ["localhost"], ["a/b"], SystemClock().now_ms())
+    assert files["a/b"] == tmp_path / "client-a_b.pem"
+    for path in (files["a/b"], tmp_path / "server.pem"):
+        assert path.stat().st_mode & 0o077 == 0
+
+
+def test_what_to_set_names_every_file(tmp_path: Path) -> None:
+    files = write_certificates(tmp_path, ["localhost"], ["alice"], SystemClock().now_ms())
+    text = describe_certificates(tmp_path, files)
+    for path in tmp_path.iterdir():
+        assert str(path) in text
+
+
+def test_a_client_that_is_no_name_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="X=y"):
+        write_certificates(tmp_path, ["localhost"], ["X=y"], SystemClock().now_ms())

@@ -1,0 +1,115 @@
+"""One client's socket: what is wrong is closed and logged, and nobody fills our memory."""
+
+import asyncio
+from struct import pack
+from typing import Any
+
+import pytest
+
+from broker.server.client_protocol import ClientProtocol
+from broker.server.server import Server
+from protocol import messages
+from tests.broker.dispatch.test_connection import fetch_frame, metadata_frame, request_frame
+from tests.broker.server.test_server import assert_serves, connect, read_frame, serving
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (pack(">i", -1), "negative size"),
+        (pack(">i", 2_000_000_000), "socket.request.max.bytes"),
+        (pack(">ihhih", 10, 999, 0, 1, -1), "unknown API key"),
+        (pack(">ihhih", 10, 3, 99, 1, -1), "unsupported version"),
+        (pack(">ihhih", 14, 3, 4, 1, -1) + b"\x7f\xff\xff\xff", "undecodable"),
+    ],
+)
+async def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
+    async with serving() as (_, port, logs):
+        reader, writer = await connect(port)
+        writer.write(data)
+        assert await reader.read() == b""
+        writer.close()
+        await assert_serves(port)
+    closed = [entry for entry in logs if entry["event"] == "connection closed"]
+    assert len(closed) == 1
+    assert reason in closed[0]["reason"]
+    assert closed[0]["peer"].startswith("127.0.0.1:")
+
+
+async def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
+    async with serving() as (_, port, logs):
+        reader, writer = await connect(port)
+        for byte in metadata_frame(5):
+            writer.write(bytes((byte,)))
+            await writer.drain()
+            await asyncio.sleep(0)
+        await assert_serves(port)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 5
+        writer.close()
+    assert logs == []
+
+
+async def test_requests_sent_ahead_during_a_wait_fill_the_clients_socket_not_our_memory() -> None:
+    async with serving() as (server, port, _):
+        server.cluster.create_topic("t", [(1,)], {})
+        _reader, writer = await connect(port)
+        writer.write(fetch_frame(1, "t", max_wait_ms=10_000_000))
+        await writer.drain()
+        frame = metadata_frame(2)
+        writer.write(frame * (64 * 1024 * 1024 // len(frame)))
+        for _ in range(200):
+            await asyncio.sleep(0)
+        (protocol,) = server._protocols
+        assert protocol.connection is not None
+        assert protocol.connection.buffered_bytes < 4 * 1024 * 1024
+        writer.transport.abort()
+
+
+async def ask_without_reading(
+    server: Server, port: int
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientProtocol]:
+    """Ask for all topics a thousand times over a connection that reads no response."""
+    reader, writer = await connect(port)
+    writer.transport.pause_reading()  # type: ignore[attr-defined]
+    everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
+    writer.write(everything * 1000)
+    for _ in range(400):
+        await asyncio.sleep(0)
+    (protocol,) = server._protocols
+    return reader, writer, protocol
+
+
+async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None:
+    async with serving() as (server, port, _):
+        for number in range(100):
+            server.cluster.create_topic(f"topic-{number}", [(1,)], {})
+        reader, writer, protocol = await ask_without_reading(server, port)
+        assert protocol._transport.get_write_buffer_size() < 4 * 1024 * 1024
+        await assert_serves(port)
+
+        writer.transport.resume_reading()  # type: ignore[attr-defined]
+        for _ in range(1000):
+            await read_frame(reader)
+        writer.close()
+
+
+async def test_a_closed_client_that_never_reads_its_last_responses_is_let_go() -> None:
+    async with serving() as (server, port, logs):
+        clock: Any = server.clock
+        for number in range(100):
+            server.cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
+        _reader, writer, protocol = await ask_without_reading(server, port)
+        assert protocol._is_write_paused
+
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+        assert list(server._protocols) == [protocol]
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+        for _ in range(10):
+            await asyncio.sleep(0)
+
+        assert not server._protocols
+        writer.transport.abort()
+    reasons = [entry["reason"] for entry in logs if "reason" in entry]
+    assert reasons == ["idle for 601000 ms"]

@@ -1,0 +1,121 @@
+"""Listeners: names, addresses, protocols, and ports that never meet."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from broker.addresses import Address
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+from broker.server.listener_settings import Listener, SecurityProtocol, plan_listeners
+
+
+def plan(broker_count: int = 1, **overrides: str) -> list[Listener]:
+    config = BrokerConfig.from_overrides({k.replace("_", "."): v for k, v in overrides.items()})
+    return plan_listeners(config, "here", 9092, broker_count)
+
+
+def test_without_listeners_there_is_the_host_and_port_of_the_command_line() -> None:
+    (listener,) = plan(3)
+    assert (listener.name, listener.protocol) == ("PLAINTEXT", SecurityProtocol.PLAINTEXT)
+    assert [listener.bound_by(i).port for i in range(3)] == [9092, 9093, 9094]
+    assert listener.advertised_by(2) == Address("here", 0)
+
+
+def test_without_listeners_the_first_advertised_address_counts_whatever_its_name() -> None:
+    (listener,) = plan(2, advertised_listeners="ANY://[::1]:7000,OTHER://b:1")
+    assert listener.advertised_by(1) == Address("::1", 7001)
+    assert str(listener.advertised) == "[::1]:7000"
+
+
+def test_listeners_have_the_order_names_and_protocols_that_were_configured() -> None:
+    overrides = {
+        "listeners": "IN://:1000,OUT://0.0.0.0:2000",
+        "listener_security_protocol_map": "IN:SASL_PLAINTEXT,OUT:SSL",
+        "advertised_listeners": "OUT://far:3000",
+    }
+    first, second = plan(1, **overrides)
+    assert (first.name, first.bound, first.advertised) == (
+        "IN",
+        Address("here", 1000),
+        Address("here", 0),
+    )
+    assert first.protocol.has_sasl
+    assert not first.protocol.has_tls
+    assert (second.bound, second.advertised) == (Address("0.0.0.0", 2000), Address("far", 3000))
+    assert second.protocol.has_tls
+    assert not second.protocol.has_sasl
+
+
+def test_the_listeners_of_kafkas_controllers_are_left_out() -> None:
+    overrides = {
+        "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
+        "advertised_listeners": "CONTROLLER://far:9093,PLAINTEXT://far:9092",
+        "controller_listener_names": "CONTROLLER",
+    }
+    [listener] = plan(1, **overrides)
+    assert (listener.name, listener.advertised) == ("PLAINTEXT", Address("far", 9092))
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("advertised_listeners", "host:9092"),
+        ("advertised_listeners", "PLAINTEXT://:9092"),
+        ("advertised_listeners", "PLAINTEXT://host"),
+        ("advertised_listeners", "P://h:x"),
+        ("advertised_listeners", "P://h:65536"),
+        ("listeners", "PLAINTEXT"),
+        ("listeners", "://h:1"),
+        ("listeners", "PLAINTEXT://:1,PLAINTEXT://:2"),
+        ("listeners", "PLAINTEXT://:1,SSL://:1"),
+        ("listeners", "NAME://:1"),
+        ("listeners", ""),
+        ("listener_security_protocol_map", "PLAINTEXT:CLEAR"),
+    ],
+)
+def test_what_is_no_listener_is_refused_by_the_name_of_its_key(key: str, text: str) -> None:
+    with pytest.raises(ConfigError):
+        plan(1, **{key: text})
+
+
+def test_only_a_listener_can_be_advertised() -> None:
+    with pytest.raises(ConfigError, match="SSL is not among"):
+        plan(1, listeners="PLAINTEXT://:1", advertised_listeners="SSL://h:1")
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"listeners": "PLAINTEXT://:65534"},
+        {"listeners": "PLAINTEXT://:1,SSL://:65534"},
+        {"advertised_listeners": "PLAINTEXT://far:65534"},
+    ],
+)
+def test_a_later_brokers_port_that_there_is_not_is_refused(overrides: dict[str, str]) -> None:
+    assert plan(2, **overrides)
+    with pytest.raises(ConfigError, match="port 65536 of broker 3"):
+        plan(3, **overrides)
+
+
+def test_adjacent_ports_leave_room_for_each_other() -> None:
+    first, second = plan(3, listeners="PLAINTEXT://:9092,SASL_SSL://:9093")
+    assert [first.bound_by(i).port for i in range(3)] == [9092, 9094, 9096]
+    assert [second.bound_by(i).port for i in range(3)] == [9093, 9095, 9097]
+
+
+@given(
+    ports=st.lists(st.integers(1, 60), min_size=1, max_size=4, unique=True),
+    broker_count=st.integers(1, 20),
+)
+def test_no_two_brokers_share_a_port_and_the_step_is_the_smallest_such(
+    ports: list[int], broker_count: int
+) -> None:
+    names = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+    text = ",".join(f"{name}://:{port}" for name, port in zip(names, ports, strict=False))
+    listeners = plan(broker_count, listeners=text)
+    taken = [each.bound_by(i).port for each in listeners for i in range(broker_count)]
+    assert len(set(taken)) == len(taken)
+    for step in range(1, listeners[0].port_step):
+        shifted = [port + i * step for port in ports for i in range(broker_count)]
+        assert len(set(shifted)) < len(shifted)

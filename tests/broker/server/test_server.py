@@ -1,0 +1,353 @@
+"""The shell over real sockets: bad clients hurt nobody else, and a stop is orderly."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, MutableMapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.clock import BrokerClock, ClockMode
+from broker.cluster import failover
+from broker.cluster.brokers import Availability
+from broker.faults import FaultRule
+from broker.journal.journal import Arrival
+from broker.server.server import Server
+from tests.broker.cluster_builder import make_cluster
+from tests.broker.dispatch.test_connection import (
+    THROTTLE_TIME_MS,
+    fetch_frame,
+    metadata_frame,
+    throttle_metadata,
+)
+
+
+class ManualClock:
+    """Time that stands until it is moved."""
+
+    def __init__(self) -> None:
+        self.time_ms = 1_700_000_000_000
+
+    def now_ms(self) -> int:
+        return self.time_ms
+
+    def wait_s(self, delay_ms: int) -> float | None:
+        return max(0, delay_ms) / 1000
+
+    def move_to(self, time_ms: int) -> None:
+        self.time_ms = max(self.time_ms, time_ms)
+
+
+@asynccontextmanager
+async def serving(
+    **overrides: str,
+) -> AsyncIterator[tuple[Server, int, Sequence[MutableMapping[str, Any]]]]:
+    """A listening server, its port, and the log entries so far."""
+    server = Server(make_cluster(1, **overrides), ManualClock())
+    port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
+    with capture_logs() as logs:
+        server.start()
+        try:
+            async with asyncio.timeout(60):
+                yield server, port, logs
+        finally:
+            await server.stop()
+
+
+@asynccontextmanager
+async def serving_two() -> AsyncIterator[tuple[Server, int, int]]:
+    """A server of two listening brokers, and their ports."""
+    server = Server(make_cluster(2), BrokerClock(ClockMode.STANDING))
+    first, second = server.cluster.brokers.values()
+    ports = [await server.listen(broker, "127.0.0.1", 0) for broker in (first, second)]
+    server.start()
+    try:
+        async with asyncio.timeout(60):
+            yield server, ports[0], ports[1]
+    finally:
+        await server.stop()
+
+
+async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    return await asyncio.open_connection("127.0.0.1", port)
+
+
+async def read_frame(reader: asyncio.StreamReader) -> bytes:
+    size = int.from_bytes(await reader.readexactly(4), "big")
+    return await reader.readexactly(size)
+
+
+async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    throttle_metadata(monkeypatch)
+
+    async with serving() as (server, port, _):
+        clock: Any = server.clock
+        timers = server.cluster.timers
+        timer_count = len(timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1) + metadata_frame(2))
+        await read_frame(reader)
+        clock.time_ms += THROTTLE_TIME_MS
+        timers.run_due(clock.time_ms)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
+        assert len(timers) == timer_count + 1
+        writer.close()
+        while server._protocols:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        assert len(timers) == timer_count
+
+
+async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> None:
+    async with serving(**{"client.quotas": "ip=127.0.0.1,connection_creation_rate=2"}) as (
+        server,
+        port,
+        logs,
+    ):
+        clock: Any = server.clock
+        for _ in range(20):
+            await assert_serves(port)
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        clock.time_ms += 499
+        server.cluster.timers.run_due(clock.time_ms)
+        await asyncio.sleep(0)
+        assert not reader.at_eof()
+        clock.time_ms += 1
+        server.cluster.timers.run_due(clock.time_ms)
+        assert await reader.read() == b""
+        writer.close()
+    assert [entry["reason"] for entry in logs if "reason" in entry] == [
+        "connection_creation_rate exceeded"
+    ]
+
+
+async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> None:
+    async with serving_two() as (server, first_port, other_port):
+        reader, writer = await connect(first_port)
+        writer.write(metadata_frame(1))
+        await read_frame(reader)
+        other_reader, other_writer = await connect(other_port)
+
+        failover.stop_broker(server.cluster, 1, server.clock.now_ms())
+
+        assert await reader.read() == b""
+        with pytest.raises(ConnectionRefusedError):
+            await connect(first_port)
+        other_writer.write(metadata_frame(2))
+        await read_frame(other_reader)
+        failover.start_broker(server.cluster, 1, server.clock.now_ms())
+        await assert_serves(first_port)
+        for each in (writer, other_writer):
+            each.close()
+
+
+async def test_a_broker_that_is_cut_off_responses_what_it_was_asked_once_it_is_back() -> None:
+    async with serving_two() as (server, first_port, other_port):
+        now_ms = server.clock.now_ms()
+        reader, writer = await connect(first_port)
+        writer.write(metadata_frame(1))
+        await read_frame(reader)
+
+        failover.isolate_broker(server.cluster, 1, now_ms)
+        new_reader, new_writer = await connect(first_port)
+        writer.write(metadata_frame(2))
+        new_writer.write(metadata_frame(3))
+        await assert_serves(other_port)
+        # An hour without a sign of life: nobody may be taken for idle.
+        server.advance(3_600_000)
+        await assert_serves(other_port)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        assert not reader.at_eof()
+
+        failover.start_broker(server.cluster, 1, now_ms)
+        assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
+        assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
+        for each in (writer, new_writer):
+            each.close()
+
+
+async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
+    async with serving_two() as (server, port, _):
+        faults, now_ms = server.dispatcher.faults, server.clock.now_ms()
+        server.dispatcher.journal.is_enabled = True
+        faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
+        faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
+        reader, writer = await connect(port)
+        assert await reader.read() == b""
+        writer.close()
+        timer_count = len(server.cluster.timers)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+        await assert_serves(port)
+        server.advance(499)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        came = [line for line in server.dispatcher.journal if isinstance(line, Arrival)]
+        assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
+        assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
+        writer.close()
+
+
+async def test_a_broker_that_a_request_cuts_off_responses_it_when_it_is_back() -> None:
+    async with serving_two() as (server, port, _):
+        now_ms = server.clock.now_ms()
+        rule = FaultRule(api="Metadata", isolate_broker="self", nth=1, restart_after_ms=1_000)
+        server.dispatcher.faults.add(rule, now_ms)
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        while server.cluster.brokers[1].availability is not Availability.ISOLATED:  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)
+        server.advance(999)
+        assert not reader._buffer  # type: ignore[attr-defined]
+        server.advance(1)
+        await read_frame(reader)
+        writer.close()
+
+
+async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
+    async with serving_two() as (server, port, _):
+        started_ms = server.clock.now_ms()
+        seen: list[tuple[str, int]] = []
+
+        def tick(now_ms: int) -> None:
+            seen.append(("tick", now_ms - started_ms))
+            server.cluster.timers.schedule(now_ms + 20_000, tick)
+
+        server.cluster.timers.schedule(started_ms + 20_000, tick)
+        once = started_ms + 30_000
+        server.cluster.timers.schedule(once, lambda now_ms: seen.append(("x", now_ms - started_ms)))
+        assert server.advance(65_000) == started_ms + 65_000
+        assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
+
+        # Also a response that waits is on its way before the call returns.
+        reader, writer = await connect(port)
+        server.cluster.create_topic("a", [(1,)], {})
+        writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
+        while not any(  # noqa: ASYNC110 - the server tells nobody
+            p.connection and p.connection.is_waiting for p in server._protocols
+        ):
+            await asyncio.sleep(0)
+        server.advance(1_000)
+        assert not any(p.connection and p.connection.is_waiting for p in server._protocols)
+        assert [int.from_bytes((await read_frame(reader))[:4], "big") for _ in "12"] == [1, 2]
+        writer.close()
+
+
+async def test_time_that_goes_faster_rings_sooner() -> None:
+    clock = BrokerClock(ClockMode.STANDING)
+    server = Server(make_cluster(1), clock)
+    await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
+    server.start()
+    rung = asyncio.Event()
+    server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
+    # What is due at once needs no time to pass.
+    due = asyncio.Event()
+    server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
+    await asyncio.wait_for(due.wait(), 10)
+    assert not rung.is_set()
+    clock.set_mode(ClockMode.SCALED, 1_000_000)
+    server.reset_alarm()
+    await asyncio.wait_for(rung.wait(), 10)
+    await server.stop()
+
+
+async def assert_serves(port: int) -> None:
+    """A well-behaved client is answered."""
+    reader, writer = await connect(port)
+    writer.write(metadata_frame(77))
+    frame = await read_frame(reader)
+    assert int.from_bytes(frame[:4], "big") == 77
+    writer.close()
+
+
+async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
+    chance = random.Random(20)
+
+    async with serving() as (_, port, logs):
+
+        async def babble() -> None:
+            _reader, writer = await connect(port)
+            writer.write(chance.randbytes(chance.randint(1, 5000)))
+            writer.close()
+
+        await asyncio.gather(*(babble() for _ in range(200)))
+        await assert_serves(port)
+    assert not [entry for entry in logs if entry["log_level"] == "error"]
+
+
+async def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
+    async with serving() as (_, port, logs):
+        silent = await asyncio.gather(*(connect(port) for _ in range(1000)))
+        await assert_serves(port)
+        for _reader, writer in silent:
+            writer.close()
+    assert logs == []
+
+
+async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_are_not() -> None:
+    async with serving() as (server, port, logs):
+        clock: Any = server.clock
+        server.cluster.create_topic("t", [(1,)], {})
+        idle_reader, idle_writer = await connect(port)
+        idle_writer.write(metadata_frame(1)[:7])
+        waiting_reader, waiting_writer = await connect(port)
+        waiting_writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
+        await assert_serves(port)
+
+        while len(server._protocols) > 2:  # noqa: ASYNC110 - the server tells nobody
+            await asyncio.sleep(0)
+
+        clock.time_ms += 601_000
+        server.cluster.timers.run_due(clock.time_ms)
+
+        assert await idle_reader.read() == b""
+        assert not waiting_reader.at_eof()
+        for writer in (idle_writer, waiting_writer):
+            writer.close()
+    reasons = [entry["reason"] for entry in logs if "reason" in entry]
+    assert reasons == ["idle for 601000 ms"]
+
+
+async def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
+    async with serving(**{"max.connections": "2"}) as (_, port, logs):
+        first = [await connect(port) for _ in range(2)]
+        for _reader, writer in first:
+            writer.write(metadata_frame(1))
+        for reader, _writer in first:
+            await read_frame(reader)
+        reader, writer = await connect(port)
+        assert await reader.read() == b""
+        writer.close()
+        for _reader, writer in first:
+            writer.close()
+            await writer.wait_closed()
+        await asyncio.sleep(0)
+        await assert_serves(port)
+    assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
+
+
+async def test_a_stop_responses_what_is_in_flight_first() -> None:
+    responses = []
+
+    async with serving() as (server, port, _):
+        server.cluster.create_topic("t", [(1,)], {})
+        reader, writer = await connect(port)
+        writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
+        await assert_serves(port)
+
+        stopping = asyncio.ensure_future(server.stop())
+        responses.append(await read_frame(reader))
+        assert await reader.read() == b""
+        writer.close()
+        await stopping
+    assert int.from_bytes(responses[0][:4], "big") == 9

@@ -1,0 +1,136 @@
+"""Contexts: what is asked of clients, and what is wrong with a file."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+import structlog.testing
+
+from broker.clock import SystemClock
+from broker.config.broker_config import BrokerConfig
+from broker.config.keys import ConfigError
+from broker.serve import ServeOptions, start_server
+from broker.server.certificates import write_certificates
+from broker.server.tls import server_context
+from tests.broker.dispatch.test_connection import metadata_frame
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_certificates(tmp_path, ["localhost"], [], SystemClock().now_ms())
+    return tmp_path
+
+
+def configured(**keys: str) -> BrokerConfig:
+    overrides = {f"ssl.{key.replace('_', '.')}": value for key, value in keys.items()}
+    return BrokerConfig.from_overrides(overrides)
+
+
+@pytest.mark.parametrize(
+    ("client_auth", "has_sasl", "mode"),
+    [
+        ("none", False, ssl.CERT_NONE),
+        ("requested", False, ssl.CERT_OPTIONAL),
+        ("required", False, ssl.CERT_REQUIRED),
+        ("required", True, ssl.CERT_NONE),
+    ],
+)
+def test_clients_are_asked_for_a_certificate_as_configured(
+    folder: Path, client_auth: str, has_sasl: bool, mode: ssl.VerifyMode
+) -> None:
+    config = configured(
+        keystore_location=str(folder / "server.pem"),
+        truststore_location=str(folder / "ca.pem"),
+        client_auth=client_auth,
+    )
+    assert server_context(config, has_sasl=has_sasl).verify_mode is mode
+
+
+def test_what_is_missing_is_named(folder: Path) -> None:
+    server = str(folder / "server.pem")
+    for config, key in (
+        (configured(), "ssl.keystore.location"),
+        (configured(keystore_location=str(folder / "none.pem")), "ssl.keystore.location"),
+        (configured(keystore_location=str(folder / "ca.pem")), "ssl.keystore.location"),
+        (configured(keystore_location=server, client_auth="required"), "ssl.truststore.location"),
+        (
+            configured(keystore_location=server, truststore_location="/none.pem"),
+            "ssl.truststore.location",
+        ),
+    ):
+        with pytest.raises(ConfigError, match=key):
+            server_context(config, has_sasl=False)
+
+
+def test_only_pem_is_known() -> None:
+    with pytest.raises(ConfigError, match="PEM"):
+        configured(keystore_type="JKS")
+
+
+def test_a_handshake_that_fails_is_one_log_line_with_the_reason(folder: Path) -> None:
+    server = server_context(
+        configured(
+            keystore_location=str(folder / "server.pem"),
+            truststore_location=str(folder / "ca.pem"),
+            client_auth="required",
+        ),
+        has_sasl=False,
+    )
+    client = ssl.create_default_context(cafile=str(folder / "ca.pem"))
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    sides = [
+        client.wrap_bio(to_client, to_server, server_hostname="localhost"),
+        server.wrap_bio(to_server, to_client, server_side=True),
+    ]
+    with structlog.testing.capture_logs() as lines:
+        for side in sides:
+            with pytest.raises(ssl.SSLWantReadError):
+                side.do_handshake()
+        sides[0].do_handshake()
+        with pytest.raises(ssl.SSLError):
+            sides[1].do_handshake()
+
+    [line] = lines
+    assert line["event"] == "connection closed"
+    assert "did not return a certificate" in line["reason"]
+
+
+@pytest.mark.parametrize(
+    ("rules", "principal"),
+    [
+        ("DEFAULT", "CN=Alice,OU=tests"),
+        ("RULE:^CN=(.*?),.*$/$1/L", "alice"),
+        ("RULE:^O=.*$/x/", None),
+    ],
+)
+async def test_the_principal_is_the_name_in_the_certificate(
+    tmp_path: Path, rules: str, principal: str | None
+) -> None:
+    name = "CN=Alice,OU=tests"
+    files = write_certificates(tmp_path, ["localhost"], [name], SystemClock().now_ms())
+    config = BrokerConfig.from_overrides(
+        {
+            "listeners": "SSL://127.0.0.1:0",
+            "ssl.keystore.location": str(tmp_path / "server.pem"),
+            "ssl.truststore.location": str(tmp_path / "ca.pem"),
+            "ssl.client.auth": "required",
+            "ssl.principal.mapping.rules": rules,
+        }
+    )
+    context = ssl.create_default_context(cafile=str(tmp_path / "ca.pem"))
+    context.load_cert_chain(files[name])
+
+    server = await start_server(ServeOptions("127.0.0.1", 0, 1, config))
+    try:
+        reader, writer = await asyncio.open_connection(
+            "127.0.0.1", server.cluster.brokers[1].port, ssl=context, server_hostname="localhost"
+        )
+        writer.write(metadata_frame(1))
+        await reader.read(1)
+        writer.close()
+        connections = [each.connection for each in server._protocols]
+        found = [each.session.principal for each in connections if each is not None]
+    finally:
+        await server.stop()
+    assert found == ([] if principal is None else [principal])

@@ -1,0 +1,54 @@
+"""The register of handlers."""
+
+import pytest
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.config.broker_config import BrokerConfig
+from broker.routes import ROUTES, RoutesByBroker, handles, limited_routes
+from protocol.api_keys import ApiKey
+from protocol.messages import is_flexible
+from protocol.releases import RELEASES
+
+
+def test_an_api_has_one_handler() -> None:
+    with pytest.raises(AssertionError, match="METADATA has two handlers"):
+        handles(ApiKey.METADATA, versions=(0, 1))(lambda: None)
+
+
+@pytest.mark.parametrize("api_key", sorted(ROUTES))
+def test_the_first_flexible_version_is_the_schemas(api_key: int) -> None:
+    route = ROUTES[api_key]
+    for version in range(route.version_min, route.version_max + 1):
+        assert (version >= route.flexible_min) == is_flexible(route.api_key, version)
+
+
+def test_without_limits_the_register_is_all_there_is() -> None:
+    assert limited_routes(()) is ROUTES
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_of_a_release_there_is_what_it_and_we_both_serve(release: tuple[int, ...]) -> None:
+    routes = limited_routes((".".join(map(str, release)),))
+    for api_key, route in ROUTES.items():
+        low, high = RELEASES[release].get(api_key, (0, -1))
+        both = set(range(low, high + 1)) & set(range(route.version_min, route.version_max + 1))
+        if api_key in routes:
+            limited = routes[api_key]
+            assert set(range(limited.version_min, limited.version_max + 1)) == both
+            assert limited.handler is route.handler
+            assert limited.advertised_min == max(low, route.advertised_min)
+        else:
+            assert not both
+    assert {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.INIT_PRODUCER_ID} <= set(routes)
+
+
+def test_each_broker_has_the_routes_that_its_configuration_leaves() -> None:
+    config = BrokerConfig.from_overrides(
+        {"broker.api.versions": "3.9", "broker.2.broker.api.versions": "Produce=7"}
+    )
+    routes = RoutesByBroker(config)
+
+    assert routes[1][ApiKey.PRODUCE].version_max == 11
+    assert routes[2][ApiKey.PRODUCE].version_max == 7
+    assert routes[2][ApiKey.FETCH] == ROUTES[ApiKey.FETCH]
+    assert routes[1] is routes[1]

@@ -1,0 +1,207 @@
+from client.producer.batch import Batch, Record, TopicPartition
+from client.producer.delivery import Delivery
+from client.producer.idempotence import EPOCH_MAX, Idempotence
+
+PLACE = TopicPartition("orders", 0)
+INT_MAX = 2**31 - 1
+
+
+def batch(count: int = 1, place: TopicPartition = PLACE) -> Batch:
+    made = Batch(place, 0, 0, "none", 10_000)
+    for _ in range(count):
+        made.append(Record(place.topic, b"", None, place.partition, (), 0), Delivery())
+    return made
+
+
+def idempotence(window: int | None = None, epoch: int = 0) -> Idempotence:
+    made = Idempotence()
+    made.granted(7, epoch, window)
+    return made
+
+
+def numbered(idempotence: Idempotence, *counts: int) -> list[Batch]:
+    batches = [batch(count) for count in counts]
+    for each in batches:
+        idempotence.number(each)
+    return batches
+
+
+def begun(window: int | None = None) -> Idempotence:
+    """The broker has the first batch, of one record."""
+    made = idempotence(window)
+    (first,) = numbered(made, 1)
+    sequences = made.of(first)
+    assert sequences is not None
+    sequences.ack(first)
+    return made
+
+
+def test_the_first_batch_of_an_epoch_goes_alone() -> None:
+    """The simulator found this: its retry was taken for a duplicate, and nowhere stored."""
+    one = idempotence()
+    (first,) = numbered(one, 1)
+    assert not one.may_send(batch())
+    sequences = one.of(first)
+    assert sequences is not None
+    sequences.ack(first)
+    assert one.may_send(batch())
+    one.forgotten(numbered(one, 1)[0])
+    one.resolve()
+    assert one.epoch == 1
+    assert not one.may_send(batch())
+
+
+def test_nothing_goes_without_an_id() -> None:
+    assert not Idempotence().may_send(batch())
+
+
+def test_numbers_follow_one_another_and_start_again_behind_the_greatest() -> None:
+    one = idempotence()
+    assert [each.base_sequence for each in numbered(one, 2, 3, 1)] == [0, 2, 5]
+    last = numbered(one, 1)[0]
+    sequences = one.of(last)
+    assert sequences is not None
+    sequences.next_sequence = INT_MAX
+    assert [each.base_sequence for each in numbered(one, 2, 1)] == [INT_MAX, 1]
+
+
+def test_the_window_counts_from_the_oldest_undecided_number() -> None:
+    one = begun(window=5)
+    first, second = numbered(one, 2, 2)
+    assert one.may_send(batch(1))
+    assert not one.may_send(batch(2))
+    sequences = one.of(first)
+    assert sequences is not None
+    sequences.ack(second)
+    assert not one.may_send(batch(2)), "the first one is undecided still"
+    sequences.ack(first)
+    assert one.may_send(batch(5))
+
+
+def test_a_retry_waits_for_all_before_it() -> None:
+    one = idempotence()
+    first, second = numbered(one, 1, 1)
+    assert not one.may_send(second)
+    sequences = one.of(first)
+    assert sequences is not None
+    sequences.ack(first)
+    assert one.may_send(second)
+
+
+def test_out_of_order_behind_an_undecided_batch_is_no_gap() -> None:
+    one = idempotence()
+    first, second = numbered(one, 1, 1)
+    one.out_of_order(second)
+    assert one.resolve() == []
+    assert one.epoch == 0
+    one.out_of_order(first)
+    assert one.resolve() == []
+    assert [(each.producer_epoch, each.base_sequence) for each in (first, second)] == [
+        (1, 0),
+        (1, 1),
+    ]
+
+
+def test_an_unresolved_batch_stops_new_ones_until_what_follows_it_was_stored() -> None:
+    one = begun()
+    lost, following = numbered(one, 1, 1)
+    lost.no_response = 1
+    sequences = one.of(lost)
+    assert sequences is not None
+    sequences.give_up(lost)
+    assert not one.may_send(batch())
+    assert one.resolve() == []
+    assert one.may_send(following)
+    sequences.ack(following)
+    assert one.resolve() == []
+    assert one.epoch == 0
+    assert one.may_send(batch())
+
+
+def test_an_unresolved_batch_followed_by_nothing_costs_an_epoch() -> None:
+    one = idempotence()
+    (lost,) = numbered(one, 3)
+    lost.no_response = 1
+    sequences = one.of(lost)
+    assert sequences is not None
+    sequences.give_up(lost)
+    one.resolve()
+    (following,) = numbered(one, 1)
+    assert (following.producer_epoch, following.base_sequence) == (1, 0)
+
+
+def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses_a_number() -> None:
+    """Kafka's SenderTest: the second batch gets 45, and goes out in epoch 1."""
+    one = idempotence()
+    expired, following = numbered(one, 1, 1)
+    expired.no_response = 1
+    sequences = one.of(expired)
+    assert sequences is not None
+    sequences.give_up(expired)
+    one.out_of_order(following)
+    assert one.resolve() == []
+    assert (following.producer_epoch, following.base_sequence) == (1, 0)
+
+
+def test_a_batch_with_a_lost_response_is_never_numbered_anew() -> None:
+    one = idempotence()
+    refused, doubtful, fresh = numbered(one, 1, 1, 1)
+    doubtful.no_response = 1
+    sequences = one.of(refused)
+    assert sequences is not None
+    sequences.give_up(refused)
+    assert one.resolve() == [doubtful]
+    assert (fresh.producer_epoch, fresh.base_sequence) == (1, 0)
+
+
+def test_a_gap_stays_open_while_anything_of_the_partition_is_on_the_wire() -> None:
+    one = idempotence()
+    refused, out = numbered(one, 1, 1)
+    out.is_on_wire = True
+    sequences = one.of(refused)
+    assert sequences is not None
+    sequences.give_up(refused)
+    one.resolve()
+    assert one.epoch == 0
+    assert not one.may_send(batch())
+    out.is_on_wire = False
+    one.resolve()
+    assert out.producer_epoch == one.epoch == 1
+
+
+def test_gaps_of_several_partitions_take_one_epoch() -> None:
+    one = idempotence()
+    for partition in range(3):
+        each = batch(1, TopicPartition("orders", partition))
+        one.number(each)
+        one.forgotten(each)
+    one.resolve()
+    assert one.epoch == 1
+
+
+def test_another_partition_changes_to_the_new_epoch_when_all_of_the_old_is_decided() -> None:
+    one = idempotence()
+    gone = batch(1, TopicPartition("orders", 1))
+    one.number(gone)
+    (undecided,) = numbered(one, 1)
+    one.forgotten(gone)
+    one.resolve()
+    assert not one.may_send(batch())
+    sequences = one.of(undecided)
+    assert sequences is not None
+    sequences.ack(undecided)
+    (following,) = numbered(one, 1)
+    assert (following.producer_epoch, following.base_sequence) == (1, 0)
+
+
+def test_behind_the_last_epoch_comes_another_id() -> None:
+    one = idempotence(epoch=EPOCH_MAX)
+    (again,) = numbered(one, 1)
+    one.forgotten(again)
+    one.resolve()
+    assert not one.is_ready
+    assert not one.may_send(again)
+    one.granted(8, 0, None)
+    assert one.may_send(again)
+    one.number(again)
+    assert (again.producer_id, again.producer_epoch, again.base_sequence) == (8, 0, 0)

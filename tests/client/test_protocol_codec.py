@@ -1,0 +1,178 @@
+"""Frames of requests and messages of responses, however the bytes are cut."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from client.errors import ConnectionLostError, UnsupportedVersionError
+from client.protocol_codec import Wire
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.codec import decode_header, decode_request, frame_response, skip_tagged_fields
+
+METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
+
+
+def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
+    """A request frame as a broker reads it."""
+    assert int.from_bytes(frame[:4], "big") == len(frame) - 4
+    header = decode_header(frame, 4, len(frame))
+    api_key = ApiKey(header.api_key)
+    start = header.end
+    if messages.is_flexible(api_key, header.api_version):
+        start = skip_tagged_fields(frame, start, len(frame))
+    request = decode_request(api_key, header.api_version, frame, start, len(frame))
+    return api_key, header.api_version, header.correlation_id, header.client_id, request
+
+
+def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
+    """An ApiVersions response's body."""
+    response = messages.ApiVersionsResponse
+    return bytes(
+        response(
+            error_code=error_code,
+            api_keys=[
+                response.ApiVersion(api_key=ApiKey[name], min_version=low, max_version=high)
+                for name, (low, high) in ranges.items()
+            ],
+        ).encode(version=version)
+    )
+
+
+def open_wire(**ranges: tuple[int, int]) -> Wire:
+    wire = Wire("me")
+    _, version, correlation_id, _, _ = taken_apart(wire.hello())
+    wire.feed(frame_response(correlation_id, told(version, 0, **ranges), has_tagged_header=False))
+    assert wire.learn(wire.next_response()) is None
+    return wire
+
+
+def test_the_first_frame_asks_for_versions_in_the_newest_that_this_client_knows() -> None:
+    api_key, version, _, client_id, request = taken_apart(Wire("me").hello())
+    assert (api_key, client_id) == (ApiKey.API_VERSIONS, "me")
+    assert version == messages.schema_versions(ApiKey.API_VERSIONS)[1]
+    assert request.client_software_name == "mock-kafka"
+
+
+@pytest.mark.parametrize(
+    ("broker", "version"), [((0, 5), 5), ((0, 99), METADATA_MAX), ((7, 7), 7), ((0, 0), 0)]
+)
+def test_a_request_goes_out_in_the_highest_version_that_both_know(
+    broker: tuple[int, int], version: int
+) -> None:
+    wire = open_wire(METADATA=broker)
+    sent = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    assert sent[:2] == (ApiKey.METADATA, version)
+
+
+def test_no_common_version_is_an_error_that_names_the_api() -> None:
+    wire = open_wire(METADATA=(90, 99))
+    for request in (messages.MetadataRequest(), messages.DescribeClientQuotasRequest()):
+        with pytest.raises(UnsupportedVersionError, match=ApiKey(request.API_KEY).name):
+            wire.request(request)
+
+
+def test_a_broker_older_than_our_hello_is_asked_again_in_its_own_version() -> None:
+    wire = Wire("me")
+    correlation_id = taken_apart(wire.hello())[2]
+    body = told(0, 35, API_VERSIONS=(0, 2))
+    wire.feed(frame_response(correlation_id, body, has_tagged_header=False))
+    second = wire.learn(wire.next_response())
+    assert second is not None
+    assert taken_apart(second)[:3] == (ApiKey.API_VERSIONS, 2, correlation_id + 1)
+    body = told(2, 0, METADATA=(0, 4))
+    wire.feed(frame_response(correlation_id + 1, body, has_tagged_header=False))
+    assert wire.learn(wire.next_response()) is None
+    assert wire.version_of(ApiKey.METADATA) == 4
+
+
+def test_any_other_error_to_hello_is_an_error() -> None:
+    wire = Wire("me")
+    correlation_id = taken_apart(wire.hello())[2]
+    wire.feed(frame_response(correlation_id, told(0, 42), has_tagged_header=False))
+    with pytest.raises(UnsupportedVersionError, match="42"):
+        wire.learn(wire.next_response())
+
+
+@given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
+def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: list[int]) -> None:
+    wire = open_wire(METADATA=(version, version))
+    correlation_id = taken_apart(wire.request(messages.MetadataRequest(topics=[])))[2]
+    broker = messages.MetadataResponse.MetadataResponseBroker(node_id=7, host="h", port=1)
+    body = bytes(messages.MetadataResponse(brokers=[broker]).encode(version=version))
+    is_flexible = messages.is_flexible(ApiKey.METADATA, version)
+    frame = frame_response(correlation_id, body, has_tagged_header=is_flexible)
+    position = 0
+    for size in sizes:
+        if position + size >= len(frame):
+            break
+        wire.feed(frame[position : position + size])
+        position += size
+        assert wire.next_response() is None
+    wire.feed(frame[position:])
+    response = wire.next_response()
+    assert response is not None
+    assert [each.node_id for each in response.brokers] == [7]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xff\xff\xff\xff",
+        b"\x00\x00\x00\x02ab",
+        frame_response(99, b"\x00\x00\x00\x00", has_tagged_header=False),
+        frame_response(2, b"\x01", has_tagged_header=True),
+    ],
+    ids=["negative size", "too short", "another correlation id", "cut body"],
+)
+def test_what_is_no_response_loses_the_connection(data: bytes) -> None:
+    wire = open_wire(METADATA=(12, 12))
+    wire.request(messages.MetadataRequest(topics=[]))
+    wire.feed(data)
+    with pytest.raises(ConnectionLostError):
+        wire.next_response()
+
+
+def test_a_response_to_nothing_loses_the_connection() -> None:
+    wire = open_wire(METADATA=(12, 12))
+    wire.feed(frame_response(1, bytes(8), has_tagged_header=False))
+    with pytest.raises(ConnectionLostError, match="nothing was asked"):
+        wire.next_response()
+
+
+def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None:
+    wire = open_wire(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
+    metadata = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    created = taken_apart(wire.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
+    assert created[2] == metadata[2] + 1
+    wire.feed(
+        frame_response(
+            metadata[2],
+            bytes(messages.MetadataResponse().encode(version=1)),
+            has_tagged_header=False,
+        )
+        + frame_response(
+            created[2],
+            bytes(messages.CreateTopicsResponse().encode(version=2)),
+            has_tagged_header=False,
+        )
+    )
+    assert isinstance(wire.next_response(), messages.MetadataResponse)
+    assert isinstance(wire.next_response(), messages.CreateTopicsResponse)
+    assert wire.next_response() is None
+
+
+def test_a_request_that_nobody_responses_leaves_no_trace() -> None:
+    wire = open_wire(METADATA=(0, 1), PRODUCE=(0, 8))
+    taken_apart(wire.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False))
+    asked = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    body = bytes(messages.MetadataResponse().encode(version=1))
+    wire.feed(frame_response(asked[2], body, has_tagged_header=False))
+    assert isinstance(wire.next_response(), messages.MetadataResponse)
+
+
+def test_a_request_may_be_kept_to_an_older_version() -> None:
+    wire = open_wire(METADATA=(0, 9))
+    assert taken_apart(wire.request(messages.MetadataRequest(topics=[]), version_max=4))[1] == 4

@@ -1,0 +1,137 @@
+"""Verdicts from figures: what is kept by a hair is kept, what is broken by a hair is broken."""
+
+import pytest
+
+from loadgen.analysis.checks import (
+    bucket_levels,
+    deliveries,
+    duplicates,
+    exactly_once,
+    fairness,
+    ids_activated,
+    mutations_admitted,
+    punctuality,
+    shadow_quota,
+    throttles,
+)
+
+SECOND = 1_000_000
+
+
+def test_q_ids_at_once_and_one_more_every_t_over_q() -> None:
+    at_once = [0] * 5
+    later = [2 * SECOND - 1000, 4 * SECOND - 1000]
+    kept = ids_activated("u", 1, 5, 10, at_once + later, 0)
+    assert (kept.verdict, kept.found) == ("kept", "7 ids, at most 7.0 (Q=5, T=10 s)")
+    assert ids_activated("u", 1, 5, 10, [*at_once, 2 * SECOND - 1003], 0).verdict == "broken"
+    assert ids_activated("u", 1, 5, 10, [0] * 6, 0).verdict == "broken"
+    assert ids_activated("u", 1, 5, 10, [], 0).verdict == "kept"
+
+
+def test_time_counts_from_the_first_request() -> None:
+    assert ids_activated("u", 1, 1, 1, [5 * SECOND, 6 * SECOND], 5 * SECOND).verdict == "kept"
+    assert ids_activated("u", 1, 1, 1, [5 * SECOND] * 2, 5 * SECOND).verdict == "broken"
+
+
+def test_mutations_are_bounded_by_rate_burst_and_the_last_topic() -> None:
+    admitted = [(0, 100), (SECOND, 14)]
+    assert mutations_admitted("u", 10, 100, admitted, 0, 4).verdict == "kept"
+    assert mutations_admitted("u", 10, 100, [(0, 100), (SECOND, 15)], 0, 4).verdict == "broken"
+    assert mutations_admitted("u", 10, 100, [], 0, 4).verdict == "kept"
+
+
+@pytest.mark.parametrize(
+    ("acknowledged", "missing", "repeated", "can_repeat", "wanted"),
+    [
+        (10, 0, 0, False, "kept"),
+        (10, 1, 0, False, "broken"),
+        (10, 0, 1, False, "broken"),
+        (10, 0, 1, True, "kept"),
+        (10, 1, 0, True, "broken"),
+        (0, 0, 0, False, "not judged"),
+    ],
+)
+def test_what_was_acknowledged_is_there_once(
+    acknowledged: int, missing: int, repeated: int, can_repeat: bool, wanted: str
+) -> None:
+    verdict = exactly_once("t", acknowledged, missing, repeated, can_repeat=can_repeat)
+    assert verdict.verdict == wanted
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "wanted"),
+    [
+        ({"NONE": 3, "DUPLICATE_SEQUENCE_NUMBER": 2}, "kept"),
+        ({"NONE": 3, "no response": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "kept"),
+        ({"NONE": 3, "OUT_OF_ORDER_SEQUENCE_NUMBER": 1}, "broken"),
+        ({"no response": 2}, "not judged"),
+        ({}, "not judged"),
+    ],
+)
+def test_duplicates_are_recognised(outcomes: dict[str, int], wanted: str) -> None:
+    assert duplicates("old", outcomes).verdict == wanted
+
+
+def test_throttles_are_kept_by_clients_or_by_the_broker() -> None:
+    assert throttles("t", 500, 0, 0, obeys=True).verdict == "kept"
+    assert throttles("t", 500, 1, 0, obeys=True).verdict == "broken"
+    assert throttles("t", 0, 0, 0, obeys=True).verdict == "not judged"
+    assert throttles("t", 500, 7, 0, obeys=False).verdict == "kept"
+    assert throttles("t", 500, 7, 1, obeys=False).verdict == "broken"
+    assert throttles("t", 500, 0, 0, obeys=False).verdict == "not judged"
+
+
+def test_callers_hear_in_time() -> None:
+    assert deliveries("t", 1000, 3, 1100.0).verdict == "kept"
+    assert deliveries("t", 1000, 3, 1100.1).verdict == "broken"
+    assert deliveries("t", 1000, 0, None).verdict == "not judged"
+
+
+def test_the_generator_is_judged_as_well() -> None:
+    assert punctuality(5.0, 5.0).verdict == "kept"
+    assert punctuality(5.1, 5.0).verdict == "broken"
+    assert punctuality(None, 5.0).verdict == "not judged"
+
+
+def test_a_shadow_quota_is_not_judged_and_says_what_it_would_have_done() -> None:
+    row = {
+        "quota": "producer_ids_rate",
+        "user": "alice",
+        "client_id": None,
+        "broker": 2,
+        "throttled": 3,
+        "held": 4,
+        "over_quota": 5,
+        "throttle_time_max_ms": 700,
+        "throttle_time_total_ms": 1500,
+    }
+    verdict = shadow_quota(row)
+
+    assert verdict.promise == "shadow quota producer_ids_rate: evaluated, not enforced"
+    assert (verdict.about, verdict.verdict) == ("user alice at broker 2", "not judged")
+    assert verdict.found == (
+        "requests it would have throttled: 3, for 1500 ms in all and 700 ms at most; held: 4;"
+        " over the quota: 5 producer ids"
+    )
+    of_client = shadow_quota({**row, "user": None, "client_id": "app", "broker": None})
+    assert of_client.about == "client id app"
+
+
+def test_equal_shares_are_fair() -> None:
+    assert fairness([0.5, 0.5]) == 1.0
+    assert fairness([1.0, 0.0]) == 0.5
+    assert fairness([]) is None
+    assert fairness([0.0]) is None
+
+
+def test_a_bucket_begins_full_and_fills_up_to_the_brim() -> None:
+    charges = [(0, 4.0), (SECOND, 12.0), (100 * SECOND, 1.0)]
+    line = bucket_levels(2, 10, charges, -SECOND, 101 * SECOND)
+    assert line[:3] == [(-SECOND, 10), (0, 10), (0, 6.0)]
+    assert line[3:5] == [(SECOND, 8.0), (SECOND, -4.0)]
+    assert line[5:8] == [(8 * SECOND, 10), (100 * SECOND, 10), (100 * SECOND, 9.0)]
+    assert line[8:] == [(round(100.5 * SECOND), 10), (101 * SECOND, 10), (101 * SECOND, 10)]
+
+
+def test_a_bucket_that_nobody_takes_from_stays_full() -> None:
+    assert {level for _, level in bucket_levels(2, 10, [], 0, SECOND)} == {10}

@@ -1,0 +1,281 @@
+"""Spark SQL over rows that were made by hand: every verdict can come out either way."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from client.resources import Address
+from loadgen.admin_port import AdminPort
+from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
+from loadgen.analysis.read_back import partition_batches
+from loadgen.analysis.summary import RunData, summarise
+from loadgen.plan.plan import Plan, Quota, Tenant, parse_plan
+from loadgen.plan.run_spec import RunSpec, Topology
+from loadgen.preparation import Found, prepare
+from loadgen.rows import ARROW_SCHEMA
+from mock_kafka import MockKafka
+from tests.loadgen.runs import run_on
+from tests.loadgen.summaries import CONFIG
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TENANTS = (
+    Tenant("writer", "steady", "writer"),
+    Tenant("deaf", "steady", "deaf", obeys_throttle=False),
+    Tenant("again", "retries-lost-responses", "again"),
+    Tenant("late", "delivery-timeout", "late", delivery_timeout_ms=1000),
+    Tenant("maker", "topic-creator", "maker", partitions=4),
+)
+QUOTAS = (
+    Quota({"user": "ANONYMOUS"}, "producer_ids_rate", 2.0),
+    Quota({"client-id": "maker"}, "controller_mutation_rate", 1.0),
+)
+PLAN = Plan("p", 10.0, TENANTS, quotas=QUOTAS)
+SECOND = 1_000_000
+MIXED = """\
+duration_s: 0.5
+drain_s: 1
+topics: [{name: t, partitions: 2}]
+quotas:
+  - {user: wasteful, producer_ids_rate: 3}
+  - {user: again, producer_ids_rate: 1000}
+  - {user: maker, controller_mutation_rate: 1}
+tenants:
+  - {name: wasteful, user: wasteful, password: w, mechanism: PLAIN, topic: t,
+     behaviour: new-producer-per-batch, rate: 40}
+  - {name: again, user: again, password: a, mechanism: PLAIN, topic: t,
+     behaviour: retries-lost-responses, kinds: [latest], rate: 20}
+  - {name: late, user: late, password: l, mechanism: PLAIN, topic: t,
+     behaviour: delivery-timeout, rate: 20, delivery_timeout_ms: 10000}
+  - {name: maker, user: maker, password: m, mechanism: PLAIN,
+     behaviour: topic-creator, rate: 20, topics_per_request: 2, retries: 0}
+"""
+Row = dict[str, Any]
+Verdicts = dict[tuple[str, str], str]
+
+
+def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
+    sent_us = changes.pop("sent_us", event_id * 1000)
+    return {
+        "worker": 0,
+        "event_id": event_id,
+        "tenant": tenant,
+        "user": "ANONYMOUS",
+        "client": 0,
+        "api": "Produce",
+        "version": 9,
+        "intended_us": sent_us,
+        "handed_us": sent_us,
+        "sent_us": sent_us,
+        "response_us": sent_us + 500,
+        "producer_id": 7,
+        "epoch": 0,
+        "sequence": event_id,
+        "topic": "t",
+        "partition": 0,
+        "records": 1,
+        "bytes": 100,
+        "error_code": 0,
+        "throttle_time_ms": 0,
+        "attempt": 1,
+        "status": "responded",
+        "kind": "new",
+        "base_offset": event_id,
+        "mutations": 0,
+        "early_us": 0,
+        "node": 1,
+        "worker_cpu_us": 5,
+        "worker_wall_us": 10,
+        **changes,
+    }
+
+
+def stored(*rows: Row) -> list[Row]:
+    return [{name: each[name] for name in STORED_SCHEMA.names} for each in rows]
+
+
+@pytest.fixture
+def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]]:
+    def run(
+        rows: list[Row], in_topic: list[Row] | None = None, ended_us: int | None = None
+    ) -> dict[str, Any]:
+        in_topic = stored(*rows) if in_topic is None else in_topic
+        results, read_back = tmp_path / "results.parquet", tmp_path / "read.parquet"
+        pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), results)
+        pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
+        found = Found(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
+        data = RunData(PLAN, found, str(results), str(read_back), ended_us)
+        return summarise(spark, data)
+
+    return run
+
+
+def verdicts(summary: dict[str, Any]) -> Verdicts:
+    return {
+        (each["promise"].split(":")[0].split(",")[0], each["about"]): each["verdict"]
+        for each in summary["verdicts"]
+    }
+
+
+ONCE, IDS, MUTATIONS = "acknowledged batches are there", "new producer ids", "topic mutations"
+
+
+def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+    made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
+    lost = {"status": "lost", "response_us": None, "error_code": None}
+    rows = [
+        *(row(number) for number in range(4)),
+        row(10, "deaf", throttle_time_ms=50),
+        row(11, "deaf", early_us=30_000, response_us=11_000 + 30_000),
+        row(20, "again", **lost),
+        row(20, "again", attempt=2, kind="latest", error_code=46),
+        row(30, "late", status="expired", response_us=30_000 + SECOND + 50_000, error_code=None),
+        row(40, "maker", mutations=11, **made),
+    ]
+    in_topic = stored(*rows[:6], rows[7])
+    summary = judge(rows, in_topic)
+    assert verdicts(summary) == {
+        (IDS, "user ANONYMOUS at broker 1"): "kept",
+        (MUTATIONS, "tenants maker"): "kept",
+        ("throttled", "tenant deaf"): "kept",
+        ("batches sent again are recognised", "latest"): "kept",
+        ("told within delivery.timeout.ms=1000", "tenant late"): "kept",
+        (ONCE, "tenant writer"): "kept",
+        (ONCE, "tenant deaf"): "kept",
+        (ONCE, "tenant again"): "kept",
+        (ONCE, "tenant late"): "not judged",
+        ("the load generator itself", "this run"): "kept",
+    }
+    assert summary["totals"] == {
+        "requests": 10,
+        "responded": 8,
+        "no_response": 0,
+        "lost": 1,
+        "not_sent": 0,
+        "not_due": 0,
+        "expired": 1,
+        "errors": 0,
+        "throttled": 1,
+        "end_us": 30_000 + SECOND + 50_000,
+    }
+    [writer] = [each for each in summary["tenants"] if each["tenant"] == "writer"]
+    assert (writer["events"], writer["settled"], writer["response_us"][0]) == (4, 4, 500.0)
+    assert summary["throttles"] == [
+        {
+            "tenant": "deaf",
+            "throttled": 1,
+            "asked_ms": 50,
+            "longest_ms": 50,
+            "early": 1,
+            "earliest_us": 30_000,
+            "responded_early": 0,
+        }
+    ]
+    assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
+
+
+def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+    made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
+    rows = [
+        *(row(number, producer_id=number, handed_us=9 * SECOND) for number in range(4)),
+        row(10, "deaf", throttle_time_ms=50),
+        row(11, "deaf", early_us=30_000),
+        row(20, "again", attempt=2, kind="old", error_code=45),
+        row(30, "late", status="expired", response_us=30_000 + 2 * SECOND, error_code=None),
+        row(40, "maker", mutations=16, **made),
+    ]
+    twice = {**rows[4], "base_offset": 99}
+    summary = judge(rows, stored(*rows[1:6], twice))
+    broken = verdicts(summary)
+    assert {key: verdict for key, verdict in broken.items() if verdict != "broken"} == {
+        (ONCE, "tenant again"): "not judged",
+        (ONCE, "tenant late"): "not judged",
+    }
+    assert len(broken) == 10
+    # What was never settled counts to the end.
+    [again] = [each for each in summary["tenants"] if each["tenant"] == "again"]
+    assert (again["settled"], again["response_max_us"]) == (0, 10 * SECOND - 20_000)
+
+
+def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
+    judge: Callable[..., dict[str, Any]],
+) -> None:
+    rows = [
+        row(0),
+        row(1, status="no_response", response_us=None, error_code=None),
+        row(2, status="not_sent", sent_us=2000, response_us=None, error_code=None),
+        row(3, sent_us=-500),  # warm-up
+    ]
+    summary = judge(rows, ended_us=4 * SECOND)
+    [writer] = summary["tenants"]
+    assert (writer["events"], writer["settled"]) == (3, 1)
+    assert writer["response_max_us"] == 4 * SECOND - 1000
+    assert (summary["measured_s"], summary["requests_per_s"]) == (4.0, 0.2)
+    # Each tenant has ten events, and four of the writer's were seen.
+    assert summary["totals"]["not_due"] == len(TENANTS) * 10 - 4
+
+
+def test_a_run_against_shadow_quotas_says_who_would_have_been_throttled(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    text = MIXED.replace("producer_ids_rate: 3", "producer_ids_rate: 3, shadow: true")
+    plan = parse_plan(text.replace("rate: 1}", "rate: 1, shadow: true}"), "mixed.yaml")
+    with MockKafka(config=plan.own_broker_config()) as kafka:
+        port = AdminPort(kafka.admin_url)
+        servers = kafka.bootstrap_servers
+        found = prepare(plan, "r", servers, sets_quotas=True, admin_port=port)
+        results = tmp_path / "results.parquet"
+        pq.write_table(pa.Table.from_batches(run_on(plan, "r", found), ARROW_SCHEMA), results)
+        report = port.shadow_report()
+        summary = summarise(spark, RunData(plan, found, str(results), None, shadow_report=report))
+    told = verdicts(summary)
+    assert (IDS, "user wasteful at broker 1") not in told
+    assert (MUTATIONS, "tenants maker") not in told
+    assert told[IDS, "user again at broker 1"] == "kept"
+    shadow = {about: word for (promise, about), word in told.items() if "shadow" in promise}
+    assert shadow == {"user wasteful at broker 1": "not judged", "user maker": "not judged"}
+    assert summary["throttles"] == []
+    wasteful = next(row for row in summary["shadow_quotas"] if row["user"] == "wasteful")
+    ids = {row["first_us"] for row in summary["series"]["ids"] if row["user"] == "wasteful"}
+    assert wasteful["over_quota"] == len(ids) - 3
+    assert wasteful["throttled"] + wasteful["held"] == len(ids) - 3
+
+
+def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Path) -> None:
+    plan = parse_plan(MIXED, "mixed.yaml")
+    found_twice = []
+    with MockKafka(config=plan.own_broker_config()) as kafka:
+        for number in (1, 2):
+            run_id = f"run{number}"
+            found = prepare(plan, run_id, kafka.bootstrap_servers, sets_quotas=True)
+            results, read_back = tmp_path / f"{number}.parquet", tmp_path / f"{number}.read.parquet"
+            pq.write_table(
+                pa.Table.from_batches(run_on(plan, run_id, found), ARROW_SCHEMA), results
+            )
+            spec = RunSpec(run_id, plan, found.topology)
+            batches = [batch for index in range(2) for batch in partition_batches(spec, "t", index)]
+            pq.write_table(pa.Table.from_batches(batches, STORED_SCHEMA), read_back)
+            summary = summarise(spark, RunData(plan, found, str(results), str(read_back)))
+            told = verdicts(summary)
+            del told[("the load generator itself", THIS_RUN)]  # depends on the machine
+            found_twice.append(told)
+            kafka.reset()
+    assert found_twice[0] == found_twice[1]
+    assert found_twice[0] == {
+        (IDS, "user again at broker 1"): "kept",
+        (IDS, "user wasteful at broker 1"): "kept",
+        (MUTATIONS, "tenants maker"): "kept",
+        ("throttled", "tenant wasteful"): "kept",
+        ("throttled", "tenant maker"): "kept",
+        ("batches sent again are recognised", "latest"): "kept",
+        ("told within delivery.timeout.ms=10000", "tenant late"): "kept",
+        (ONCE, "tenant wasteful"): "kept",
+        (ONCE, "tenant again"): "kept",
+        (ONCE, "tenant late"): "kept",
+    }

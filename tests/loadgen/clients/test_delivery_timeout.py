@@ -1,0 +1,108 @@
+"""Whatever becomes of a batch, its caller hears of it when its time is over (KIP-91)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from client.producer.actions import PartitionOutcome, ProduceCall, ProduceResponse, StampedBatch
+from client.producer.batch import Batch, TopicPartition
+from loadgen import clock
+from loadgen.clients.delivery_timeout import DeliveryTimeout
+from loadgen.clients.load_client import Event
+from loadgen.clients.produce_frames import record_batch
+from loadgen.plan.plan import Tenant
+from mock_kafka import MockKafka
+from protocol.errors import ErrorCode
+from tests.loadgen.runs import Row, endings, of_api, plan_of, run
+from tests.loadgen.stubs import rows_of, run_of
+
+# A busy machine's timers are late; a promise that isn't kept at all is late by more.
+TICK_US = 500_000
+
+
+def test_a_batch_that_no_broker_takes_is_told_at_its_deadline() -> None:
+    plan = plan_of(
+        "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 20,"
+        " delivery_timeout_ms: 300, request_timeout_ms: 200}]"
+    )
+    with MockKafka(config={"min.insync.replicas": 2}) as kafka:  # of topics with one replica
+        produce = of_api(run(plan, kafka.bootstrap_servers), "Produce")
+    expired = [row for row in produce if row["status"] == "expired"]
+    assert sorted(row["event_id"] for row in expired) == list(range(10))
+    for row in expired:
+        late_us = row["response_us"] - row["handed_us"] - 300_000
+        assert -1_000 <= late_us < TICK_US
+    tries = [row for row in produce if row["status"] == "responded"]
+    assert {row["error_code"] for row in tries} == {19}
+    assert max(row["attempt"] for row in tries) > 1
+
+
+def test_a_batch_that_is_taken_is_one_request_and_does_not_expire(servers: str) -> None:
+    plan = plan_of(
+        "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 40,"
+        " delivery_timeout_ms: 400, request_timeout_ms: 400, records: 3}]"
+    )
+    rows = run(plan, servers)
+    produce = of_api(rows, "Produce")
+    assert endings(produce) == {("responded", "new", 0): 20}
+    assert {(row["records"], row["attempt"]) for row in produce} == {(3, 1)}
+    for client in (0, 1):
+        its = sorted(row["sequence"] for row in produce if row["client"] == client)
+        assert its == list(range(0, 3 * len(its), 3))
+    # What nobody's event asked for has rows as well.
+    others = {(row["api"], row["event_id"]) for row in rows if row["api"] != "Produce"}
+    assert others == {("Metadata", -1), ("InitProducerId", -1)}
+
+
+TENANT = Tenant("a", "delivery-timeout", "a", delivery_timeout_ms=100, request_timeout_ms=100)
+CALL = ProduceCall(
+    -1,
+    100,
+    (StampedBatch("load", bytes(16), 0, record_batch(1, 100, 0)[0]),),
+    (Batch(TopicPartition("load", 0), 1, 0, "none", 100),),
+)
+
+
+def played(play: Callable[[DeliveryTimeout], Awaitable[None]]) -> list[Row]:
+    """The rows of one client that is driven by hand; nobody is at its broker's address."""
+
+    async def scenario() -> list[Row]:
+        client = DeliveryTimeout(run_of(TENANT), TENANT, 0)
+        await play(client)
+        for event in client.leftover():
+            client.not_sent(event)
+        await client.close()
+        return rows_of(client.run)
+
+    return asyncio.run(scenario())
+
+
+def test_a_caller_that_is_never_told_has_a_row_that_says_so() -> None:
+    async def play(client: DeliveryTimeout) -> None:
+        client.run.is_over = True  # nothing is sent, so nobody is told
+        now_us = clock.now_us()
+        client.hand(Event(1, 0, now_us - 900_000, 0))
+        client.hand(Event(2, 0, now_us + 60_000_000, 0))
+
+    rows = played(play)
+    assert {(row["event_id"], row["status"]) for row in rows} == {(1, "expired"), (2, "not_sent")}
+    [late] = [row for row in rows if row["event_id"] == 1]
+    assert late["response_us"] - late["handed_us"] >= 900_000
+
+
+def test_every_request_is_a_row_however_it_ends() -> None:
+    async def play(client: DeliveryTimeout) -> None:
+        for _ in range(4):
+            client.sent(1, CALL, 9, 200)
+        refused = PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+        client.responded(1, CALL, ProduceResponse({("load", 0): refused}, 7))
+        client.responded(1, CALL, ProduceResponse({}))
+        client.lost(1)
+        client.lost(2)
+
+    rows = played(play)
+    assert [(row["status"], row["error_code"], row["throttle_time_ms"]) for row in rows] == [
+        ("responded", ErrorCode.NOT_LEADER_OR_FOLLOWER, 7),
+        ("lost", None, 0),
+        ("lost", None, 0),
+        ("lost", None, 0),
+    ]

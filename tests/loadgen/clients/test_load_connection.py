@@ -1,0 +1,195 @@
+"""A connection of the load: handshake, questions, Produce frames, and how it ends."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import cast
+
+import pytest
+
+from client.addresses import addresses_of
+from client.errors import ConnectionLostError, SecurityError, UnreachableError
+from client.resources import Address
+from client.security import SaslSettings, Security
+from loadgen.clients.load_connection import Access, Link, ResponseQueue, open_link
+from mock_kafka import MockKafka
+from protocol import messages
+
+ACCESS = Access("test")
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def server_that(talk: Talk) -> AsyncIterator[Address]:
+    talks: list[asyncio.Event] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        over = asyncio.Event()
+        talks.append(over)
+        with contextlib.suppress(ConnectionError):
+            await talk(reader, writer)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        over.set()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    try:
+        yield Address(*server.sockets[0].getsockname()[:2])
+    finally:
+        server.close()
+        for over in talks:
+            await over.wait()
+
+
+def raw_link(address: Address) -> "Awaitable[Link]":
+    async def connect() -> Link:
+        link = Link("test")
+        await asyncio.get_running_loop().create_connection(lambda: link, *address)
+        return link
+
+    return connect()
+
+
+async def test_a_question_gets_its_response(servers: str) -> None:
+    link = await open_link(addresses_of(servers)[0], ACCESS)
+    request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
+    response = await link.ask(request, 10)
+    link.abort()
+    assert len(response.brokers) == 2
+
+
+async def test_nobody_there_is_told_with_the_address() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        address = Address(*taken.getsockname())
+        with pytest.raises(UnreachableError, match=f"cannot connect to 127.0.0.1:{address.port}"):
+            await open_link(address, ACCESS)
+
+
+async def test_wrong_credentials_are_told() -> None:
+    config: dict[str, str | int] = {
+        "listeners": "SASL_PLAINTEXT://:0",
+        "sasl.users": "a:b",
+        "connection.failed.authentication.delay.ms": 0,
+    }
+    with MockKafka(config=config) as kafka:
+        [address] = addresses_of(kafka.bootstrap_servers)
+        for mechanism, wanted in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
+            access = Access("test", Security(sasl=SaslSettings(mechanism, "a", "wrong")))
+            with pytest.raises(SecurityError, match=wanted):
+                await open_link(address, access)
+
+
+async def test_silence_breaks_the_connection() -> None:
+    async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    async with server_that(say_nothing) as address:
+        link = await raw_link(address)
+        with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
+            await link.shake_hands(ACCESS, 0.02)
+        await asyncio.sleep(0.01)
+        with pytest.raises(ConnectionLostError, match="is closed"):
+            await link.shake_hands(ACCESS, 0.02)
+
+
+@pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
+async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(10)
+        writer.write(nonsense)
+        await reader.read()
+
+    async with server_that(response) as address:
+        link = await raw_link(address)
+        with pytest.raises(ConnectionLostError, match="makes no sense"):
+            await link.shake_hands(ACCESS, 5)
+
+
+class Collector:
+    """A reader that keeps what it gets."""
+
+    def __init__(self) -> None:
+        self.responses: list[bytes] = []
+        self.is_lost = asyncio.Event()
+
+    def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+        self.responses.append(buffer[start:end])
+
+    def lost(self, now_us: int) -> None:
+        self.is_lost.set()
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1000])
+async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
+        for first in range(0, len(data), chunk):
+            writer.write(data[first : first + chunk])
+            await asyncio.sleep(0.001)
+
+    async with server_that(response) as address:
+        collector = Collector()
+        link = await raw_link(address)
+        link.reader = collector
+        await asyncio.wait_for(collector.is_lost.wait(), 10)
+        assert link.is_lost
+    assert collector.responses == [b"a", b"", b"bcd"]
+
+
+async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
+    got: list[bytes] = []
+
+    async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        got.append(await reader.read())
+        writer.write(b"\0\0\0\1a")
+
+    async with server_that(response) as address:
+        collector = Collector()
+        link = await raw_link(address)
+        link.reader = collector
+        link.send(b"everything")
+        await link.lose_responses(5)
+        assert link.is_lost
+    assert collector.responses == []
+    assert got == [b"everything"]
+
+
+async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> None:
+    queue = ResponseQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
+    first, second, third = queue.expect(), queue.expect(), queue.expect()
+    queue.responded(b"\1\2", 0, 1, 100)
+    second.cancel()
+    queue.responded(b"\1\2", 1, 2, 200)
+    queue.lost(300)
+    assert await first == (100, 1, 5, 6)
+    with pytest.raises(ConnectionLostError):
+        await third
+
+
+async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
+    written: list[bytes] = []
+
+    class Transport:
+        def write(self, data: bytes) -> None:
+            written.append(data)
+
+    class Asking:
+        def __init__(self, link: Link) -> None:
+            self._link = link
+
+        def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
+            self._link.send(b"next")
+
+        def lost(self, now_us: int) -> None:
+            raise AssertionError("never")
+
+    link = Link("test")
+    link.connection_made(cast("asyncio.Transport", Transport()))
+    link.reader = Asking(link)
+    link.send(b"first")
+    link.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
+    link.data_received(b"\0\1c")
+    assert written == [b"first", b"nextnext", b"next"]

@@ -1,0 +1,127 @@
+"""Patched requests are what the protocol itself reads, and responses what it wrote."""
+
+from struct import Struct
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadgen.clients.produce_frames import (
+    VERSION_MAX,
+    VERSION_MIN,
+    ProduceFrames,
+    event_of,
+    next_sequence,
+    record_batch,
+)
+from protocol.api_keys import ApiKey
+from protocol.codec import DecodeError, decode_header, skip_tagged_fields
+from protocol.errors import ErrorCode
+from protocol.produce import (
+    FLEXIBLE_VERSION_MIN,
+    PartitionResult,
+    TopicResult,
+    decode_request,
+    encode_response,
+)
+from protocol.records import has_valid_crc, read_header, read_records
+
+VERSIONS = range(VERSION_MIN, VERSION_MAX + 1)
+
+
+def frames_of(version: int, records: int = 2, record_bytes: int = 20) -> ProduceFrames:
+    return ProduceFrames(
+        version=version,
+        client_id="client",
+        topic="topic",
+        partition=6,
+        records=records,
+        record_bytes=record_bytes,
+        timestamp_ms=1234,
+        acks=1,
+        timeout_ms=50,
+    )
+
+
+@given(
+    version=st.sampled_from(VERSIONS),
+    records=st.integers(1, 200),
+    record_bytes=st.integers(8, 300),
+    producer_id=st.integers(-1, 2**62),
+    epoch=st.integers(-1, 2**15 - 1),
+    sequence=st.integers(-1, 2**31 - 1),
+    event_id=st.integers(0, 2**62),
+)
+def test_a_frame_is_a_produce_request_with_a_batch_that_every_broker_takes(
+    version: int,
+    records: int,
+    record_bytes: int,
+    producer_id: int,
+    epoch: int,
+    sequence: int,
+    event_id: int,
+) -> None:
+    frames = frames_of(version, records, record_bytes)
+    frames.frame(1, 5, 5, 5, 5)  # nothing of another request may stay
+    frame = frames.frame(99, producer_id, epoch, sequence, event_id)
+    assert len(frame) == frames.size
+    header = decode_header(frame, 4, len(frame))
+    assert header[:4] == (ApiKey.PRODUCE, version, 99, "client")
+    start = header.end
+    if version >= FLEXIBLE_VERSION_MIN:
+        start = skip_tagged_fields(frame, start, len(frame))
+    request = decode_request(version, frame, start, len(frame))
+    assert (request.acks, request.timeout_ms) == (1, 50)
+    [(topic, _, [partition])] = request.topics
+    assert (topic, partition.partition_index) == ("topic", 6)
+    batch = frame[partition.start : partition.end]
+    found = read_header(batch, 0)
+    assert (found.producer_id, found.producer_epoch, found.base_sequence) == (
+        producer_id,
+        epoch,
+        sequence,
+    )
+    assert has_valid_crc(batch, 0, len(batch), found.crc)
+    values = [record.value or b"" for record in read_records(batch)]
+    assert [len(value) for value in values] == [record_bytes] * records
+    assert values[0][:8] == Struct(">q").pack(event_id)
+    assert event_of(batch) == event_id
+
+
+def response_of(version: int, result: PartitionResult, throttle_time_ms: int) -> bytes:
+    body = encode_response(version, [TopicResult("topic", None, [result])], throttle_time_ms)
+    tags = b"\0" if version >= FLEXIBLE_VERSION_MIN else b""
+    return Struct(">i").pack(7) + tags + bytes(body)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("error_code", [0, ErrorCode.DUPLICATE_SEQUENCE_NUMBER])
+def test_a_response_is_read_by_its_positions(version: int, error_code: int) -> None:
+    response = response_of(version, PartitionResult(6, error_code, 2**40), 400)
+    padded = b"??" + response
+    assert frames_of(version).read(padded, 2, len(padded)) == (7, error_code, 2**40, 400)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_response_with_a_message_is_read_as_well(version: int) -> None:
+    result = PartitionResult(6, 89, -1, error_message="no more ids", current_leader=(3, 4))
+    response = response_of(version, result, 400)
+    assert frames_of(version).read(response, 0, len(response)) == (7, 89, -1, 400)
+
+
+@pytest.mark.parametrize("response", [b"", b"\0\0\0\7", b"\0\0\0\7\0\2", b"x" * 30])
+def test_what_is_no_response_is_told(response: bytes) -> None:
+    with pytest.raises(DecodeError):
+        frames_of(9).read(response, 0, len(response))
+
+
+def test_behind_the_last_sequence_comes_zero() -> None:
+    assert next_sequence(0, 3) == 3
+    assert next_sequence(2**31 - 1, 1) == 0
+    assert next_sequence(2**31 - 2, 5) == 3
+
+
+def test_a_strangers_batch_has_no_event() -> None:
+    batch, _ = record_batch(1, 8, 0)
+    with pytest.raises(DecodeError):
+        event_of(batch[:62])

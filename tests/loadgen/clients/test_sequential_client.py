@@ -1,0 +1,134 @@
+"""One event after the other; what fails ends its event and nothing else."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from client.errors import ConnectionLostError
+from loadgen import clock
+from loadgen.clients.load_client import NO_EVENT, Event
+from loadgen.clients.sequential_client import Stepper
+from loadgen.plan.plan import Tenant
+from tests.loadgen.stubs import rows_of, run_of
+
+
+class Listing(Stepper):
+    """Notes its events; odd ones fail."""
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)  # type: ignore[arg-type]
+        self.steps: list[int] = []
+        self.disconnects = 0
+        self.gate = asyncio.Event()
+
+    async def step(self, event: Event) -> None:
+        await self.gate.wait()
+        await asyncio.sleep(0)
+        self.steps.append(event.event_id)
+        if event.event_id % 2:
+            raise ConnectionLostError("odd")
+
+    async def disconnect(self) -> None:
+        self.disconnects += 1
+
+
+def event(event_id: int) -> Event:
+    return Event(event_id, 0, 0, 0)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if is_so():
+            return
+        await asyncio.sleep(0)
+    raise AssertionError("never")
+
+
+def play(tenant: Tenant, scenario: Callable[[Listing], object]) -> Listing:
+    async def run() -> Listing:
+        its_run = run_of(tenant)
+        client = Listing(its_run, tenant, 0)
+        result = scenario(client)
+        if asyncio.iscoroutine(result):
+            await result
+        await client.close()
+        return client
+
+    return asyncio.run(run())
+
+
+def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
+    async def scenario(client: Listing) -> None:
+        for number in (NO_EVENT, 0, 1, 2):
+            client.hand(event(number))
+        assert not client.is_idle
+        await asyncio.sleep(0)
+        assert client.leftover() == [event(0), event(1), event(2)]
+        client.gate.set()
+        await until(lambda: client.is_idle)
+        assert client.steps == [NO_EVENT, 0, 1, 2]
+        assert client.disconnects == 2
+        assert client.run.counts.events_done == 3
+
+    play(Tenant("a", "steady", "a"), scenario)
+
+
+def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_same() -> None:
+    async def scenario(client: Listing) -> None:
+        for number in (0, 1, NO_EVENT, 2):
+            client.hand(event(number))
+        client.gate.set()
+        await until(lambda: client.is_idle)
+        client.gate.clear()
+        client.hand(event(4))
+        await asyncio.sleep(0)
+
+    client = play(Tenant("a", "steady", "a"), scenario)
+    # The first failed, the second was being worked on when the client was closed.
+    assert [(row["event_id"], row["status"]) for row in rows_of(client.run)] == [
+        (1, "not_sent"),
+        (4, "not_sent"),
+    ]
+
+
+def test_nothing_is_begun_once_the_run_was_given_up() -> None:
+    async def scenario(client: Listing) -> None:
+        client.gate.set()
+        client.run.give_up("x")
+        client.hand(event(0))
+        await asyncio.sleep(0)
+        assert client.leftover() == [event(0)]
+
+    assert play(Tenant("a", "steady", "a"), scenario).steps == []
+
+
+def test_who_obeys_waits_and_who_does_not_knows_how_early_it_is() -> None:
+    async def early_us(client: Listing, wait_us: int) -> int:
+        now_us = clock.now_us() + wait_us
+        client._note(0, 1, now_us, now_us)
+        return await client._keep_quiet()
+
+    async def obey(client: Listing) -> None:
+        began_us = clock.now_us()
+        assert await early_us(client, 20_000) == 0
+        assert clock.now_us() - began_us >= 20_000
+        client.run.give_up("x")
+        with pytest.raises(ConnectionLostError):
+            await early_us(client, 10**9)
+
+    async def ignore(client: Listing) -> None:
+        assert 900_000 < await early_us(client, 999_000) <= 1_000_000
+
+    play(Tenant("a", "steady", "a"), obey)
+    play(Tenant("a", "steady", "a", obeys_throttle=False), ignore)
+
+
+def test_a_closed_loop_goes_on_by_itself() -> None:
+    async def scenario(client: Listing) -> None:
+        client.run.end_us = clock.now_us() + 60_000_000
+        client.gate.set()
+        client.hand(event(0))
+        await until(lambda: len(client.steps) >= 5)
+
+    play(Tenant("a", "steady", "a", arrival="closed"), scenario)

@@ -1,0 +1,71 @@
+"""A connection without a socket, for clients that are driven frame by frame."""
+
+from struct import Struct
+from typing import Any
+
+from loadgen.clients.load_connection import Reader
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.produce import PartitionResult, TopicResult, decode_request, encode_response
+from protocol.records import BatchHeader, read_header
+
+VERSION = 9
+_CORRELATION = Struct(">i")
+
+
+class FakeWire:
+    """Knows one version of everything."""
+
+    def version_of(self, api_key: ApiKey) -> int:
+        return VERSION if api_key == ApiKey.PRODUCE else 1
+
+    def request(self, request: Any) -> bytes:
+        assert request.API_KEY == ApiKey.INIT_PRODUCER_ID
+        return b"InitProducerId"
+
+
+class FakeLink:
+    """Keeps what is sent; `response` and `lose` are the broker's part."""
+
+    def __init__(self, producer_id: int = 70) -> None:
+        self.wire = FakeWire()
+        self.reader: Reader | None = None
+        self.muted_until_us = 0
+        self.is_lost = False
+        self.sent: list[tuple[int, BatchHeader]] = []
+        self.is_aborted = False
+        self._producer_id = producer_id
+
+    async def exchange(self, frame: bytes, _timeout_s: float) -> Any:
+        assert frame == b"InitProducerId"
+        return messages.InitProducerIdResponse(
+            version=1,
+            throttle_time_ms=0,
+            error_code=0,
+            producer_id=self._producer_id,
+            producer_epoch=0,
+        )
+
+    def send(self, frame: bytes) -> None:
+        (correlation_id,) = _CORRELATION.unpack_from(frame, 8)
+        (size,) = Struct(">h").unpack_from(frame, 12)
+        request = decode_request(VERSION, frame, 14 + size + 1, len(frame))
+        [(_, _, [partition])] = request.topics
+        self.sent.append((correlation_id, read_header(frame, partition.start)))
+
+    def response(
+        self, correlation_id: int, now_us: int, error_code: int = 0, throttle_time_ms: int = 0
+    ) -> None:
+        result = PartitionResult(0, error_code)
+        body = encode_response(VERSION, [TopicResult("t", None, [result])], throttle_time_ms)
+        frame = _CORRELATION.pack(correlation_id) + b"\0" + bytes(body)
+        assert self.reader is not None
+        self.reader.responded(frame, 0, len(frame), now_us)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def lose(self, now_us: int) -> None:
+        self.is_lost = True
+        assert self.reader is not None
+        self.reader.lost(now_us)

@@ -1,0 +1,32 @@
+"""What is told of the machine."""
+
+import os
+import sys
+
+import pytest
+
+from loadgen.host_info import cpu_us_of, describe, percent
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel has no /proc here")
+def test_the_cpu_time_of_a_process_can_be_read() -> None:
+    used_us = cpu_us_of(os.getpid())
+    assert used_us is not None
+    assert 0 < used_us <= (sum(os.times()[:2]) + 1) * 1e6
+
+
+def test_nobody_has_used_nothing() -> None:
+    assert cpu_us_of(None) is None
+    assert cpu_us_of(2**30) is None
+
+
+def test_shares_are_of_the_whole_machine() -> None:
+    assert percent(1_000_000, 1_000_000, 2) == 50.0
+    assert percent(None, 1, 2) is None
+    assert percent(1, 0, 2) is None
+
+
+def test_versions_are_told() -> None:
+    told = describe()
+    assert told["kafka-python"]
+    assert told["cpus"] >= 1

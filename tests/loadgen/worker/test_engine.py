@@ -1,0 +1,117 @@
+"""Events go out when they are due; a run that can't go on ends soon and says why."""
+
+import asyncio
+from dataclasses import replace
+
+from loadgen import clock
+from loadgen.clients.load_client import Event, LoadClient, Run
+from loadgen.plan.plan import BEHAVIOURS, Tenant
+from loadgen.worker.engine import CLIENTS, Engine
+from tests.loadgen.stubs import rows_of, run_of
+
+TENANT = Tenant("a", "steady", "a", clients=2)
+
+
+class Listing(LoadClient):
+    """Notes when it got which event."""
+
+    got: "list[tuple[int, Event]]"
+    behind = 0
+
+    async def prepare(self) -> None:
+        self.got = []
+
+    def hand(self, event: Event) -> None:
+        self.got.append((self.number, event))
+
+    @property
+    def is_idle(self) -> bool:
+        return True
+
+    def behind_us(self, now_us: int) -> int:
+        return self.behind
+
+
+def drive(
+    run: Run, times_us: list[int], *, behind_us: int = 0, stops: bool = False
+) -> list[tuple[int, Event]]:
+    async def scenario() -> list[tuple[int, Event]]:
+        count = len(times_us)
+        engine = Engine(
+            run,
+            list(range(count)),
+            times_us,
+            [i % 2 for i in range(count)],
+            [7] * count,
+            lambda: stops,
+        )
+        clients: dict[int, LoadClient] = {number: Listing(run, TENANT, number) for number in (0, 1)}
+        engine._clients = clients
+        await engine.prepare()
+        for client in clients.values():
+            assert isinstance(client, Listing)
+            client.behind = behind_us
+        await engine.drive(clock.now_us() + 10_000)
+        got = [each for client in clients.values() for each in client.got]  # type: ignore[attr-defined]
+        return sorted(got, key=lambda each: each[1].event_id)
+
+    return asyncio.run(scenario())
+
+
+def run_for(duration_s: float, give_up_behind_s: float = 5.0) -> Run:
+    run = run_of(TENANT, give_up_behind_s=give_up_behind_s, drain_s=1.0)
+    run.spec = replace(run.spec, plan=replace(run.plan, duration_s=duration_s))
+    return run
+
+
+def test_every_behaviour_has_its_client() -> None:
+    assert set(CLIENTS) == set(BEHAVIOURS)
+
+
+def test_every_event_is_handed_to_its_client_when_it_is_due() -> None:
+    run = run_for(0.1)
+    times_us = [-5_000, 0, 0, 20_000, 20_001, 60_000]
+    got = drive(run, times_us)
+    assert [(number, event.event_id) for number, event in got] == [
+        (0, 0),
+        (1, 1),
+        (0, 2),
+        (1, 3),
+        (0, 4),
+        (1, 5),
+    ]
+    for (_, event), time_us in zip(got, times_us, strict=True):
+        assert event.intended_us == run.zero_us + time_us
+        assert event.handed_us >= event.intended_us
+    assert rows_of(run) == []
+    assert not run.counts.reasons
+
+
+def test_without_events_the_run_lasts_its_time_all_the_same() -> None:
+    began_us = clock.now_us()
+    drive(run_for(0.2), [])
+    assert clock.now_us() - began_us >= 200_000
+
+
+def test_a_target_that_falls_behind_ends_the_run() -> None:
+    run = run_for(60, give_up_behind_s=1.0)
+    drive(run, [0, 50_000_000], behind_us=1_100_000)
+    assert run.counts.reasons == [
+        "tenant a is more than 1 s behind: the target can't keep up with this rate"
+    ]
+
+
+def test_what_was_due_and_not_handed_over_is_told_as_not_sent_and_what_is_ahead_is_not() -> None:
+    run = run_for(60)
+    run.is_over = True
+    drive(run, [-20_000, -20_000, 50_000_000])
+    assert [(row["event_id"], row["status"]) for row in rows_of(run)] == [
+        (0, "not_sent"),
+        (1, "not_sent"),
+    ]
+
+
+def test_the_driver_can_stop_it() -> None:
+    run = run_for(60)
+    drive(run, [0, 50_000_000], stops=True)
+    assert run.counts.reasons == ["stopped by the user"]

@@ -1,0 +1,21 @@
+"""The guard ends the broker when nobody holds the other end of its standard input."""
+
+import subprocess
+import sys
+
+from mock_kafka import isolated_launcher
+
+
+def test_the_broker_ends_in_order_when_its_parents_pipe_closes() -> None:
+    command = [sys.executable, "-I", isolated_launcher.__file__, "serve", "--port", "0"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith(b"bootstrap.servers=")
+        assert process.poll() is None
+
+        process.stdin.close()
+
+        assert process.wait(20) == 0

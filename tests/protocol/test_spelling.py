@@ -1,6 +1,0 @@
-from protocol.spelling import did_you_mean
-
-
-def test_the_nearest_word_is_named_and_none_where_none_is_near() -> None:
-    assert did_you_mean("topik", ("partition", "topic")) == "; did you mean topic?"
-    assert did_you_mean("xyz", {"partition": 1, "topic": 2}) == ""

@@ -1,0 +1,71 @@
+"""Every client delivers a record, and says what it was when none arrives."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from client import clock
+from mock_kafka import MockKafka
+from scenarios.delivery_timeout.client_adapters import (
+    SUBJECTS,
+    SubjectKind,
+    java_client,
+    python_client,
+)
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[MockKafka]:
+    with MockKafka(config={"num.partitions": 1}) as cluster:
+        yield cluster
+
+
+def skip_if_missing(kind: SubjectKind) -> None:
+    """Skip a Java client without a JDK or its jars; the Python ones have to be there."""
+    reason = kind.why_missing()
+    if reason is not None and kind.name.startswith("Java"):
+        pytest.skip(f"{kind.name}: {reason}")
+    assert reason is None
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", SUBJECTS, ids=lambda kind: kind.name)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_delivers_and_can_be_ended(lab: MockKafka, kind: SubjectKind) -> None:
+    skip_if_missing(kind)
+    topic = kind.name.replace(", ", "-").replace(" ", "-")
+    outcomes: list[str | None] = []
+    subject = kind.make(lab.bootstrap_servers, topic, 10_000)
+    try:
+        subject.send(topic, b"a", outcomes.append)
+        give_up_ms = clock.now_ms() + 10_000
+        while not outcomes and clock.now_ms() < give_up_ms:
+            subject.pass_time(0.01)
+    finally:
+        subject.close()
+    assert outcomes == [None]
+    assert [each.value for each in lab.records(topic)] == [b"a"]
+
+
+@pytest.mark.interop
+@pytest.mark.parametrize("kind", SUBJECTS, ids=lambda kind: kind.name)
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_client_that_has_not_delivered_is_ended_all_the_same(
+    lab: MockKafka, kind: SubjectKind
+) -> None:
+    skip_if_missing(kind)
+    threads = set(threading.enumerate())
+    subject = kind.make(lab.bootstrap_servers, kind.name, 10_000)
+    subject.send("never-delivered", b"a", lambda _: None)
+    subject.close()
+    assert not [
+        thread for thread in threading.enumerate() if thread not in threads and thread.is_alive()
+    ]
+
+
+def test_a_client_that_is_not_there_is_known_as_such() -> None:
+    made = SUBJECTS[0].make
+    assert python_client("none", "no_such_client", made).why_missing() == "not installed"
+    assert python_client("ours", "client", made).why_missing() is None
+    assert java_client("4.1.0").name == "Java 4.1.0"

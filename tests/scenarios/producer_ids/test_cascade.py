@@ -1,0 +1,61 @@
+"""The example's own numbers, over TCP."""
+
+import pytest
+
+from scenarios.producer_ids.cascade import (
+    IDS_MAX,
+    PARTITIONS,
+    QUOTA,
+    USERS,
+    Outcome,
+    broken_promises,
+    let_go,
+    rows,
+    stages_of,
+)
+
+WANTED = {index: placed.ids for index, placed in enumerate(PARTITIONS)}
+
+
+def test_without_the_quota_one_after_the_other_dies() -> None:
+    off = let_go(None)
+    assert (off.refused, off.deaths, off.moved) == (0, [2, 3, 4, 5, 6], 0)
+    table = rows(off.stages)
+    assert table[0] == ("before", "100", "150", "100", "120", "100", "90")
+    assert table[1] == ("broker 1 goes", "-", "210 !", "140", "120", "100", "90")
+    assert table[-1] == ("broker 6 dies", *("-" * 6))
+
+
+def test_with_the_quota_nobody_does_and_who_moved_goes_on() -> None:
+    on = let_go(QUOTA)
+    assert on.deaths == []
+    assert on.stages[0].ids == dict.fromkeys(range(1, 7), QUOTA * len(USERS))
+    assert on.refused == sum(WANTED.values()) - 6 * QUOTA * len(USERS)
+    assert max(each or 0 for each in on.stages[1].ids.values()) <= IDS_MAX
+    # A new leader knows none of them: each user brings one more every quarter of an hour.
+    assert (on.moved, on.resumed) == (80, [0, 40, 60, 80])
+
+
+def test_ids_go_to_the_next_broker_that_is_there() -> None:
+    stages = stages_of(WANTED, [2, 3])
+    assert [stage.name for stage in stages] == [
+        "before",
+        "broker 1 goes",
+        "broker 2 dies",
+        "broker 3 dies",
+    ]
+    assert [stage.ids[4] for stage in stages] == [120, 120, 195, 420]
+    assert stages[-1].ids[3] is None
+
+
+@pytest.mark.parametrize(
+    ("off_deaths", "on", "reason"),
+    [
+        ([2, 3], Outcome(0, [], [], 5, [5]), "not all"),
+        ([2, 3, 4, 5, 6], Outcome(0, [2], [], 5, [5]), "with the quota brokers [2] died"),
+        ([2, 3, 4, 5, 6], Outcome(0, [], [], 5, [2, 4]), "of 5 moved producers"),
+    ],
+)
+def test_a_broken_promise_is_told(off_deaths: list[int], on: Outcome, reason: str) -> None:
+    (told,) = broken_promises(Outcome(0, off_deaths, []), on)
+    assert reason in told
