@@ -1,7 +1,7 @@
 """Broker keys of quotas: client quotas, topic changes (KIP-599), producer ids (KIP-936)."""
 
 from broker.config.keys import ConfigKey, ConfigType
-from broker.config.values import at_least, between, more_than_zero_below_one, one_of
+from broker.config.values import at_least, between, one_of
 from quotas.definitions import definitions_problem
 
 _INT, _DOUBLE, _STRING = ConfigType.INT, ConfigType.DOUBLE, ConfigType.STRING
@@ -28,6 +28,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         "Whether client quotas are evaluated and reported only, and not enforced. Quotas on new"
         " connections always are.",
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
     ConfigKey(
@@ -86,7 +87,8 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         0.001,
         "Share of new producer ids that may be taken for known ones, over all layers together"
         " (KIP-936).",
-        more_than_zero_below_one,
+        # Filters of a lower rate would exceed their memory bound.
+        between(1e-7, 0.5),
         is_mock_only=True,
     ),
     ConfigKey(

@@ -8,7 +8,6 @@ from broker.config.values import (
     between,
     each_of,
     format_value,
-    more_than_zero_below_one,
     one_of,
     one_of_numbers,
     parse_value,
@@ -101,7 +100,6 @@ def test_a_refused_secret_is_not_repeated() -> None:
         (one_of_numbers(1, 5), [1, 5], [0, 2, 6]),
         (each_of("a", "b"), [(), ("a",), ("b", "a")], [("a", "c")]),
         (unlimited_or_positive, [-1, -7, 1], [0]),
-        (more_than_zero_below_one, [0.001, 0.999], [0.0, 1.0, -1.0]),
         (
             throttled_replicas,
             [(), ("*",), ("0:1",), ("0:1", "10:2")],
