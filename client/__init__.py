@@ -35,9 +35,7 @@ if TYPE_CHECKING:
         ClusterDescription,
         ConfigChange,
         ConfigEntry,
-        ConfigOperation,
         ConfigResource,
-        ConfigSource,
         ConfigSynonym,
         NewPartitions,
         NewTopic,
@@ -46,11 +44,11 @@ if TYPE_CHECKING:
         QuotaEntity,
         QuotaEntry,
         QuotaFilter,
-        QuotaMatch,
-        ResourceType,
         TopicDescription,
     )
     from client.security import SaslSettings, Security, TlsSettings, security_of
+    from protocol.client_quotas import QuotaMatch
+    from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
 __all__ = [
     "Address",
