@@ -15,6 +15,19 @@ from typing import Any
 import structlog
 from aiohttp import web
 
+from broker.http_admin import (  # noqa: F401 - declares the operations
+    audit,
+    brokers,
+    clock,
+    controller,
+    faults,
+    follow,
+    groups,
+    quotas,
+    requests,
+    service,
+    topics,
+)
 from broker.http_admin.operation import OPERATIONS, Operation, Problem, encode_result
 from broker.http_admin.state import Admin
 
