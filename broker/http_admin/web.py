@@ -15,7 +15,7 @@ from typing import Any
 import structlog
 from aiohttp import web
 
-from broker.http_admin import (  # noqa: F401 - declares the operations
+from broker.http_admin import (  # noqa: F401 - importing them declares the operations
     audit,
     brokers,
     clock,

@@ -18,7 +18,7 @@ AUDITED = {"audit.enable": "true", "audit.acknowledgements.max": "2"}
 
 
 def produce(admin: Admin, count: int) -> None:
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     frame = request_frame(produce_request([(0, make_batch(b"x"))], version=9, topic="orders"), 9, 1)
     for _ in range(count):
         client.send(frame)

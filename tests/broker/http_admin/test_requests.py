@@ -22,7 +22,7 @@ from tests.broker.journal.test_journal import produce_frame
 def admin() -> Admin:
     """1, 2, 3: Metadata; 4: Produce."""
     admin = make_admin()
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(b"".join(map(metadata_frame, (1, 2, 3))) + produce_frame("a", 4))
     return admin
 
