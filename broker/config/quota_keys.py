@@ -28,6 +28,7 @@ QUOTA_KEYS: tuple[ConfigKey, ...] = (
         "Whether client quotas are evaluated and reported only, and not enforced. Quotas on new"
         " connections always are.",
         is_dynamic=True,
+        is_per_broker=True,
         is_mock_only=True,
     ),
     ConfigKey(

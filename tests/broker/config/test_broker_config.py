@@ -279,6 +279,7 @@ def test_every_key_that_brokers_share_can_be_told_from_those_they_may_differ_in(
         "broker.api.versions",
         "broker.max.producer.ids",
         "broker.rack",
+        "client.quota.shadow",
         "max.connections",
         "max.connections.per.ip",
         "max.in.flight.sequence.number.per.connection",

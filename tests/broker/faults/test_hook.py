@@ -79,7 +79,7 @@ def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
         clients.dispatcher.faults.clear()
         assert clients.dispatcher.faults.is_enabled
         if is_reset:
-            clients.cluster.reset()
+            clients.dispatcher.faults.reset()
         else:
             clients.dispatcher.faults.set_hook(None)
         assert not clients.dispatcher.faults.is_enabled
