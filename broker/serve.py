@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -19,13 +19,15 @@ from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
-from broker.http_admin.web import AdminPort
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
+
+if TYPE_CHECKING:
+    from broker.http_admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
 """Allocations between collections: the default looks through young objects after every 700."""
@@ -142,7 +144,7 @@ def bind_admin_port(options: ServeOptions, server: Server) -> AdminSocket:
 
 async def serve_admin_port(
     admin_socket: AdminSocket, options: ServeOptions, server: Server
-) -> AdminPort:
+) -> "AdminPort":
     """Serve the admin port.
 
     What it is made of is loaded in a thread: that takes longer than all of the start, and the first
