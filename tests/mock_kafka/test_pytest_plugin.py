@@ -153,7 +153,7 @@ def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
         *("-o", f"asyncio_default_fixture_loop_scope={loop_scope}"),
     )
     done.assert_outcomes(passed=3, failed=1)
-    done.stdout.fnmatch_lines(["*mock-kafka requests*", "*Produce v* orders *-> answered*"])
+    done.stdout.fnmatch_lines(["*mock-kafka requests*", "*Produce v* orders *-> responded*"])
 
 
 def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None:
@@ -177,7 +177,7 @@ def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) 
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=4, passed=1)
     done.stdout.fnmatch_lines(
-        ["*mock-kafka requests*", "#*broker 1*kafka-python*Produce v* orders *-> answered*"]
+        ["*mock-kafka requests*", "#*broker 1*kafka-python*Produce v* orders *-> responded*"]
     )
     done.stdout.fnmatch_lines(["*test_nothing_came*", "*mock-kafka requests*", "none came"])
     done.stdout.fnmatch_lines(
