@@ -11,7 +11,7 @@ SETTLE_S = 1.0
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """Resident memory one second after the first response, and the CPU of the second that follows."""
+    """Measure memory one second after the first response, and the CPU of the next second."""
     with serve(server_name) as server:
         with BlockingConnection(server.address) as connection:
             connection.exchange(metadata_request())

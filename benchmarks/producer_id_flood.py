@@ -162,11 +162,11 @@ def measure_beside(kafka: MockKafka, progress: Callable[[str], None]) -> dict[st
         progress(f"producer-id-quota flood: round {number + 1} of {ROUNDS}")
         by_itself = latencies_ms(servers, for_seconds(ALONE_S))
         process = start_part(address, FIRST_IDS + number * each, each)
-        meanwhile = latencies_ms(servers, while_it_runs(process))
+        with_flood = latencies_ms(servers, while_it_runs(process))
         finish_part(process)
-        ratios.append(p99(meanwhile) / p99(by_itself))
+        ratios.append(p99(with_flood) / p99(by_itself))
         alone += by_itself
-        beside += meanwhile
+        beside += with_flood
     elapsed_s = time.perf_counter() - started_s
     grown = resident_bytes(kafka.pid) - before_bytes
     kept = producer_ids_kept(address)

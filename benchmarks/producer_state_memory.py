@@ -5,7 +5,7 @@ python -m benchmarks.producer_state_memory --batches 1 --entries 1000000 [--time
 
 Each case fills a process of its own: `PARTITIONS` partitions, every producer with
 `BATCHES_PER_PRODUCER` batches, so that Kafka's five are all there. Resident bytes are the growth of
-the process from before the first partition was made, all told. Times are of single check + apply
+the whole process since before the first partition was created. Times are of single check + apply
 pairs on producers in random order, with the cost of reading the clock taken off. A missed bar is
 reported, never a failure.
 

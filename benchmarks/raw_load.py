@@ -170,7 +170,7 @@ def run_one_by_one(
 
 
 def first_response(connection: LoadConnection) -> bytes:
-    """Send request 0 and decode its response properly; returns it, as the pattern for all others."""
+    """Send request 0, decode its response, and return it as the pattern of all others."""
     sock = connection.socket
     sock.settimeout(RESPONSE_WAIT_S)
     sock.sendall(connection.requests.run(0, 1))
@@ -189,7 +189,7 @@ def first_response(connection: LoadConnection) -> bytes:
 
 
 def check_responses(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
-    """Every response's size, correlation id, names and error code; base offsets are handed out once.
+    """Check size, correlation id, names and error code of each response, and unique offsets.
 
     Raises:
         LoadError: one is not as it should be.

@@ -132,7 +132,7 @@ def _tail(log: IO[bytes]) -> str:
 
 @contextmanager
 def pinned(cpu: int | None) -> Iterator[None]:
-    """Keep this process, and what it starts meanwhile, on one CPU; None leaves it alone."""
+    """Pin this process and the processes it starts to one CPU; None does nothing."""
     if cpu is None:
         yield
         return
