@@ -39,8 +39,8 @@ class Bench:
         class Client(PipelinedProducer):
             async def connect(self, node: int) -> LoadConnection:
                 assert node == 1
-                bench.links.append(FakeConnection(70 + len(bench.links)))
-                return cast("LoadConnection", bench.links[-1])
+                bench.connections.append(FakeConnection(70 + len(bench.connections)))
+                return cast("LoadConnection", bench.connections[-1])
 
             async def refresh_leaders(self, connection: LoadConnection, topic: str) -> None:
                 assert topic == "t"
