@@ -11,7 +11,7 @@ from client import clock
 from client.addresses import addresses_of
 from client.admin import Admin
 from client.errors import ApiError, ClientError, UnreachableError
-from client.resources import Address, ConfigResource, NewTopic, QuotaChange, ResourceType
+from client.resources import Address, ConfigResource, NewTopic, QuotaChange
 from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
 from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
@@ -19,6 +19,7 @@ from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
 from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.plan.schedule import event_counts
 from protocol import messages
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

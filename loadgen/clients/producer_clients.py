@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from client.errors import ClientError, ConnectionLostError
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.pipelined_producer import RETRIABLE
 from loadgen.clients.produce_frames import next_sequence
 from loadgen.clients.sequential_client import (
     BACKOFF_S,
@@ -15,7 +14,7 @@ from loadgen.clients.sequential_client import (
 )
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
-from protocol.errors import ErrorCode
+from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 
 STORED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
 _SEQUENCE_END = 2**31
@@ -202,6 +201,6 @@ class RetriesLostResponses(SequentialProducer):
             )
         responses = [await self.wait_for_response(each) for each in sent]
         codes = {response.error_code for response in responses}
-        if not codes <= STORED | RETRIABLE:
+        if not codes <= STORED | RETRIABLE_ERRORS:
             raise ConnectionLostError(f"not retriable: {sorted(codes)}")
         return codes <= STORED

@@ -11,14 +11,15 @@ from broker.config.broker_config import (
     retention_ms,
     unknown_key_message,
 )
-from broker.config.keys import ConfigError, ConfigSource, ResourceType
+from broker.config.keys import ConfigError
 from broker.config.topic_keys import TOPIC_KEYS
+from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
 
-DEFAULT = ConfigSource.DEFAULT
-STATIC = ConfigSource.STATIC_BROKER
-DYNAMIC = ConfigSource.DYNAMIC_BROKER
-DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER
+DEFAULT = ConfigSource.DEFAULT_CONFIG
+STATIC = ConfigSource.STATIC_BROKER_CONFIG
+DYNAMIC = ConfigSource.DYNAMIC_BROKER_CONFIG
+DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 
 STOCK_PROPERTIES = """
 process.roles=broker,controller
@@ -97,6 +98,8 @@ def test_an_unknown_key_that_is_like_no_other_is_refused_without_a_guess() -> No
         ("max.in.flight.sequence.number.per.connection", "1073741825"),
         ("producer.id.quota.cache.layer.count", "9"),
         ("producer.id.quota.cache.false.positive.rate", "0"),
+        ("producer.id.quota.cache.false.positive.rate", "9e-8"),
+        ("producer.id.quota.cache.false.positive.rate", "0.51"),
         ("producer.id.quota.error.code", "NONE"),
         ("compression.type", "brotli"),
         ("auto.create.topics.enable", "1"),
@@ -279,6 +282,7 @@ def test_every_key_that_brokers_share_can_be_told_from_those_they_may_differ_in(
         "broker.api.versions",
         "broker.max.producer.ids",
         "broker.rack",
+        "client.quota.shadow",
         "max.connections",
         "max.connections.per.ip",
         "max.in.flight.sequence.number.per.connection",
