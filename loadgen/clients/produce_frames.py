@@ -145,9 +145,9 @@ class ProduceFrames:
 
 
 def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
-    """Where a success has correlation id, error code, base offset and throttle, and its size.
+    """Return the layout of a successful response, and its size in bytes.
 
-    PreparedTarget by encoding one with numbers that stand out.
+    The positions are those of recognisable numbers in an encoded response.
     """
     error_code, base_offset, throttle_time_ms = 0x5A5B, 0x5A5B5C5D5E5F5051, 0x6A6B6C6D
     result = PartitionResult(partition, error_code, base_offset)

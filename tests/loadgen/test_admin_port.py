@@ -14,7 +14,7 @@ TOKEN = "sesame"
 
 @pytest.fixture
 def kafka() -> Iterator[MockKafka]:
-    with MockKafka(config={"broker.admin.token": TOKEN, "broker.clock": "progress"}) as kafka:
+    with MockKafka(config={"broker.admin.token": TOKEN, "broker.clock": "standing"}) as kafka:
         yield kafka
 
 
