@@ -1,4 +1,4 @@
-"""What memory a server holds that has started, answered one Metadata request and has no client."""
+"""Measure the memory of a server after one Metadata request, without clients."""
 
 import time
 from collections.abc import Mapping

@@ -44,8 +44,8 @@ LAYER_RATE = 0.001 / 4
 """At which strangers pass for known with the default configuration, while the first layer lasts."""
 IDS = 2_000_000
 FIRST_IDS = 50_000
-"""What the broker makes once, it has made then, its journal of 10,000 requests is full, and all
-that the quota admits at once is among them."""
+"""After these ids the broker has allocated what it allocates once, its journal of 10,000 requests
+is full, and the burst of the quota is used up."""
 TOGETHER = 6
 ROUNDS = 8
 ALONE_S = 2.0

@@ -1,4 +1,4 @@
-"""What producer state costs: resident bytes per (partition, producer id), time per batch.
+"""Measure producer state: resident bytes per (partition, producer id), time per batch.
 
 python -m benchmarks.producer_state_memory                 everything, one JSON line per case
 python -m benchmarks.producer_state_memory --batches 1 --entries 1000000 [--timed]   one case

@@ -33,7 +33,7 @@ class LoadError(Exception):
 
 @dataclass(slots=True)
 class LoadConnection:
-    """One connection of the load: what it will send and what it got."""
+    """One connection of the load: its requests and the responses so far."""
 
     socket: socket.socket
     requests: ProduceRequests
@@ -52,7 +52,7 @@ class LoadConnection:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One timed stretch: what it took, and the latencies in ns."""
+    """One timed section: its cost, and the latencies in ns."""
 
     cost: Cost
     latencies_ns: "array[int]"
@@ -123,7 +123,7 @@ def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -
 def run_one_by_one(
     server_pid: int, connections: list[LoadConnection], first: int, end: int, response_bytes: int
 ) -> Timing:
-    """Requests first to end - 1 on every connection, each after the answer to the one before."""
+    """Send requests first to end - 1 on each connection, each after the previous response."""
     epoll = select.epoll()
     wait = epoll.poll
     clock = time.perf_counter_ns

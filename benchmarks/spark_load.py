@@ -1,4 +1,4 @@
-"""How much load the generator makes with two Spark tasks, and how punctual it is.
+"""Measure the rate of the load generator with two Spark tasks, and its lateness.
 
 python -m benchmarks.spark_load [--seconds S]
 
