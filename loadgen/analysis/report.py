@@ -40,7 +40,7 @@ _CHARTS = {
 def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: str) -> str:
     """Return the page as HTML; `charts` are PNG images by name."""
     environment = Environment(
-        loader=PackageLoader("loadgen.analysis", package_path=""),
+        loader=PackageLoader(__name__.rpartition(".")[0], package_path=""),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
