@@ -4,6 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from loadgen import plans
 from loadgen.plan.plan import BEHAVIOURS, OPTIONS, QUOTA_KEYS, Plan, PlanFields, PlanFile, Tenant
 from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
 
@@ -11,7 +12,8 @@ from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
 def built_in_plans() -> dict[str, str]:
     """Return the first comment line of each built-in plan, by its name."""
     found = {}
-    for path in sorted((files("loadgen") / "plans").iterdir(), key=lambda path: path.name):
+    paths = [path for path in files(plans).iterdir() if path.name.endswith(".yaml")]
+    for path in sorted(paths, key=lambda path: path.name):
         first_line = path.read_text(encoding="utf-8").partition("\n")[0]
         found[path.name.removesuffix(".yaml")] = first_line.removeprefix("# ")
     return found
@@ -34,7 +36,7 @@ def load_plan(name_or_path: str) -> Plan:
         raise PlanError(
             f"{name_or_path!r} is neither a file nor a built-in plan; built in: {', '.join(names)}"
         )
-    resource = files("loadgen") / "plans" / f"{name_or_path}.yaml"
+    resource = files(plans) / f"{name_or_path}.yaml"
     return parse_plan(resource.read_text(encoding="utf-8"), f"{name_or_path}.yaml")
 
 
