@@ -1,9 +1,9 @@
-"""The command line of the benchmarks; `scripts/bench` is its front door.
+"""Command line of the benchmarks, which `scripts/bench` calls.
 
-Runs the measurements named (default: all), mock-kafka, librdkafka's mock cluster and kfake (where
-there is Go) in turn, and prints JSON lines on stdout. A missed bar is reported, never a failure,
-but for promises that have nothing to do with time; the status is 1 when one of these was broken, or
-something could not be measured at all.
+It runs the given measurements (default: all) with mock-kafka, librdkafka's mock cluster and, if Go
+is installed, kfake, and prints JSON lines to stdout. A missed bar is reported and is not a failure,
+except for bars that do not depend on time. The status is 1 when such a bar was missed or a
+measurement failed.
 """
 
 import argparse
@@ -43,12 +43,12 @@ PROGRAMS = {
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "spark": "benchmarks.spark_load",
 }
-"""What measures parts of ours alone, in programs of their own that print their own lines."""
+"""Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)
 
 
 def print_machine() -> None:
-    """What the figures hold for: this machine, these versions."""
+    """Print the machine and the versions that the figures apply to."""
     print_line(
         {
             "measurement": "machine",
@@ -64,7 +64,7 @@ def print_machine() -> None:
 
 
 def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rounds: int) -> bool:
-    """Measure and print; False when a server or its load did not work."""
+    """Measure and print; return False when a server or its load failed."""
     reproduce = f"scripts/bench {measurement.name} --rounds {rounds}"
     try:
         results = measure(measurement, servers, rounds)
@@ -86,7 +86,7 @@ def run_measurement(measurement: Measurement, servers: Sequence[ServerName], rou
 
 
 def run_program(name: str) -> bool:
-    """False when it could not measure."""
+    """Run a program; return whether it succeeded."""
     module = PROGRAMS[name]
     if find_spec(module) is None:
         progress(f"{name}: {module} is not there")

@@ -1,7 +1,7 @@
-"""A million records by a real client: the rate, what a record costs, and the memory they take.
+"""Measure a million records from a real client: rate, cost per record and memory.
 
-What ours took is read back, all of it and in order. librdkafka's mock keeps 5 MiB of a partition,
-so of the rivals only the producing is compared.
+Our broker is read back completely and in order. librdkafka's mock keeps only 5 MiB of a partition,
+so for the rivals only producing is measured.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ LOG_DIRS_VERSION = 1
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """Produce, and with ours consume; nothing is pinned, the client needs more than one CPU."""
+    """Produce, and with our broker consume; no CPUs are pinned: the client needs more than one."""
     with serve(server_name) as server:
         with BlockingConnection(server.address) as connection:
             connection.create_topic(TOPIC)
@@ -55,7 +55,7 @@ def _client(action: str, server: ServerProcess) -> dict[str, Any]:
 
 
 def _kept_bytes(server: ServerProcess) -> int:
-    """The size of the partition as stored; without DescribeLogDirs, that of the values alone."""
+    """Return the stored size of the partition; without DescribeLogDirs, that of the values."""
     with BlockingConnection(server.address) as connection:
         if not connection.offers(ApiKey.DESCRIBE_LOG_DIRS):
             return RECORDS * VALUE_BYTES

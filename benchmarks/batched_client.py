@@ -20,18 +20,18 @@ TOPIC = "batched"
 PARTITION = 0
 NUMBER_BYTES = 10
 HANDED = 10_000
-"""Records per call of the client; how many go into a record batch is librdkafka's choice."""
+"""Records per call of the client; librdkafka chooses the size of its batches."""
 FLUSH_SECONDS_MAX = 120
 CONSUME_SECONDS_MAX = 120
 
 
 def value_of(number: int) -> bytes:
-    """The value of a record: its number, and padding."""
+    """Return the value of a record: its number and padding."""
     return b"%0*d" % (NUMBER_BYTES, number) + b"x" * (VALUE_BYTES - NUMBER_BYTES)
 
 
 def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, float]:
-    """Send `records` records after record 0; the figures of that."""
+    """Send `records` records after record 0; return the figures."""
     failures: list[Any] = []
 
     def note_failure(error: Any, _message: Any) -> None:
@@ -43,7 +43,7 @@ def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
             "enable.idempotence": True,
             "acks": "all",
             "linger.ms": 5,
-            # Room for all of it: a full queue would measure this loop, not the server.
+            # Space for all records: a full queue would measure this loop, not the server.
             "queue.buffering.max.messages": records + 1,
             "queue.buffering.max.kbytes": 2_000_000,
             "delivery.report.only.error": True,
@@ -52,7 +52,7 @@ def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
     producer.produce(TOPIC, value_of(0), partition=PARTITION, on_delivery=note_failure)
     if producer.flush(FLUSH_SECONDS_MAX) or failures:
         raise SystemExit(f"the first record was not delivered: {failures}")
-    # One call per record costs Python more than librdkafka takes to send it: hand over in batches.
+    # One call per record costs more in Python than in librdkafka: pass batches.
     batches = [
         [{"value": value_of(number)} for number in range(first, min(first + HANDED, records + 1))]
         for first in range(1, records + 1, HANDED)
@@ -77,14 +77,14 @@ def produce(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, 
 
 
 def consume(bootstrap_servers: str, server_pid: int, records: int) -> dict[str, float]:
-    """Read records 0 to `records` from the beginning; every number has to come, in order."""
+    """Read records 0 to `records` and check that all numbers arrive in order."""
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers,
             "group.id": "batched",
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
-            # The defaults have the client pause itself for a second at a time.
+            # With the defaults the client pauses for a second at a time.
             "queued.min.messages": 10_000_000,
             "queued.max.messages.kbytes": 2_000_000,
         }

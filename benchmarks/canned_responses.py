@@ -1,7 +1,6 @@
-"""A server that costs next to nothing: it knows three requests, and responses each from a template.
+"""A server with canned responses to three APIs, to measure the limit of a load generator.
 
 `python -m benchmarks.canned_responses` prints its address as a broker does and runs until SIGTERM.
-What a load generator reaches against it is the generator's own limit.
 """
 
 import asyncio
@@ -28,19 +27,19 @@ def _body(response: object, version: int) -> bytes:
 
 
 def responses() -> dict[int, bytes]:
-    """The answer to each API, without size and correlation id."""
+    """Return the response to each API, without size and correlation id."""
     versions = messages.ApiVersionsResponse.ApiVersion
-    spoken = {
+    supported = {
         ApiKey.PRODUCE: PRODUCE_VERSION,
         ApiKey.INIT_PRODUCER_ID: INIT_PRODUCER_ID_VERSION,
         ApiKey.API_VERSIONS: 3,
     }
-    told = messages.ApiVersionsResponse(
+    api_versions = messages.ApiVersionsResponse(
         version=3,
         error_code=0,
         api_keys=[
             versions(api_key=key, min_version=0, max_version=version)
-            for key, version in spoken.items()
+            for key, version in supported.items()
         ],
         throttle_time_ms=0,
     )
@@ -55,7 +54,7 @@ def responses() -> dict[int, bytes]:
         PRODUCE_VERSION, [TopicResult(TOPIC, None, [PartitionResult(0, 0, 0)])]
     )
     return {
-        ApiKey.API_VERSIONS: _body(told, 3),
+        ApiKey.API_VERSIONS: _body(api_versions, 3),
         ApiKey.INIT_PRODUCER_ID: _body(granted, INIT_PRODUCER_ID_VERSION),
         ApiKey.PRODUCE: b"\0" + bytes(stored),
     }

@@ -1,4 +1,4 @@
-"""What a timed stretch took: wall time, and the CPU time of server, client and everybody else."""
+"""Measure wall time, and CPU time of the server, the client and all other processes."""
 
 import time
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Cost:
     other_s: float
 
     def shares(self) -> dict[str, float]:
-        """How many CPUs each of them kept busy."""
+        """Return the number of CPUs that each of them used."""
         return {
             "server_cpu_share": self.server_s / self.wall_s,
             "client_cpu_share": self.client_s / self.wall_s,

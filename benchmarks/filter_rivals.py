@@ -11,7 +11,7 @@ from quotas.layered_bloom_filter import Shape, hashes_of, indices, shape_for
 
 
 class Rival(Protocol):
-    """What is compared: fill one layer, look an id up in all of them, count bytes."""
+    """A filter to compare: fill one layer, look an id up in all layers, count bytes."""
 
     def fill(self, layer: int, producer_ids: Iterable[int]) -> None: ...
 
@@ -28,7 +28,7 @@ def _indices(producer_id: int, shape: Shape) -> list[int]:
 
 
 class ListOfFilters:
-    """The textbook's, and Apache Commons': a Bloom filter for each layer, asked one by one."""
+    """A Bloom filter for each layer, as in textbooks and Apache Commons."""
 
     def __init__(self, capacity: int, layer_count: int, rate: float) -> None:
         self._shape = shape_for(capacity, rate / layer_count)
@@ -52,7 +52,7 @@ class ListOfFilters:
 
 
 class BitOfEachLayer:
-    """A byte for each position, with a bit of it for each of up to eight layers.
+    """One byte per position, with a bit for each of up to eight layers.
 
     The AND of an id's bytes are the layers that hold it.
     """
@@ -87,7 +87,7 @@ class BitOfEachLayer:
 
 
 class SetOfIds:
-    """No filter at all: the ids themselves, a set for each layer (KIP-936's alternative 6)."""
+    """A set of ids for each layer instead of a filter (KIP-936, alternative 6)."""
 
     def __init__(self, capacity: int, layer_count: int, rate: float) -> None:
         self._layers: list[set[int]] = [set() for _ in range(layer_count)]

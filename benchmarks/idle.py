@@ -1,4 +1,4 @@
-"""What memory a server holds that has started, answered one Metadata request and has no client."""
+"""Measure the memory of a server after one Metadata request, without clients."""
 
 import time
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ SETTLE_S = 1.0
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """Resident memory one second after the first response, and the CPU of the second that follows."""
+    """Measure memory one second after the first response, and the CPU of the next second."""
     with serve(server_name) as server:
         with BlockingConnection(server.address) as connection:
             connection.exchange(metadata_request())

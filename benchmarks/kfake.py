@@ -1,4 +1,4 @@
-"""kfake, franz-go's fake cluster: built by the Go toolchain, where there is one."""
+"""Build and run kfake, franz-go's fake cluster, if Go is installed."""
 
 import os
 import shutil

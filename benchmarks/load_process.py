@@ -1,4 +1,4 @@
-"""Runs a load program in a process of its own and reads its figures from its last line."""
+"""Run a load program in its own process and read the figures from its last line."""
 
 import json
 import subprocess
@@ -12,7 +12,7 @@ LOAD_SECONDS_MAX = 300
 
 
 class LoadProcessError(Exception):
-    """The load program failed; the message holds the end of what it said."""
+    """The load program failed; the message contains its last output."""
 
 
 def run(words: Sequence[str], cpu: int | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One-record Produce requests: what each costs the server, and how many it answers per second."""
+"""Measure one-record Produce requests: server cost per request, responses per second."""
 
 from collections.abc import Callable, Mapping
 

@@ -44,8 +44,8 @@ LAYER_RATE = 0.001 / 4
 """At which strangers pass for known with the default configuration, while the first layer lasts."""
 IDS = 2_000_000
 FIRST_IDS = 50_000
-"""What the broker makes once, it has made then, its journal of 10,000 requests is full, and all
-that the quota admits at once is among them."""
+"""After these ids the broker has allocated what it allocates once, its journal of 10,000 requests
+is full, and the burst of the quota is used up."""
 TOGETHER = 6
 ROUNDS = 8
 ALONE_S = 2.0
@@ -162,11 +162,11 @@ def measure_beside(kafka: MockKafka, progress: Callable[[str], None]) -> dict[st
         progress(f"producer-id-quota flood: round {number + 1} of {ROUNDS}")
         by_itself = latencies_ms(servers, for_seconds(ALONE_S))
         process = start_part(address, FIRST_IDS + number * each, each)
-        meanwhile = latencies_ms(servers, while_it_runs(process))
+        with_flood = latencies_ms(servers, while_it_runs(process))
         finish_part(process)
-        ratios.append(p99(meanwhile) / p99(by_itself))
+        ratios.append(p99(with_flood) / p99(by_itself))
         alone += by_itself
-        beside += meanwhile
+        beside += with_flood
     elapsed_s = time.perf_counter() - started_s
     grown = resident_bytes(kafka.pid) - before_bytes
     kept = producer_ids_kept(address)

@@ -1,24 +1,24 @@
-"""What KIP-936's quota of producer ids costs, and whether its filter keeps its promises.
+"""Measure the cost of KIP-936's quota of producer ids and the error rates of its filter.
 
 python -m benchmarks.producer_id_quota                        everything, one JSON line per case
 python -m benchmarks.producer_id_quota --case memory          one case, in this process
 
 Cases:
   sequential, strided, scattered
-                    false positives: new ids that are taken for known, with four layers full of ids
-                    one after the other, a thousand apart, and at random
-  false-negatives   known ids that are taken for new, in ten million sightings of many ids, some
-                    frequent and some rare
-  memory            bytes of a user's filter, beside those that theory asks for and a set of ids
+                    false positives: new ids that the filter takes for known ones, with four full
+                    layers of consecutive ids, of ids a thousand apart, and of random ids
+  false-negatives   known ids that the filter takes for new ones, in ten million look-ups of
+                    frequent and rare ids
+  memory            bytes of a user's filter, compared with the theoretical size and a set of ids
   users             resident memory of 10,000 users with one id in each of four layers, by quota
-  check             time of one look, beside a list of filters, a byte per position, and sets
-  admitted          ids that pass, of two million against a quota of 100 in four hours
-  produce           server time and rate of one-record requests, with a quota and without, in turn
-  flood             two million ids of one user against a quota of 100: producer state, memory, and
-                    what another user's latency is meanwhile
+  check             time of one look-up, compared with a list of filters, a byte per position, sets
+  admitted          accepted ids of two million, with a quota of 100, in four hours
+  produce           server time and rate of one-record requests, with and without a quota
+  flood             two million ids of one user with a quota of 100: producer state, memory, and
+                    the latency of another user
 
-The last thing is a table of bars and verdicts, on stderr. The status is 1 when a bar was missed
-that isn't one of time, which a busy machine alone may cause.
+A table of bars and verdicts on stderr comes last. The status is 1 when a bar was missed, except for
+bars of time, which a busy machine alone may miss.
 """
 
 import argparse
@@ -43,13 +43,12 @@ from typing import Any
 from benchmarks import load_process, producer_id_flood, raw_load
 from benchmarks.filter_rivals import BitOfEachLayer, ListOfFilters, Rival, SetOfIds
 from benchmarks.quiet import wait_until_quiet
-from benchmarks.report import Bar, print_line, progress
+from benchmarks.report import Bar, Figures, case_line, print_line, progress, verdict_table
 from benchmarks.server_process import PROJECT, serve, two_cpus
 from quotas.entities import make_entity
 from quotas.layered_bloom_filter import LayeredBloomFilter
 from quotas.limits import Limits
 from quotas.producer_ids import ProducerIdQuotaManager
-from scenarios.table import text_table
 
 MODULE = "benchmarks.producer_id_quota"
 WINDOW_MS, LAYERS, RATE = 3_600_000, 4, 0.001
@@ -57,9 +56,8 @@ SPAN_MS = WINDOW_MS // LAYERS
 LAST_LAYER_MS = (LAYERS - 1) * SPAN_MS
 SEED = bytes(range(16))
 
-Figures = dict[str, float]
 Case = Callable[[], Iterator[tuple[str, Figures, Sequence[Bar]]]]
-"""Gives what was measured: its name, the figures, and the bars for some of them."""
+"""Yields a name, the figures, and the bars of some figures."""
 
 IDS_PER_USER = (10, 100, 1000, 10_000, 100_000, 1_000_000)
 CHECKS = 1_000_000
@@ -105,7 +103,7 @@ def sequential(base: int) -> Iterator[int]:
 
 
 def strided(base: int) -> Iterator[int]:
-    """A thousand apart: as blocks of ids are handed to brokers."""
+    """Yield ids a thousand apart, like the blocks of ids that brokers get."""
     return count(base, 1000)
 
 
@@ -123,14 +121,14 @@ def false_positives(
         hits, estimates = false_positives_of(kind, ids)
         figures = {
             bar.figure: hits / CHECKS,
-            "rate_told": statistics.mean(estimates),
+            "estimated_rate": statistics.mean(estimates),
             "checks": CHECKS,
         }
         yield f"{ids} ids a layer", figures, [bar]
 
 
 def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[int, list[float]]:
-    """How many new ids were taken for known; every layer holds `ids` that are in no other."""
+    """Return the false positives and the estimated rates; each layer has `ids` different ids."""
     hits = checks = 0
     estimates = []
     checks_per_filter = CHECKS if ids >= CHECKS_PER_FILTER else CHECKS_PER_FILTER
@@ -141,8 +139,8 @@ def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[
             for _ in range(ids):
                 layered.add(next(drawn), layer * SPAN_MS)
         estimates.append(layered.state(LAST_LAYER_MS).false_positive_rate)
-        # Sighting an id in an older layer would add it to the newest: one that is taken for known
-        # is rare enough not to matter.
+        # A look-up of an id from an older layer adds it to the newest one. False positives do so
+        # too rarely to matter.
         hits += sum(
             layered.contains_and_refresh(next(drawn), LAST_LAYER_MS)
             for _ in range(checks_per_filter)
@@ -157,7 +155,7 @@ def false_positives_of(kind: Callable[[int], Iterator[int]], ids: int) -> tuple[
 
 
 def false_negatives() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    """Ids come and go while the clock goes on by eight windows."""
+    """Add and drop ids over eight windows."""
     drawn = random.Random(936)
     layered = new_filter()
     last_seen_ms: dict[int, int] = {}
@@ -166,7 +164,7 @@ def false_negatives() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     while checked < SIGHTINGS:
         number += 1
         now_ms = number * 8 * WINDOW_MS // SIGHTINGS
-        # Ids end and new ones begin all the time; some are seen every second, some in an hour.
+        # Ids come and go all the time; some occur every second, some every hour.
         producer_id = number // 100 + int(drawn.random() ** 4 * POPULATION)
         is_known = sight_or_add(layered, producer_id, now_ms)
         seen_ms = last_seen_ms.get(producer_id)
@@ -206,7 +204,7 @@ def memory() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
 
 
 def bytes_with_objects(ids: int) -> float:
-    """Of one filter, four layers full, with all that Python keeps around its bits."""
+    """Return the bytes of one filter with four full layers, with its Python objects."""
     gc.collect()
     tracemalloc.start()
     filters = [new_filter() for _ in range(OBJECTS_FILTERS)]
@@ -220,7 +218,7 @@ def bytes_with_objects(ids: int) -> float:
 
 
 def users() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    """All that the quota keeps for a user; the quotas in turn, each in a process of its own."""
+    """Measure the memory per user, with each quota in its own process."""
     for quota in (5, 100, 10**6, 10**9):
         process = multiprocessing.get_context("spawn").Pool(1)
         with process:
@@ -243,7 +241,7 @@ def resident_growth_mb(quota: int) -> float:
 
 
 def check() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    """Medians of single looks, the ways in turn, with the cost of reading the clock taken off."""
+    """Measure medians of single look-ups, without the cost of reading the clock."""
     layered = new_filter()
     rivals: dict[str, Rival] = {
         "list_of_filters": ListOfFilters(TIMED_IDS, LAYERS, RATE),
@@ -299,7 +297,7 @@ def median_us(sight: Callable[[int], bool], producer_ids: Sequence[int]) -> floa
 
 
 def produce() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    """One producer, 50 requests in flight: with a quota that it keeps to, and without."""
+    """Run one producer with 50 requests in flight, with a quota it obeys and without."""
     options = {"off": (), "on": ("client.quotas=user=<default>,producer_ids_rate=1000",)}
     rounds: dict[str, list[dict[str, float]]] = {"off": [], "on": []}
     server_cpu, client_cpu = two_cpus()
@@ -315,11 +313,11 @@ def produce() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
                     is_idempotent=True,
                 )
                 rounds[name].append(load_process.run(words, client_cpu))
-    figures: Figures = {}
+    figures: dict[str, float] = {}
     for figure in ("responses_per_s", "server_us_per_request"):
         for name, found in rounds.items():
             figures[f"{figure}_{name}"] = round(statistics.median(f[figure] for f in found), 2)
-    # Of rounds that followed one another, so that what else the machine does weighs on both.
+    # Compare consecutive rounds: other load on the machine affects both.
     pairs = list(zip(rounds["on"], rounds["off"], strict=True))
     bar = Bar("throughput_on_to_off", "at least", 0.9, is_timing=True)
     cost = Bar("server_time_off_to_on", "at least", 0.9, is_timing=True)
@@ -336,7 +334,7 @@ def produce() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
 
 
 def admitted() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
-    """How many of two million new ids a quota of 100 admits in four hours, by the filter's rate."""
+    """Count how many of two million new ids pass a quota of 100 in four hours."""
     for rate in (RATE, 1e-6):
         manager = new_manager(QUOTA, rate)
         passed = sum(
@@ -371,53 +369,22 @@ TIMED = ("check", "produce", "flood")
 
 
 def run_case(name: str) -> bool:
-    """Print its lines; False when a bar was missed that isn't one of time."""
-    has_held = True
+    """Print the lines of a case; return False when it missed a bar that is not one of time."""
+    has_passed = True
     for shown, figures, bars in CASES[name]():
-        judged = [
-            {
-                "figure": bar.figure,
-                "bar": f"{bar.sense} {bar.limit:.6g}",
-                "value": figures[bar.figure],
-                "met": bar.is_met(figures[bar.figure]),
-            }
-            for bar in bars
-        ]
-        has_held &= all(bar.is_timing or bar.is_met(figures[bar.figure]) for bar in bars)
-        print_line(
-            {
-                "measurement": "producer-id-quota",
-                "case": f"{name} {shown}",
-                "figures": figures,
-                "bars": judged,
-                "met": all(bar["met"] for bar in judged) if judged else None,
-                "command": f"python -m {MODULE} --case {name}",
-            }
-        )
-    return has_held
+        has_passed &= all(bar.is_timing or bar.is_met(figures[bar.figure]) for bar in bars)
+        command = f"python -m {MODULE} --case {name}"
+        print_line(case_line("producer-id-quota", f"{name} {shown}", figures, bars, command))
+    return has_passed
 
 
 def run_process(name: str) -> tuple[list[dict[str, Any]], bool]:
-    """The lines of a case that was run in a process of its own, and whether it held."""
+    """Run a case in its own process; return its lines and whether it passed."""
     progress(f"producer-id-quota {name}")
     words = [sys.executable, "-m", MODULE, "--case", name]
     done = subprocess.run(words, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=False)
     print(done.stdout, end="", flush=True)
     return [json.loads(line) for line in done.stdout.splitlines()], done.returncode == 0
-
-
-def verdict_table(lines: Sequence[dict[str, Any]]) -> str:
-    """A row for each bar."""
-    rows = [
-        (line["case"], bar["figure"], bar["bar"], f"{bar['value']:.6g}", verdict(met=bar["met"]))
-        for line in lines
-        for bar in line["bars"]
-    ]
-    return text_table(("case", "figure", "bar", "value", "verdict"), rows)
-
-
-def verdict(*, met: bool) -> str:
-    return "met" if met else "MISSED"
 
 
 def main() -> int:
@@ -436,8 +403,8 @@ def main() -> int:
     for name in TIMED:
         wait_until_quiet()
         results.append(run_process(name))
-    progress("\n" + verdict_table([line for lines, _has_held in results for line in lines]))
-    return 0 if all(has_held for _lines, has_held in results) else 1
+    progress("\n" + verdict_table([line for lines, _has_passed in results for line in lines]))
+    return 0 if all(has_passed for _lines, has_passed in results) else 1
 
 
 if __name__ == "__main__":

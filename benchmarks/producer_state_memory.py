@@ -1,11 +1,11 @@
-"""What producer state costs: resident bytes per (partition, producer id), time per batch.
+"""Measure producer state: resident bytes per (partition, producer id), time per batch.
 
 python -m benchmarks.producer_state_memory                 everything, one JSON line per case
 python -m benchmarks.producer_state_memory --batches 1 --entries 1000000 [--timed]   one case
 
 Each case fills a process of its own: `PARTITIONS` partitions, every producer with
 `BATCHES_PER_PRODUCER` batches, so that Kafka's five are all there. Resident bytes are the growth of
-the process from before the first partition was made, all told. Times are of single check + apply
+the whole process since before the first partition was created. Times are of single check + apply
 pairs on producers in random order, with the cost of reading the clock taken off. A missed bar is
 reported, never a failure.
 

@@ -1,4 +1,4 @@
-"""Waits for the machine to have nothing else to do, for a while."""
+"""Wait until other processes use little CPU, up to a time limit."""
 
 import time
 

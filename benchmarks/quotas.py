@@ -1,17 +1,17 @@
-"""What a quota decision costs: decisions per second of one core, resident bytes per entity.
+"""Measure quota decisions: decisions per second of one core, and resident bytes per entity.
 
 python -m benchmarks.quotas                            everything, one JSON line per case
 python -m benchmarks.quotas --case token-bucket        one case, in this process
 
-Each case runs in a process of its own, with 10,000 users that have a quota each, asked for in
-random order at times that go on by a millisecond every hundred decisions: once all of them, once
-only a hundred. A decision is all that a handler calls: find the client's counter, refill or sample,
-judge, say the wait. `precedence` is the look-up over eight levels, which a decision makes only for
-clients that are new since the last change of quotas. Rates are the best of the rounds, the machine
-being shared. A missed bar is reported, never a failure.
+Each case runs in its own process with 10,000 users that have a quota each. Users come in random
+order, and the time advances by a millisecond every hundred decisions: once with all users, once
+with only a hundred. A decision is what a handler calls: find the client's counter, refill or
+sample, compare, return the throttle time. `precedence` is the look-up in eight levels, which a
+decision makes only for clients that are new since the last change of quotas. Rates are the best of
+the rounds, because the machine is shared. A missed bar is reported and is not a failure.
 
-What 10,000 at random cost more than a hundred is the processor's waiting for memory: half a dozen
-objects of a client that its cache no longer has.
+Decisions for 10,000 random users cost more than for a hundred, because the processor waits for
+memory: each client has half a dozen objects that are not in its cache.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from collections.abc import Callable
 
 from benchmarks.producer_state_memory import resident_bytes
 from benchmarks.quiet import wait_until_quiet
-from benchmarks.report import Bar, print_line, progress
+from benchmarks.report import Bar, Figures, case_line, print_line, progress
 from benchmarks.server_process import PROJECT
 from quotas.client_quotas import ClientQuotas
 from quotas.client_rate import PRODUCE, ClientRateQuotaManager
@@ -43,7 +43,6 @@ DECISIONS_PER_MS = 100
 NOW_MS = 1_700_000_000_000
 SAMPLES, WINDOW_SECONDS = 11, 1
 
-Figures = dict[str, float]
 Decide = Callable[[str, str, int, int], object]
 """One decision: user, client id, value, time in ms."""
 
@@ -101,7 +100,7 @@ CASES: dict[str, Callable[[list[str]], Decide]] = {
 
 def measure(case: str) -> Figures:
     users = user_names()
-    # Whatever is made once, at the first use, belongs to the program.
+    # What the first use creates belongs to the program, not to an entity.
     CASES[case](users[:10])(users[0], CLIENT_ID, VALUE, NOW_MS)
     gc.collect()
     ctypes.CDLL(None).malloc_trim(0)
@@ -121,14 +120,14 @@ def measure(case: str) -> Figures:
 
 
 def best_seconds(decide: Decide, users: list[str]) -> float:
-    """Of this core for all decisions of a round, without the loop around them."""
+    """Return the seconds of one round's decisions on this core, without the loop."""
     drawn = random.Random(1).choices(users, k=DECISIONS)
     return min(run_round(decide, drawn, number) for number in range(ROUNDS))
 
 
 def run_round(decide: Decide, drawn: list[str], number: int) -> float:
     first_ms = NOW_MS + number * DECISIONS // DECISIONS_PER_MS
-    times_ms = [first_ms + each // DECISIONS_PER_MS for each in range(DECISIONS)]
+    times_ms = [first_ms + number // DECISIONS_PER_MS for number in range(DECISIONS)]
     started = time.thread_time()
     for user, now_ms in zip(drawn, times_ms, strict=True):
         decide(user, CLIENT_ID, VALUE, now_ms)
@@ -140,26 +139,9 @@ def run_round(decide: Decide, drawn: list[str], number: int) -> float:
 
 
 def print_case(case: str, figures: Figures) -> None:
-    bars = [
-        {
-            "figure": bar.figure,
-            "bar": f"{bar.sense} {bar.limit:g}",
-            "value": figures[bar.figure],
-            "met": bar.is_met(figures[bar.figure]),
-        }
-        for bar in (RATE_BAR, ACTIVE_BAR)
-    ]
-    print_line(
-        {
-            "measurement": "quotas",
-            "case": case,
-            "entities": ENTITIES,
-            "figures": figures,
-            "bars": bars,
-            "met": all(bar["met"] for bar in bars),
-            "command": f"python -m {MODULE} --case {case}",
-        }
-    )
+    command = f"python -m {MODULE} --case {case}"
+    line = case_line("quotas", case, figures, (RATE_BAR, ACTIVE_BAR), command)
+    print_line({**line, "entities": ENTITIES})
 
 
 def run_all() -> None:

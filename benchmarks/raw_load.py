@@ -33,7 +33,7 @@ class LoadError(Exception):
 
 @dataclass(slots=True)
 class LoadConnection:
-    """One connection of the load: what it will send and what it got."""
+    """One connection of the load: its requests and the responses so far."""
 
     socket: socket.socket
     requests: ProduceRequests
@@ -52,7 +52,7 @@ class LoadConnection:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One timed stretch: what it took, and the latencies in ns."""
+    """One timed section: its cost, and the latencies in ns."""
 
     cost: Cost
     latencies_ns: "array[int]"
@@ -123,7 +123,7 @@ def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -
 def run_one_by_one(
     server_pid: int, connections: list[LoadConnection], first: int, end: int, response_bytes: int
 ) -> Timing:
-    """Requests first to end - 1 on every connection, each after the answer to the one before."""
+    """Send requests first to end - 1 on each connection, each after the previous response."""
     epoll = select.epoll()
     wait = epoll.poll
     clock = time.perf_counter_ns
@@ -170,7 +170,7 @@ def run_one_by_one(
 
 
 def first_response(connection: LoadConnection) -> bytes:
-    """Send request 0 and decode its response properly; returns it, as the pattern for all others."""
+    """Send request 0, decode its response, and return it as the pattern of all others."""
     sock = connection.socket
     sock.settimeout(RESPONSE_WAIT_S)
     sock.sendall(connection.requests.run(0, 1))
@@ -189,7 +189,7 @@ def first_response(connection: LoadConnection) -> bytes:
 
 
 def check_responses(connections: list[LoadConnection], count: int, pattern: bytes) -> None:
-    """Every response's size, correlation id, names and error code; base offsets are handed out once.
+    """Check size, correlation id, names and error code of each response, and unique offsets.
 
     Raises:
         LoadError: one is not as it should be.

@@ -1,4 +1,4 @@
-"""librdkafka's mock cluster in a process of its own: the rival every figure is compared with.
+"""Run librdkafka's mock cluster in its own process, for comparison.
 
 Behaves like `broker serve`: the first line on stdout is `bootstrap.servers=...`, SIGTERM ends it.
 """

@@ -1,8 +1,8 @@
-"""Rounds of the servers in turn, and what is printed of them: one JSON line per server.
+"""Run measurements, compare figures with their bars, and print JSON lines.
 
-A round during which other processes were busy is run again, a few times at most.
-A figure is judged by its median over the rounds. A ratio is ours / the rival's, of the
-medians; bars that are ratios are about librdkafka's mock.
+Measurements of several servers run in rounds, one server after the other. A round is repeated a few
+times at most while other processes use the CPUs. A bar applies to the median over the rounds. A
+ratio is ours / the rival's, of the medians; bars on ratios compare with librdkafka's mock.
 """
 
 import json
@@ -10,7 +10,13 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from typing import Any, Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 from benchmarks.quiet import BUSY_SHARE, wait_until_quiet
 from benchmarks.server_process import SERVER_NAMES, ServerName
@@ -19,14 +25,14 @@ OTHER_CPU_SHARE = "other_cpu_share"
 ATTEMPTS_MAX = 4
 
 Figures = Mapping[str, float]
-"""What one round of one server gave, by the figure's name, which ends in its unit."""
+"""Measured values by name; a name ends in its unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a figure of ours (or, with `is_ratio`, the ratio to rdmock's) has to reach.
+    """The limit of one of our figures, or with `is_ratio` of its ratio to rdmock's.
 
-    With `is_timing` it may be missed for no other reason than that the machine is busy.
+    With `is_timing` a busy machine alone may cause a miss.
     """
 
     figure: str
@@ -36,13 +42,13 @@ class Bar:
     is_timing: bool = False
 
     def is_met(self, value: float) -> bool:
-        """Whether a median or ratio is good enough."""
+        """Return whether a value is within the limit."""
         return value <= self.limit if self.sense == "at most" else value >= self.limit
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Something that is measured the same way with every server."""
+    """One case that runs in the same way with every server."""
 
     name: str
     case: str
@@ -56,7 +62,7 @@ def measure(
     rounds: int,
     wait: Callable[[], object] = wait_until_quiet,
 ) -> dict[ServerName, list[Figures]]:
-    """Run the rounds, the servers alternating, after a `wait` each; progress goes to stderr."""
+    """Run the rounds with alternating servers; call `wait` before each one."""
     results: dict[ServerName, list[Figures]] = {server: [] for server in servers}
     for round_number in range(1, rounds + 1):
         for server in servers:
@@ -73,7 +79,7 @@ def measure(
 def _run_undisturbed(
     measurement: Measurement, server: ServerName, wait: Callable[[], object]
 ) -> Figures:
-    """One round; again while the machine was busy with something else. Returns the quietest."""
+    """Run a round, again while the machine is busy; return the least disturbed attempt."""
     attempts: list[Figures] = []
     while len(attempts) < ATTEMPTS_MAX:
         wait()
@@ -86,18 +92,48 @@ def _run_undisturbed(
 
 
 def _others(figures: Figures) -> float:
-    """CPUs that other processes used meanwhile; 0 where that was not looked at."""
+    """Return the CPUs that other processes used during the round; 0 if not measured."""
     return figures.get(OTHER_CPU_SHARE, 0.0)
 
 
 def progress(text: str) -> None:
-    """Say on stderr how far it is; stdout is for JSON lines."""
+    """Print progress to stderr; stdout is for JSON lines."""
     print(text, file=sys.stderr, flush=True)
 
 
 def print_line(line: Mapping[str, Any]) -> None:
-    """One JSON object on stdout."""
+    """Print a JSON object to stdout."""
     print(json.dumps(line), flush=True)
+
+
+def case_line(
+    measurement: str, case: str, figures: Figures, bars: Sequence[Bar], reproduce: str
+) -> dict[str, Any]:
+    """Return the JSON line of a case that measures only our code, with its bars."""
+    compared = [_compared(bar, figures[bar.figure]) for bar in bars]
+    return {
+        "measurement": measurement,
+        "case": case,
+        "figures": figures,
+        "bars": compared,
+        "met": _all_met(compared),
+        "command": reproduce,
+    }
+
+
+def verdict_table(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return a table of the bars of JSON lines, one row per bar, as plain text."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False)
+    for name in ("case", "figure", "bar", "value", "verdict"):
+        table.add_column(name, no_wrap=True)
+    for line in lines:
+        for bar in line["bars"]:
+            cells = (line["case"], bar["figure"], bar["bar"], f"{bar['value']:.6g}")
+            table.add_row(*map(Text, cells), "met" if bar["met"] else "MISSED")
+    out = StringIO()
+    # A pipe has no width: do not wrap.
+    Console(file=out, width=1000, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 def lines(
@@ -105,7 +141,7 @@ def lines(
     results: Mapping[ServerName, Sequence[Figures]],
     reproduce: str,
 ) -> list[dict[str, Any]]:
-    """The JSON lines of a measurement, one per server; `reproduce` is the command line."""
+    """Return the JSON lines of a measurement, one per server; `reproduce` is the command line."""
     medians = {server: _medians(rounds) for server, rounds in results.items()}
     ratios = {
         rival: _ratios(medians.get("ours", {}), medians.get(rival, {}))
@@ -124,10 +160,11 @@ def lines(
             **{f"ratio_ours_to_{rival}": of_medians for rival, of_medians in ratios.items()},
         }
         if server == "ours":
-            judged = [_judged(bar, medians[server], ratios["rdmock"]) for bar in measurement.bars]
-            line["bars"] = judged
-            verdicts = [bar["met"] for bar in judged]
-            line["met"] = None if not verdicts or None in verdicts else all(verdicts)
+            results_of_bars = [
+                _judged(bar, medians[server], ratios["rdmock"]) for bar in measurement.bars
+            ]
+            line["bars"] = results_of_bars
+            line["met"] = _all_met(results_of_bars)
         line["command"] = reproduce
         found.append(line)
     return found
@@ -153,13 +190,21 @@ def _ratios(ours: Figures, rival: Figures) -> dict[str, float]:
 
 def _judged(bar: Bar, medians: Figures, ratios: Figures) -> dict[str, Any]:
     value = (ratios if bar.is_ratio else medians).get(bar.figure)
+    return {"of": "ratio ours/rdmock" if bar.is_ratio else "median", **_compared(bar, value)}
+
+
+def _compared(bar: Bar, value: float | None) -> dict[str, Any]:
     return {
         "figure": bar.figure,
-        "of": "ratio ours/rdmock" if bar.is_ratio else "median",
-        "bar": f"{bar.sense} {bar.limit:g}",
+        "bar": f"{bar.sense} {bar.limit:.6g}",
         "value": None if value is None else _rounded(value),
         "met": None if value is None else bar.is_met(value),
     }
+
+
+def _all_met(bars: Sequence[Mapping[str, Any]]) -> bool | None:
+    verdicts = [bar["met"] for bar in bars]
+    return None if not verdicts or None in verdicts else all(verdicts)
 
 
 def _rounded(value: float) -> float:

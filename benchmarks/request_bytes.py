@@ -120,13 +120,13 @@ def frame_request(request: Any, correlation: int) -> bytes:
 
 
 def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview) -> Any:
-    """The response in a frame that still has its size."""
+    """Decode the response in a frame that still contains its size."""
     response = messages.response_class(api_key)
     return response.decode(bytes(frame), version=api_version, header=True, framed=True)
 
 
 class BlockingConnection:
-    """One request, then its response: for all that isn't measured by itself."""
+    """A connection for one request at a time, for requests that are not measured."""
 
     def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
         self.socket = socket.create_connection(address, timeout=timeout_s)
@@ -144,12 +144,12 @@ class BlockingConnection:
         self.socket.close()
 
     def exchange(self, request: Any, correlation: int = 0) -> Any:
-        """Send a kafka-python request, return its decoded response."""
+        """Send a kafka-python request and return its decoded response."""
         self.socket.sendall(frame_request(request, correlation))
         return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.read_frame())
 
     def read_frame(self) -> bytes:
-        """The next response with its size."""
+        """Return the next response with its size."""
         prefix = self._read(4)
         return prefix + self._read(_SIZE.unpack(prefix)[0])
 
@@ -164,7 +164,7 @@ class BlockingConnection:
         return b"".join(parts)
 
     def create_topic(self, topic: str) -> None:
-        """Have a topic created as producers do, by asking for its metadata, and wait for it."""
+        """Create a topic by a Metadata request, as producers do, and wait for it."""
         version = 5
         request_topic = messages.MetadataRequest.MetadataRequestTopic
         deadline_s = time.monotonic() + TOPIC_WAIT_S
@@ -188,7 +188,7 @@ class BlockingConnection:
         return any(entry.api_key == api_key for entry in response.api_keys)
 
     def init_producer_id(self, version: int = 1) -> tuple[int, int]:
-        """A new producer id and its epoch."""
+        """Return a new producer id and its epoch."""
         response = self.exchange(init_producer_id_request(version))
         if response.error_code:
             raise ConnectionError(f"InitProducerId answered error {response.error_code}")
@@ -203,5 +203,5 @@ def init_producer_id_request(version: int = 1) -> Any:
 
 
 def metadata_request() -> Any:
-    """Metadata without topics: what a client asks first."""
+    """Return a Metadata request without topics, as a client sends it first."""
     return messages.MetadataRequest(version=5, topics=[], allow_auto_topic_creation=False)

@@ -1,4 +1,4 @@
-"""What the next test waits for: a reset of a running cluster, beside a start of a new one.
+"""Measure the time between tests: reset of a running cluster, and start of a new one.
 
 python -m benchmarks.reset
 

@@ -1,4 +1,4 @@
-"""A server under test as a process: start it, ask the kernel what it costs, stop it.
+"""A server under test as a process: start it, read its CPU time and memory, stop it.
 
 CPU times come from the process CPU clock (nanoseconds), not from the 10 ms ticks of /proc/PID/stat.
 """
@@ -31,7 +31,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ServerError(Exception):
-    """The server did not start, or did not stop as agreed; the message holds its last log lines."""
+    """The server did not start or stop; the message contains its last log lines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class ServerProcess:
 
     @property
     def bootstrap_servers(self) -> str:
-        """What a client's `bootstrap.servers` wants."""
+        """The value for a client's `bootstrap.servers`."""
         return ",".join(f"{host}:{port}" for host, port in self.bootstrap)
 
     def resident_bytes(self) -> int:
@@ -132,7 +132,7 @@ def _tail(log: IO[bytes]) -> str:
 
 @contextmanager
 def pinned(cpu: int | None) -> Iterator[None]:
-    """Keep this process, and what it starts meanwhile, on one CPU; None leaves it alone."""
+    """Pin this process and the processes it starts to one CPU; None does nothing."""
     if cpu is None:
         yield
         return
@@ -145,7 +145,7 @@ def pinned(cpu: int | None) -> Iterator[None]:
 
 
 def two_cpus() -> tuple[int, int] | tuple[None, None]:
-    """One CPU for the server and one for its client, where there are two."""
+    """Return one CPU for the server and one for its client, if there are two."""
     cpus = sorted(os.sched_getaffinity(0))
     return (cpus[0], cpus[1]) if len(cpus) > 1 else (None, None)
 

@@ -1,4 +1,4 @@
-"""How much load the generator makes with two Spark tasks, and how punctual it is.
+"""Measure the rate of the load generator with two Spark tasks, and its lateness.
 
 python -m benchmarks.spark_load [--seconds S]
 
@@ -25,10 +25,10 @@ from benchmarks.quiet import wait_until_quiet
 from benchmarks.report import print_line, progress
 from benchmarks.server_process import PROJECT
 from client.resources import Address
-from loadgen.job import run_load
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.preparation import prepare
+from loadgen.spark_job import run_load
 from loadgen.spark_session import load_session
 from mock_kafka import MockKafka
 
@@ -68,7 +68,12 @@ def plan_of(case: Case, seconds: float) -> Plan:
         window=case.window,
     )
     return Plan(
-        "bench", seconds, (tenant,), (Topic(TOPIC, PARTITIONS),), warm_up_s=1.0, give_up_behind_s=60
+        name="bench",
+        duration_s=seconds,
+        tenants=(tenant,),
+        topics=(Topic(TOPIC, PARTITIONS),),
+        warm_up_s=1.0,
+        abort_behind_s=60,
     )
 
 

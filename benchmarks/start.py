@@ -1,4 +1,4 @@
-"""How long a server takes from its exec to the first Metadata response, over a raw socket."""
+"""Measure the time from the start of a server to its first Metadata response."""
 
 import time
 from collections.abc import Mapping

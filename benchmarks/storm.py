@@ -1,4 +1,4 @@
-"""A thousand clients at once: are all of them served, and how soon."""
+"""Measure a thousand clients that connect at once: how many are served, and how fast."""
 
 from collections.abc import Mapping
 

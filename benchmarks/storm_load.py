@@ -1,4 +1,4 @@
-"""The storm: a thousand clients connect at once, each becomes a producer, all stay connected.
+"""Connect a thousand clients at once; each sends a batch and stays connected.
 
 A program of its own (`python -m benchmarks.storm_load --help`); prints its figures as JSON.
 """
@@ -32,7 +32,7 @@ _VERSIONS = {
 
 @dataclass(slots=True)
 class StormClient:
-    """One client: its step in `_NEXT`, and the part of a response that has come."""
+    """One client: its step in `_NEXT`, and the received part of a response."""
 
     socket: socket.socket
     step: int = 0
@@ -42,11 +42,11 @@ class StormClient:
 
     @property
     def is_done(self) -> bool:
-        """Whether the last response is in, a good one."""
+        """Whether the last response has arrived without an error."""
         return self.step == len(_NEXT)
 
     def send(self, producer_id: int, producer_epoch: int) -> None:
-        """The request of this step."""
+        """Send the request of this step."""
         api_key = _NEXT[self.step]
         if api_key is ApiKey.PRODUCE:
             frame = request_bytes.produce_request(TOPIC, producer_id, producer_epoch, self.step)
@@ -59,7 +59,7 @@ class StormClient:
         self.socket.send(frame)
 
     def receive(self) -> None:
-        """Take what has come; with a whole response, go to the next step."""
+        """Read data; after a complete response, go to the next step."""
         data = self.socket.recv(65536)
         if not data:
             self.failure = "closed by the server"
@@ -88,7 +88,7 @@ class StormClient:
 def storm(
     address: tuple[str, int], server_pid: int, clients: int, limit_s: float
 ) -> dict[str, float]:
-    """Let all clients go; ends when all are done, or after `limit_s`."""
+    """Run all clients until all are done, or for `limit_s`."""
     with BlockingConnection(address) as admin:
         admin.create_topic(TOPIC)
     epoll = select.epoll()

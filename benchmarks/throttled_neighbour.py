@@ -1,9 +1,9 @@
-"""What a throttled client costs another user of the same broker: latencies with and without it.
+"""Measure how a throttled client changes the latencies of another user of the same broker.
 
 python -m benchmarks.throttled_neighbour
 
-One librdkafka producer sends a record at a time and waits for its delivery, in turn alone and
-beside another that sends as fast as it can against a quota of its own. Quantiles are over all
+One librdkafka producer sends single records and waits for each delivery, alternately alone and next
+to another producer that sends as fast as it can and has its own quota. Quantiles are over all
 rounds.
 """
 
@@ -41,12 +41,12 @@ def latencies_ms(servers: str) -> list[float]:
 
 @contextmanager
 def throttled_producer(servers: str) -> Iterator[list[int]]:
-    """Runs meanwhile; the list gets each throttle_time_ms that it was told."""
-    told: list[int] = []
+    """Run a throttled producer during the block; yield the list of its throttle times in ms."""
+    throttle_times_ms: list[int] = []
     is_over = threading.Event()
 
     def note(event: confluent_kafka.ThrottleEvent) -> None:
-        told.append(round(event.throttle_time * 1000))
+        throttle_times_ms.append(round(event.throttle_time * 1000))
 
     def run() -> None:
         producer = confluent_kafka.Producer(
@@ -68,7 +68,7 @@ def throttled_producer(servers: str) -> Iterator[list[int]]:
     thread = threading.Thread(target=run)
     thread.start()
     try:
-        yield told
+        yield throttle_times_ms
     finally:
         is_over.set()
         thread.join()
@@ -79,7 +79,7 @@ def main() -> None:
     beside: list[float] = []
     waits: list[int] = []
     quota = f"client-id=throttled,producer_byte_rate={BYTES_PER_SECOND}"
-    # As few windows as there can be: the burst that passes unthrottled is short.
+    # The fewest windows: the burst before the first throttle is short.
     with MockKafka(config={"client.quotas": quota, "quota.window.num": 2}) as kafka:
         servers = kafka.bootstrap_servers
         topics = [NewTopic(name, 1) for name in ("neighbours", "throttled")]
@@ -89,10 +89,13 @@ def main() -> None:
         for number in range(ROUNDS):
             progress(f"throttled-neighbour: round {number + 1} of {ROUNDS}")
             alone += latencies_ms(servers)
-            with throttled_producer(servers) as told:
+            with throttled_producer(servers) as throttle_times_ms:
                 beside += latencies_ms(servers)
-            waits += told
-    figures: dict[str, float] = {"waits_told": len(waits), "longest_wait_ms": max(waits, default=0)}
+            waits += throttle_times_ms
+    figures: dict[str, float] = {
+        "throttled_responses": len(waits),
+        "throttle_time_max_ms": max(waits, default=0),
+    }
     for name, values in (("alone", alone), ("beside", beside)):
         ordered = sorted(values)
         figures[f"requests_{name}"] = len(ordered)

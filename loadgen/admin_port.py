@@ -1,6 +1,6 @@
-"""mock-kafka's admin port, where quotas in shadow mode are set and say what they would have done.
+"""mock-kafka's admin port, for quotas in shadow mode and their report.
 
-Other brokers have no such mode, and a load runs without this port.
+Other brokers have no shadow mode; a load runs without this port.
 """
 
 import json
@@ -13,17 +13,17 @@ TIMEOUT_S = 10.0
 
 
 class AdminPortError(Exception):
-    """The port does not answer, or refuses; one line."""
+    """The port does not respond or refuses a request; the message is one line."""
 
 
 class AdminPort:
     """The admin port at a URL."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        """`token` is the value of `broker.admin.token`, where it is set.
+        """Use the port at `url`; `token` is the value of `broker.admin.token` if that is set.
 
         Raises:
-            AdminPortError: it is no address of such a port.
+            AdminPortError: the URL is invalid.
         """
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.netloc:
@@ -35,33 +35,33 @@ class AdminPort:
     def set_shadow_quota(
         self, entity: Mapping[str, str | None], quota_key: str, value: float
     ) -> None:
-        """Set a quota in shadow mode; a name that is None is the default of its type.
+        """Set a quota in shadow mode; None as a name stands for the default entity.
 
         Raises:
-            AdminPortError: it was refused, or nobody answers.
+            AdminPortError: the port refuses or does not respond.
         """
         values = {quota_key: value}
         body = {"entity": dict(entity), "values": values, "shadow": True}
-        self._ask("PUT", "/v1/quotas", body)
+        self._request("PUT", "/v1/quotas", body)
 
     def clear_shadow_report(self) -> None:
-        """Have the report begin with what comes from now on.
+        """Clear the shadow report.
 
         Raises:
-            AdminPortError: nobody answers.
+            AdminPortError: the port does not respond.
         """
-        self._ask("DELETE", "/v1/quotas/shadow")
+        self._request("DELETE", "/v1/quotas/shadow")
 
     def shadow_report(self) -> list[dict[str, Any]]:
-        """What quotas in shadow mode would have done, as docs/admin.md has it.
+        """Return what quotas in shadow mode would have done; docs/admin.md has the fields.
 
         Raises:
-            AdminPortError: nobody answers.
+            AdminPortError: the port does not respond.
         """
-        found: list[dict[str, Any]] = self._ask("GET", "/v1/quotas/shadow")
+        found: list[dict[str, Any]] = self._request("GET", "/v1/quotas/shadow")
         return found
 
-    def _ask(self, method: str, path: str, body: object = None) -> Any:
+    def _request(self, method: str, path: str, body: object = None) -> Any:
         connection = HTTPConnection(self._address, timeout=TIMEOUT_S)
         try:
             data = None if body is None else json.dumps(body).encode()

@@ -1,18 +1,18 @@
-"""The load generator's only clocks; everything else gets times as arguments."""
+"""The clocks of the load generator; other modules call these functions."""
 
 import time
 
 
 def now_us() -> int:
-    """Microseconds of a clock that never goes back; its zero means nothing."""
+    """Return the microseconds of a monotonic clock."""
     return time.monotonic_ns() // 1000
 
 
 def epoch_us() -> int:
-    """Microseconds since 1970: what machines agree on."""
+    """Return the microseconds since 1970, for comparison between hosts."""
     return time.time_ns() // 1000
 
 
 def cpu_us() -> int:
-    """CPU time of this process so far."""
+    """Return the CPU time of this process in microseconds."""
     return time.process_time_ns() // 1000

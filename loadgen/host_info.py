@@ -1,4 +1,4 @@
-"""Where a run took place, and what of the machine each side used, where the kernel tells."""
+"""The host of a run, and the CPU time of its processes."""
 
 import os
 import platform
@@ -10,18 +10,18 @@ _PACKAGES = ("mock-kafka", "pyspark", "pyarrow", "kafka-python", "uvloop")
 
 
 def cpu_us_of(pid: int | None) -> int | None:
-    """CPU time of a process and its threads so far; None where that can't be known."""
+    """Return the CPU time of a process so far; None if /proc does not have it."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
     except OSError:
         return None
-    # The name, in parentheses, may have blanks; the times are fields 14 and 15.
+    # The name, in parentheses, may contain spaces; the times are fields 14 and 15.
     fields = stat.rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
 
 
 def describe() -> dict[str, Any]:
-    """This machine and the versions of what takes part."""
+    """Return the CPUs, the platform and the versions of the packages."""
     return {
         "cpus": os.cpu_count() or 1,
         "platform": platform.platform(),
@@ -31,7 +31,7 @@ def describe() -> dict[str, Any]:
 
 
 def percent(cpu_us: int | None, wall_us: int, cpus: int) -> float | None:
-    """CPU time as a share of the whole machine's, in percent."""
+    """Return CPU time as a percentage of all CPUs."""
     return None if cpu_us is None or not wall_us else round(cpu_us / wall_us / cpus * 100, 1)
 
 

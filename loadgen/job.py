@@ -1,54 +1,41 @@
-"""The Spark job: schedule, load, results. Each load runs once, by one write.
+"""The program for `spark-submit`: run a load plan in the session that Spark provides.
 
-`run_load` returns nothing lazy: who looks at results reads what was written. As a program it is
-what `spark-submit` takes; docs/load.md has the line.
+docs/load.md has the command line.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from loadgen import rows
-from loadgen.plan.run_spec import RunSpec
-from loadgen.plan.schedule import schedule
-from loadgen.worker.worker import work
+from loadgen.cli import parser_of, run_to_exit_status
+from loadgen.load_run import LoadError, OwnBroker, run
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def run_load(spark: "SparkSession", spec: RunSpec, out: str) -> None:
-    """Write the schedule, then send it, then write the results; folders `run=ID` below `out`.
+def main(arguments: Sequence[str]) -> int:
+    """Run a plan in a session whose master and settings come from Spark; return the exit status."""
+    options = parser_of("job.py").parse_args(arguments)
+    options.master = "spark-submit"  # the real one is known once there is a session
 
-    The schedule is written first so that making it is no part of the load, and as evidence.
+    @contextmanager
+    def session() -> Iterator["SparkSession"]:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - slow to import
 
-    Raises:
-        Py4JError: a worker failed; nothing of its results is left.
-    """
-    from pyspark.sql import functions as F  # noqa: PLC0415 - as everybody calls it; slow
+        spark = SparkSession.builder.getOrCreate()
+        options.master = spark.conf.get("spark.master", None) or "Spark"
+        yield spark
+        spark.stop()
 
-    workers = spec.workers
-    schedule_path = f"{out}/schedule/run={spec.run_id}"
-    schedule(spark, spec.plan, workers).write.parquet(schedule_path)
-    placed = (
-        spark.read.parquet(schedule_path)
-        .repartitionById(workers, F.expr(f"client % {workers}"))
-        .sortWithinPartitions("t_us", "event_id")
-    )
+    def no_broker(
+        _brokers: int, _config: dict[str, str], _has_admin_port: bool, /
+    ) -> AbstractContextManager[OwnBroker]:
+        raise LoadError("spark-submit needs the address of a cluster: --bootstrap-server")
 
-    def task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import BarrierTaskContext  # noqa: PLC0415 - there is none outside of a task
-
-        context = BarrierTaskContext.get()
-        yield from work(spec, context.partitionId(), batches, context.allGather)
-
-    results = placed.mapInArrow(task, rows.SCHEMA, barrier=True)
-    results.write.parquet(f"{out}/results/run={spec.run_id}")
+    return run_to_exit_status(lambda: run(options, session, no_broker))
 
 
 if __name__ == "__main__":
-    from loadgen.cli import main_of_job
-
-    sys.exit(main_of_job(sys.argv[1:]))
+    sys.exit(main(sys.argv[1:]))

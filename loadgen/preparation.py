@@ -1,11 +1,9 @@
-"""Before a load: can everybody get in, are the topics there, are the quotas set, who leads what.
+"""Prepare the target of a load: check the logins, create topics, set quotas, find the leaders.
 
-Everything that can be refused is asked for here, before Spark starts, so that a plan that can't
-run ends within seconds.
+This happens before Spark starts, so that a plan that cannot run fails within seconds.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from math import ceil
 from typing import TYPE_CHECKING
 
@@ -14,13 +12,12 @@ from client.addresses import addresses_of
 from client.admin import Admin
 from client.errors import ApiError, ClientError, UnreachableError
 from client.resources import Address, ConfigResource, NewTopic, QuotaChange
-from client.security import Security, security_of
 from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
+from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.plan.plan import SHADOW_KEY, Plan, Tenant
-from loadgen.plan.run_spec import Topology
+from loadgen.plan.run_spec import PreparedTarget, Topology
 from loadgen.plan.schedule import event_counts
-from loadgen.worker.worker import properties_of
 from protocol import messages
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
@@ -28,7 +25,6 @@ from protocol.errors import ErrorCode
 if TYPE_CHECKING:
     from uuid import UUID
 
-REQUEST_TIMEOUT_MS = 10_000
 CONNECT_TIMEOUT_MS = 4_000
 _TOPICS_PER_REQUEST = 500
 _LATEST = -1
@@ -37,24 +33,11 @@ _CONFIG_KEYS = {
     "controller.quota.window.size.seconds": 1.0,
     "producer.id.quota.window.size.seconds": 3600.0,
 }
-"""What the promises depend on, with Kafka's defaults for who does not say."""
+"""The configuration that the checks depend on, with Kafka's defaults."""
 
 
 class PreparationError(Exception):
-    """The plan can't run against this target; one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """What the target turned out to be."""
-
-    topology: Topology
-    config: dict[str, float]
-    """The keys that promises depend on."""
-    unknown_quotas: list[str] = field(default_factory=list)
-    """Quota keys that this target does not have."""
-    is_shadow: bool = False
-    """Whether the target enforces no quota."""
+    """The plan cannot run against this target; the message is one line."""
 
 
 def prepare(
@@ -64,18 +47,18 @@ def prepare(
     *,
     sets_quotas: bool,
     admin_port: AdminPort | None = None,
-) -> Found:
-    """Make the target ready for a run.
+) -> PreparedTarget:
+    """Prepare the target for a run.
 
     Args:
         plan: the load.
-        run_id: names the topics that only this run needs.
-        bootstrap_servers: where the cluster is.
-        sets_quotas: whether the plan's quotas are set; else they are only what is promised.
-        admin_port: where quotas in shadow mode are set; their report is cleared.
+        run_id: part of the names of topics that only this run uses.
+        bootstrap_servers: the addresses of the cluster.
+        sets_quotas: whether to set the plan's quotas; otherwise they are only checked.
+        admin_port: sets quotas in shadow mode; its shadow report is cleared.
 
     Raises:
-        PreparationError: nobody answers, somebody is not let in, or a topic or quota is refused.
+        PreparationError: no broker responds, a login fails, or a topic or quota is refused.
     """
     try:
         addresses = addresses_of(bootstrap_servers)
@@ -87,7 +70,7 @@ def prepare(
         with _transport(plan, plan.tenants[0], REQUEST_TIMEOUT_MS) as transport:
             admin = Admin(addresses, transport, now_ms=clock.now_ms, sleep_ms=clock.sleep_ms)
             _create_topics(admin, _topics_of(plan, run_id))
-            topology = _look(admin, [topic.name for topic in plan.topics])
+            topology = _find_topology(admin, [topic.name for topic in plan.topics])
             topology.start_offsets = _end_offsets(transport, topology)
             config, is_shadow = _read_config(admin, topology)
             unknown = _set_quotas(admin, plan, admin_port) if sets_quotas else []
@@ -97,24 +80,15 @@ def prepare(
         raise PreparationError(f"{bootstrap_servers}: {error}") from error
     except AdminPortError as error:
         raise PreparationError(str(error)) from error
-    return Found(topology, config, unknown, is_shadow)
+    return PreparedTarget(topology, config, unknown, is_shadow)
 
 
 def _one_per_login(tenants: Iterable[Tenant]) -> list[Tenant]:
-    return list({(each.user, each.password, each.mechanism): each for each in tenants}.values())
-
-
-def security_of_tenant(plan: Plan, tenant: Tenant) -> Security:
-    """How a tenant gets in.
-
-    Raises:
-        SecurityError: the properties make no sense.
-    """
-    return security_of(properties_of(plan.target, tenant))
+    return list({(t.user, t.password, t.mechanism): t for t in tenants}.values())
 
 
 def _transport(plan: Plan, tenant: Tenant, timeout_ms: int) -> SocketTransport:
-    return SocketTransport("mock-kafka-load", security_of_tenant(plan, tenant), timeout_ms)
+    return SocketTransport("mock-kafka-load", security_of_tenant(plan.target, tenant), timeout_ms)
 
 
 def _check_login(plan: Plan, tenant: Tenant, addresses: Sequence[Address]) -> None:
@@ -129,8 +103,8 @@ def _check_login(plan: Plan, tenant: Tenant, addresses: Sequence[Address]) -> No
 
 
 def _topics_of(plan: Plan, run_id: str) -> list[NewTopic]:
-    """The plan's topics, and those that expanders and deleters will want to find."""
-    found = [NewTopic(each.name, each.partitions, 1) for each in plan.topics]
+    """Return the plan's topics, and those that the load will expand or delete."""
+    found = [NewTopic(topic.name, topic.partitions, 1) for topic in plan.topics]
     first = 0
     for tenant, count in zip(plan.tenants, event_counts(plan), strict=True):
         partitions = {"topic-expander": 1, "topic-deleter": tenant.partitions}
@@ -148,13 +122,13 @@ def _topics_of(plan: Plan, run_id: str) -> list[NewTopic]:
 
 def _create_topics(admin: Admin, topics: Sequence[NewTopic]) -> None:
     for first in range(0, len(topics), _TOPICS_PER_REQUEST):
-        some = topics[first : first + _TOPICS_PER_REQUEST]
-        for name, error in admin.create_topics(some).items():
+        batch = topics[first : first + _TOPICS_PER_REQUEST]
+        for name, error in admin.create_topics(batch).items():
             if error is not None and error.error_code != ErrorCode.TOPIC_ALREADY_EXISTS:
                 raise PreparationError(f"topic {name}: {error}")
 
 
-def _look(admin: Admin, topics: Sequence[str]) -> Topology:
+def _find_topology(admin: Admin, topics: Sequence[str]) -> Topology:
     cluster = admin.describe_cluster()
     leaders: dict[str, list[int]] = {}
     topic_ids: dict[str, UUID] = {}
@@ -168,7 +142,7 @@ def _look(admin: Admin, topics: Sequence[str]) -> Topology:
 
 
 def _end_offsets(transport: SocketTransport, topology: Topology) -> dict[str, dict[int, int]]:
-    """Where each partition ends: what a run writes is behind it."""
+    """Return the end offset of each partition, where the run will start to write."""
     found: dict[str, dict[int, int]] = {}
     topic_class = messages.ListOffsetsRequest.ListOffsetsTopic
     for node, address in topology.brokers.items():
@@ -188,31 +162,34 @@ def _end_offsets(transport: SocketTransport, topology: Topology) -> dict[str, di
         request = messages.ListOffsetsRequest(replica_id=-1, isolation_level=0, topics=topics)
         for topic in transport.ask(address, request).topics:
             offsets = found.setdefault(topic.name, {})
-            offsets |= {each.partition_index: max(0, each.offset) for each in topic.partitions}
+            offsets |= {
+                partition.partition_index: max(0, partition.offset)
+                for partition in topic.partitions
+            }
     return found
 
 
 def _read_config(admin: Admin, topology: Topology) -> tuple[dict[str, float], bool]:
-    """What promises depend on, and whether no quota is enforced."""
+    """Return the configuration for the checks, and whether all quotas are in shadow mode."""
     resource = ConfigResource(ResourceType.BROKER, str(min(topology.brokers)))
     entries = admin.describe_configs([resource])[resource]
     config = dict(_CONFIG_KEYS)
     if isinstance(entries, ApiError):
         return config, False
-    config |= {each.name: float(each.value or 0) for each in entries if each.name in config}
-    return config, any(each.name == SHADOW_KEY and each.value == "true" for each in entries)
+    config |= {entry.name: float(entry.value or 0) for entry in entries if entry.name in config}
+    return config, any(entry.name == SHADOW_KEY and entry.value == "true" for entry in entries)
 
 
 def _set_quotas(admin: Admin, plan: Plan, admin_port: AdminPort | None) -> list[str]:
-    """Set them all; returns the keys that the target does not know."""
+    """Set all quotas; return the keys that the target does not support."""
     unknown = []
     for quota in plan.quotas:
         entity = {kind: name or None for kind, name in quota.entity.items()}
         if quota.shadow:
             if admin_port is None:
                 raise PreparationError(
-                    f"quota {quota.key} of {dict(quota.entity)}: shadow mode is set at mock-kafka's"
-                    " admin port: --admin URL"
+                    f"quota {quota.key} of {dict(quota.entity)}: shadow mode needs the URL of"
+                    " mock-kafka's admin port: --admin URL"
                 )
             admin_port.set_shadow_quota(entity, quota.key, quota.value)
             continue
@@ -226,18 +203,18 @@ def _set_quotas(admin: Admin, plan: Plan, admin_port: AdminPort | None) -> list[
 
 
 def slots_error(plan: Plan, workers: int, slots: int) -> str | None:
-    """Why so many workers can't start together, or None."""
+    """Return why the workers cannot start together, or None."""
     clients = sum(tenant.clients for tenant in plan.tenants)
     if workers > slots:
         return (
-            f"{workers} workers need as many free slots at once, and there are {slots};"
-            f" ask for fewer or give Spark more cores"
+            f"{workers} workers need {workers} free Spark slots at the same time, and there are"
+            f" {slots}; use fewer workers or give Spark more cores"
         )
     if workers > clients:
-        return f"{workers} workers for {clients} clients: at least one would have nothing to do"
+        return f"{workers} workers for {clients} clients: each worker needs at least one client"
     return None
 
 
 def open_files_needed(plan: Plan, workers: int) -> int:
-    """How many descriptors each worker may need."""
+    """Return the number of file descriptors that a worker may need."""
     return ceil(sum(tenant.clients for tenant in plan.tenants) * 2 / workers) + 256

@@ -1,4 +1,4 @@
-"""How far the workers are: their datagrams come in, and what is shown goes out."""
+"""Progress of the workers: receive their datagrams and add up their counts."""
 
 import json
 import socket
@@ -13,13 +13,13 @@ _DATAGRAM_BYTES = 8192
 
 
 @dataclass(slots=True)
-class Standing:
-    """All workers together, by what each said last."""
+class Progress:
+    """The last report of each worker."""
 
     by_worker: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def take(self, datagram: bytes) -> None:
-        """A worker's report; anything else is passed over."""
+        """Store a worker's report; ignore anything else."""
         try:
             report = json.loads(datagram)
             self.by_worker[int(report["worker"])] = report
@@ -27,31 +27,33 @@ class Standing:
             return
 
     def total(self, name: str) -> int:
-        """The sum of a count over the workers."""
+        """Return the sum of a count over the workers."""
         return sum(int(report.get(name, 0)) for report in list(self.by_worker.values()))
 
     @property
     def t_s(self) -> float:
-        """The time of the run that the furthest worker has reached."""
-        return max((float(each.get("t_s", 0)) for each in list(self.by_worker.values())), default=0)
+        """The largest time of the run that a worker has reached."""
+        reports = list(self.by_worker.values())
+        return max((float(report.get("t_s", 0)) for report in reports), default=0)
 
     @property
     def reasons(self) -> list[str]:
-        """Why workers gave up, each reason once."""
-        found = [why for each in list(self.by_worker.values()) for why in each.get("reasons", ())]
+        """The reasons why workers aborted the run, without repetitions."""
+        reports = list(self.by_worker.values())
+        found = [reason for report in reports for reason in report.get("reasons", ())]
         return list(dict.fromkeys(found))
 
 
 @dataclass(slots=True)
-class Speed:
-    """Requests per second over the last second or more: workers report one by one."""
+class RateMeter:
+    """Requests per second over at least one second, because workers report at different times."""
 
     _since_s: float | None = None
     _since_requests: int = 0
     _rate: float = 0.0
 
-    def of(self, t_s: float, requests: int) -> float:
-        """The rate at a time, when so many requests were made in all."""
+    def update(self, t_s: float, requests: int) -> float:
+        """Return the rate at time `t_s`; `requests` counts from the beginning of the run."""
         if self._since_s is None:
             self._since_s, self._since_requests = t_s, requests
         elif t_s - self._since_s >= 1:
@@ -60,12 +62,12 @@ class Speed:
         return self._rate
 
 
-class Listener:
-    """Hears the workers' datagrams in a thread, and answers with `stop` once it is told to."""
+class ProgressListener:
+    """Receives the workers' datagrams in a thread; replies `stop` after `stop_workers`."""
 
-    def __init__(self, show: Callable[[Standing], None], host: str = "127.0.0.1") -> None:
-        """`host`: an address that the workers can reach; `show` is called with each report."""
-        self.standing = Standing()
+    def __init__(self, show: Callable[[Progress], None], host: str = "127.0.0.1") -> None:
+        """Listen on `host`, which the workers must reach; call `show` after each report."""
+        self.progress = Progress()
         self._show = show
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind((host, 0))
@@ -76,12 +78,12 @@ class Listener:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where the workers report to."""
+        """The address for the workers' reports."""
         host, port = self._socket.getsockname()
         return host, port
 
     def stop_workers(self) -> None:
-        """Have each worker told to stop, at its next report."""
+        """Reply `stop` to the next report of each worker."""
         self._is_stopping = True
 
     def __enter__(self) -> Self:
@@ -102,9 +104,9 @@ class Listener:
         while not self._is_closing:
             try:
                 datagram, worker = self._socket.recvfrom(_DATAGRAM_BYTES)
-            except OSError:  # nothing came meanwhile
+            except OSError:  # no datagram within the timeout
                 continue
-            self.standing.take(datagram)
-            self._show(self.standing)
+            self.progress.take(datagram)
+            self._show(self.progress)
             if self._is_stopping:
                 self._socket.sendto(b"stop", worker)

@@ -1,7 +1,7 @@
-"""One row per request, packed as it happens; columns come out at the end.
+"""One row per request, packed into a buffer and read as Arrow columns at the end.
 
-A request's row is begun when it is sent and ended when it is answered or given up. Both are one
-`pack_into`, because they are on the path of every request.
+`begin` adds a row when a request is sent; `end` completes it with the response. Each is one
+`pack_into`, because every request calls both.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +16,17 @@ from protocol.api_keys import ApiKey
 
 SCHEMA = (
     "worker int, event_id bigint, tenant string, user string, client int, api string,"
-    " version smallint, intended_us bigint, handed_us bigint, sent_us bigint, response_us bigint,"
-    " producer_id bigint, epoch smallint, sequence int, topic string, partition int, records int,"
+    " version smallint, intended_us bigint, submitted_us bigint, sent_us bigint,"
+    " response_us bigint, producer_id bigint, epoch smallint, sequence int, topic string,"
+    " partition int, records int,"
     " bytes int, error_code smallint, throttle_time_ms int, attempt smallint, status string,"
     " kind string, base_offset bigint, mutations int, early_us bigint, node int,"
     " worker_cpu_us bigint, worker_wall_us bigint"
 )
-"""The results as Spark has them; docs/load.md tells each column."""
+"""The schema of the results in Spark; docs/load.md describes each column."""
 
 NONE = -(2**62)
-"""Stands for a time that never came."""
+"""A time that is missing."""
 _BATCH_ROWS = 20_000
 
 
@@ -35,14 +36,14 @@ class Status(IntEnum):
     NO_RESPONSE = 0
     RESPONDED = 1
     LOST = 2
-    """The connection broke, or was broken by the client itself, before the response."""
+    """The connection closed before the response; the client may have closed it."""
     EXPIRED = 3
-    """The caller was told that the batch's time is over; `response_us` is when."""
+    """The delivery timeout of the batch expired; `response_us` is when the producer said so."""
     NOT_SENT = 4
 
 
 class Kind(IntEnum):
-    """What a batch that is sent again would be a duplicate of."""
+    """Which stored batch a batch that is sent again duplicates."""
 
     NEW = 0
     LATEST = 1
@@ -53,7 +54,7 @@ class Kind(IntEnum):
 _FIELDS: tuple[tuple[str, str], ...] = (
     ("event_id", "q"),
     ("intended_us", "q"),
-    ("handed_us", "q"),
+    ("submitted_us", "q"),
     ("sent_us", "q"),
     ("attempt", "h"),
     ("kind", "h"),
@@ -72,7 +73,7 @@ _STAMPED: tuple[tuple[str, str], ...] = (
     ("bytes", "i"),
     ("node", "i"),
 )
-"""What is the same in all requests of one kind over one connection."""
+"""The fields that all requests of one kind over one connection share."""
 _ENDING: tuple[tuple[str, str], ...] = (
     ("response_us", "q"),
     ("error_code", "h"),
@@ -98,10 +99,10 @@ _END_POSITION = _ROW.size - _END.size
 
 
 class Rows:
-    """All rows of one worker. Times are of `clock.now_us` until `batches` shifts them."""
+    """All rows of one worker, in times of `clock.now_us`, which `batches` makes relative."""
 
     def __init__(self, capacity: int = 1024) -> None:
-        """Room for `capacity` rows; it grows."""
+        """Reserve space for `capacity` rows; it grows when needed."""
         self._buffer = bytearray(capacity * _ROW.size)
         self._end = 0
         self._topics: dict[str, int] = {"": 0}
@@ -110,14 +111,15 @@ class Rows:
         return self._end // _ROW.size
 
     def topic_number(self, topic: str) -> int:
-        """What `begin` takes for a topic."""
+        """Return the number of a topic for `begin` and `stamp`."""
         return self._topics.setdefault(topic, len(self._topics))
 
     def begin(
         self,
+        *,
         event_id: int,
         intended_us: int,
-        handed_us: int,
+        submitted_us: int,
         sent_us: int,
         client: int,
         api: int,
@@ -134,15 +136,16 @@ class Rows:
         early_us: int = 0,
         node: int = -1,
     ) -> int:
-        """A request goes out; returns the row, for `end`."""
+        """Add the row of a request that is being sent; return its position for `end`."""
         stamp = _STAMP.pack(client, api, version, topic, partition, records, request_bytes, node)
         return self.begin_stamped(
-            stamp, event_id, intended_us, handed_us, sent_us, attempt, producer_id, epoch,
+            stamp, event_id, intended_us, submitted_us, sent_us, attempt, producer_id, epoch,
             sequence, early_us, kind,
         )  # fmt: skip
 
     def stamp(
         self,
+        *,
         client: int,
         api: int,
         version: int,
@@ -152,7 +155,7 @@ class Rows:
         request_bytes: int,
         node: int,
     ) -> bytes:
-        """What `begin_stamped` takes for all requests that have these in common."""
+        """Pack the fields that several requests share, for `begin_stamped`."""
         return _STAMP.pack(client, api, version, topic, partition, records, request_bytes, node)
 
     def begin_stamped(
@@ -160,7 +163,7 @@ class Rows:
         stamp: bytes,
         event_id: int,
         intended_us: int,
-        handed_us: int,
+        submitted_us: int,
         sent_us: int,
         attempt: int,
         producer_id: int,
@@ -169,12 +172,12 @@ class Rows:
         early_us: int,
         kind: int = 0,
     ) -> int:
-        """As `begin`, at half the price."""
+        """Do what `begin` does, faster: the producer that pipelines calls it for each request."""
         row = self._end
         if row == len(self._buffer):
             self._buffer.extend(bytes(row))
         _ROW.pack_into(
-            self._buffer, row, event_id, intended_us, handed_us, sent_us, attempt, kind,
+            self._buffer, row, event_id, intended_us, submitted_us, sent_us, attempt, kind,
             producer_id, epoch, sequence, early_us, stamp, _NO_END,
         )  # fmt: skip
         self._end = row + _ROW.size
@@ -190,26 +193,26 @@ class Rows:
         mutations: int = 0,
         status: int = 1,
     ) -> None:
-        """Its response came, or something else ended it."""
+        """Complete a row: its response arrived, or `status` says how else it ended."""
         _END.pack_into(
             self._buffer, row + _END_POSITION,
             response_us, error_code, throttle_time_ms, base_offset, mutations, status,
         )  # fmt: skip
 
-    def lose(self, row: int) -> None:
-        """There will be no response any more."""
+    def mark_lost(self, row: int) -> None:
+        """Complete a row whose connection closed before the response."""
         _END.pack_into(self._buffer, row + _END_POSITION, NONE, 0, 0, -1, 0, Status.LOST)
 
     def batches(
         self, zero_us: int, constants: Mapping[str, int], tenants: Sequence[Any], owners: list[int]
     ) -> Iterator[pa.RecordBatch]:
-        """Everything as Arrow batches of `SCHEMA`.
+        """Return all rows as Arrow batches of `SCHEMA`.
 
         Args:
             zero_us: the common time zero on this worker's clock.
-            constants: the columns that are the same in all rows.
+            constants: columns with the same value in all rows.
             tenants: the plan's tenants, for names and users.
-            owners: the tenant of each client.
+            owners: the index of each client's tenant.
         """
         table = np.frombuffer(self._buffer, _DTYPE, count=len(self))
         tenant_of = np.array(owners, np.int32)
@@ -222,18 +225,18 @@ class Rows:
             columns: dict[str, Any] = {
                 name: pa.array(np.ascontiguousarray(part[name])) for name, _ in _COLUMNS
             }
-            for name in ("intended_us", "handed_us", "sent_us", "response_us"):
+            for name in ("intended_us", "submitted_us", "sent_us", "response_us"):
                 columns[name] = _where(part[name] - zero_us, part[name] == NONE)
             for name in ("producer_id", "epoch", "sequence", "partition", "base_offset", "node"):
                 columns[name] = _where(part[name], part[name] < 0)
             expects_response = part["status"] == Status.RESPONDED
             columns["error_code"] = _where(part["error_code"], ~expects_response)
-            columns["tenant"] = _words(tenant, names)
-            columns["user"] = _words(tenant, users)
-            columns["topic"] = _words(part["topic"], topics)
-            columns["api"] = _words(part["api"], _API_NAMES)
-            columns["status"] = _words(part["status"], [each.name.lower() for each in Status])
-            columns["kind"] = _words(part["kind"], [each.name.lower() for each in Kind])
+            columns["tenant"] = _strings(tenant, names)
+            columns["user"] = _strings(tenant, users)
+            columns["topic"] = _strings(part["topic"], topics)
+            columns["api"] = _strings(part["api"], _API_NAMES)
+            columns["status"] = _strings(part["status"], [status.name.lower() for status in Status])
+            columns["kind"] = _strings(part["kind"], [kind.name.lower() for kind in Kind])
             for name, value in constants.items():
                 columns[name] = pa.array(np.full(len(part), value, np.int64))
             yield pa.RecordBatch.from_arrays(
@@ -246,9 +249,9 @@ def _where(values: Any, is_null: Any) -> pa.Array:
     return pa.array(np.ascontiguousarray(values), mask=is_null)
 
 
-def _words(numbers: Any, words: Sequence[str | None]) -> pa.Array:
+def _strings(numbers: Any, strings: Sequence[str | None]) -> pa.Array:
     indices = pa.array(np.ascontiguousarray(numbers).astype(np.int32))
-    return pa.array(words, pa.string()).take(indices)
+    return pa.array(strings, pa.string()).take(indices)
 
 
 _API_NAMES = [
@@ -259,5 +262,8 @@ _API_NAMES = [
 ]
 _ARROW = {"bigint": pa.int64(), "int": pa.int32(), "smallint": pa.int16(), "string": pa.string()}
 ARROW_SCHEMA = pa.schema(
-    [pa.field(name, _ARROW[kind]) for name, kind in (each.split() for each in SCHEMA.split(", "))]
+    [
+        pa.field(name, _ARROW[kind])
+        for name, kind in (column.split() for column in SCHEMA.split(", "))
+    ]
 )

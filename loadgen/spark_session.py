@@ -1,4 +1,4 @@
-"""A Spark session that is quick to start, quiet, and sends every load once."""
+"""A Spark session that starts fast, logs to a file and runs each task once."""
 
 import logging
 import os
@@ -15,13 +15,13 @@ from protocol.properties import parse_properties
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-HONEST = {
+REQUIRED_SPARK_SETTINGS = {
     "spark.task.maxFailures": "1",
     "spark.stage.maxConsecutiveAttempts": "1",
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
 }
-"""Another value of any of these makes Spark send a load twice, or refuse to start it together."""
+"""Other values would let Spark send a load twice or start its workers at different times."""
 _WITHOUT_VALUE = {"spark.speculation": "false", "spark.dynamicAllocation.enabled": "false"}
 
 _JVM_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -29,11 +29,11 @@ _END_TIMEOUT_S = 5
 
 
 class SessionError(Exception):
-    """There can be no such session; one line."""
+    """The session cannot start; the message is one line."""
 
 
 def settings() -> dict[str, str]:
-    """What `spark.properties` says; the file is there for `spark-submit` as well."""
+    """Return the settings in `spark.properties`, which `spark-submit` reads as well."""
     return parse_properties((files(__package__) / "spark.properties").read_text(encoding="utf-8"))
 
 
@@ -41,18 +41,18 @@ def settings() -> dict[str, str]:
 def load_session(
     master: str, folder: Path, more: Mapping[str, str] | None = None
 ) -> Iterator["SparkSession"]:
-    """A session of its own until the end of the block; what the JVM says is in folder/spark.log.
+    """Start a JVM and a session, and stop them after the block; the log is folder/spark.log.
 
-    `more`: settings besides those of `settings`.
+    `more` are settings in addition to those of `settings`.
 
     Raises:
-        SessionError: the JVM does not start, or the master can't be reached.
+        SessionError: the JVM does not start, or the master is unreachable.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - slow to load, and not needed to plan
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
-    # Whatever it logs, a call that was interrupted among it, comes as an exception as well.
+    # py4j raises what it logs as well.
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     conf = SparkConf(loadDefaults=False).setAll(list(settings().items()))
     conf.setAll(list((more or {}).items())).set("spark.master", master)
@@ -69,7 +69,7 @@ def load_session(
         options = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={log4j.resolve().as_uri()}"
         conf.set("spark.driver.extraJavaOptions", options)
         try:
-            # The JVM warns of its own modules before any log is set up.
+            # The JVM writes warnings before its log is set up.
             gateway = launch_gateway(conf, popen_kwargs={"stderr": log})
         except Exception as error:
             raise SessionError(f"Spark does not start; see {folder / 'spark.log'}") from error
@@ -83,7 +83,7 @@ def load_session(
             try:
                 yield session
             finally:
-                with suppress(Exception):  # of a JVM that is gone or was interrupted: it ends below
+                with suppress(Exception):  # the JVM may be gone; it ends below
                     session.stop()
         finally:
             with suppress(Exception):
@@ -92,7 +92,7 @@ def load_session(
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Nothing of ours outlives us, whatever the JVM is busy with."""
+    """Terminate the JVM, or kill it after a timeout."""
     if process.stdin is not None:
         process.stdin.close()
     process.terminate()
@@ -103,18 +103,18 @@ def _end(process: "subprocess.Popen[bytes]") -> None:
         process.wait()
 
 
-def dishonest_settings(spark: "SparkSession") -> list[str]:
-    """What is set in a session that others made and that would falsify a load."""
+def wrong_spark_settings(spark: "SparkSession") -> list[str]:
+    """Return the settings of a session that a load cannot run with, one message each."""
     found = []
-    for key, wanted in HONEST.items():
+    for key, required in REQUIRED_SPARK_SETTINGS.items():
         value = spark.conf.get(key, _WITHOUT_VALUE.get(key, "unset"))
-        if value != wanted:
-            found.append(f"{key}={value}, and a load needs {wanted}")
+        if value != required:
+            found.append(f"{key}={value}, and a load needs {required}")
     return found
 
 
 def slots_of(master: str) -> int | None:
-    """How many tasks a local master runs at once; None for a cluster, which has to be asked."""
+    """Return the number of slots of a local master; None for a cluster."""
     if not _is_local(master):
         return None
     inside = master.removeprefix("local").strip("[]").partition(",")[0]
@@ -124,7 +124,7 @@ def slots_of(master: str) -> int | None:
 
 
 def first_line(error: BaseException) -> str:
-    """What an error of Spark's says before its traces."""
+    """Return the first line of an error of Spark, without its stack traces."""
     lines = str(error).strip().splitlines()
     return lines[0] if lines else type(error).__name__
 

@@ -61,7 +61,7 @@ SHELLS = {
     "client/clock.py",
     "client/producer/producer.py",
     "client/transport.py",
-    "loadgen/cli.py",
+    "loadgen/load_run.py",
     "loadgen/clock.py",
     "loadgen/clients/delivery_timeout.py",
     "loadgen/worker/engine.py",

@@ -1,4 +1,4 @@
-"""A run's series as pictures: PNG bytes, and no window system anywhere."""
+"""Charts of a run as PNG images."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -20,7 +20,7 @@ _BIN_FIRST_US = 64
 _DPI = 110
 _WIDTH = 9.0
 _PANEL_HEIGHT = 1.9
-_TIME = "seconds from the beginning of the measured part"
+_TIME = "seconds from the start of the measured part"
 Rows = Sequence[Mapping[str, Any]]
 
 
@@ -34,7 +34,7 @@ class _Bucket(NamedTuple):
 
 
 def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) -> dict[str, bytes]:
-    """Each chart's PNG by its name; what there is nothing to draw of is left out."""
+    """Return the charts as PNG images by name; charts without data are left out."""
     series = summary["series"]
     found: dict[str, bytes] = {}
     if series["seconds"]:
@@ -80,7 +80,7 @@ def _title(axes: Axes, text: str) -> None:
 
 
 def _over_time(axes: Axes, plan: Plan) -> None:
-    """The whole of the plan, however early the run ended; the warm-up in grey."""
+    """Show the whole duration of the plan, with the warm-up in grey."""
     axes.set_xlim(-plan.warm_up_s, plan.duration_s)
     if plan.warm_up_s:
         axes.axvspan(-plan.warm_up_s, 0, color=_PALE, zorder=0)
@@ -98,9 +98,9 @@ def _by(rows: Rows, key: str) -> dict[Any, list[Mapping[str, Any]]]:
 
 
 def _rates(seconds: Rows, plan: Plan) -> bytes:
-    """Requests per second of each tenant, and errors of all."""
+    """Draw the requests per second of each tenant, and the errors of all tenants."""
     figure, [[axes]] = _panels(1, 1, 3.1)
-    # Before and behind are handshakes and stragglers.
+    # Handshakes come before this range, late requests after it.
     last = min(max(row["second"] for row in seconds), ceil(plan.duration_s) - 1)
     span = range(-ceil(plan.warm_up_s), last + 1)
     middles = [second + 0.5 for second in span]
@@ -110,7 +110,7 @@ def _rates(seconds: Rows, plan: Plan) -> bytes:
             errors[row["second"]] += row["errors"]
     if any(errors.values()):
         axes.bar(
-            middles, list(errors.values()), width=0.9, color=_RED, alpha=0.25, label="errors of all"
+            middles, list(errors.values()), width=0.9, color=_RED, alpha=0.25, label="all errors"
         )
     for colour, (tenant, rows) in zip(cycle(COLOURS), _in_order(seconds, plan), strict=False):
         counts = {row["second"]: row["requests"] for row in rows}
@@ -126,7 +126,7 @@ def _rates(seconds: Rows, plan: Plan) -> bytes:
 
 
 def _in_order(rows: Rows, plan: Plan) -> Iterator[tuple[str, Rows]]:
-    """The rows of each tenant, in the plan's order, so that a tenant keeps its place."""
+    """Yield the rows of each tenant in the plan's order."""
     by_tenant = _by(rows, "tenant")
     for tenant in plan.tenants:
         if tenant.name in by_tenant:
@@ -134,7 +134,7 @@ def _in_order(rows: Rows, plan: Plan) -> Iterator[tuple[str, Rows]]:
 
 
 def _latencies(latencies: Rows, plan: Plan) -> bytes:
-    """Percentiles of each second, from the intended time; a panel for each tenant, one scale."""
+    """Draw the percentiles of each second, with a panel for each tenant and a common scale."""
     tenants = list(_in_order(latencies, plan))
     columns = min(2, len(tenants))
     lines = ceil(len(tenants) / columns)
@@ -173,7 +173,7 @@ def _latencies(latencies: Rows, plan: Plan) -> bytes:
 
 
 def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
-    """How many events of a moment took how long."""
+    """Draw the number of events by time and latency."""
     figure, [[axes]] = _panels(1, 1, 3.4)
     cells = max(1, round(plan.duration_s * 1e6 / heat["cell_us"]))
     grid = [[nan] * cells for _ in range(_BINS)]
@@ -206,13 +206,13 @@ def _heat(heat: Mapping[str, Any], plan: Plan) -> bytes:
 def _buckets(
     series: Mapping[str, Any], plan: Plan, config: Mapping[str, float]
 ) -> dict[str, list[_Bucket]]:
-    """The buckets of each user as the promises have them, whether or not something was taken."""
+    """The buckets of each user as the checks have them, whether or not something was taken."""
     begin_us, end_us = round(-plan.warm_up_s * 1e6), round(plan.duration_s * 1e6)
     found: dict[str, list[_Bucket]] = {}
     window_s = config["producer.id.quota.window.size.seconds"]
     for quota, users in plan.buckets("producer_ids_rate").values():
         if quota.shadow:
-            continue  # what passes is not charged
+            continue  # in shadow mode nothing is charged
         user = users[0].principal
         by_node = _by([row for row in series["ids"] if row["user"] == user], "node")
         busiest = max(by_node.values(), key=len, default=[])
@@ -242,7 +242,7 @@ def _buckets(
 
 
 def _throttles_by_user(seconds: Rows, plan: Plan) -> dict[str, list[tuple[float, int]]]:
-    """The longest throttle that each user was asked for, second by second; none for the spared."""
+    """Return the longest throttle of each user in each second, for users with throttles."""
     users = {tenant.name: tenant.principal for tenant in plan.tenants}
     found: dict[str, dict[int, int]] = {}
     for row in seconds:
@@ -261,7 +261,7 @@ def _users(
     throttles: Mapping[str, list[tuple[float, int]]],
     plan: Plan,
 ) -> bytes:
-    """Side by side for each user: what is left in its buckets, and how long it was throttled."""
+    """Draw, for each user, the levels of its buckets and its throttles."""
     users = [
         user
         for user in dict.fromkeys(tenant.principal for tenant in plan.tenants)
@@ -279,7 +279,7 @@ def _users(
             left.axhline(0, color=_GREY, linewidth=0.8)
             left.legend(frameon=False, fontsize=7, loc="best")
         else:
-            _say(left, "no quota of ids or topic changes in the plan")
+            _write(left, "no quota of ids or topic changes in the plan")
         _title(right, f"{user}: longest throttle_time_ms of each second")
         points = throttles.get(user)
         if points:
@@ -287,15 +287,15 @@ def _users(
             right.bar(middles, longest, width=0.85, color=_RED, alpha=0.75)
             right.set_ylim(bottom=0)
         else:
-            _say(right, "never throttled")
+            _write(right, "never throttled")
         for axes in (left, right):
             _over_time(axes, plan)
     figure.supxlabel(_TIME, fontsize=9)
     return _png(figure)
 
 
-def _say(axes: Axes, text: str) -> None:
-    """Instead of a line or bars."""
+def _write(axes: Axes, text: str) -> None:
+    """Write a text into a panel without data."""
     axes.set_yticks([])
     axes.text(
         0.5, 0.5, text, ha="center", va="center", fontsize=8, color="#888888",
@@ -304,7 +304,7 @@ def _say(axes: Axes, text: str) -> None:
 
 
 def _ids(ids: Rows, allowed: Mapping[str, float], window_s: float, plan: Plan) -> bytes:
-    """New ids of each user at its busiest broker, and what the quota allows."""
+    """Draw the new ids of each user at its busiest broker, and the limit of the quota."""
     figure, [[axes]] = _panels(1, 1, 3.1)
     by_user = _by(ids, "user")
     users = [user for user in allowed if user in by_user]

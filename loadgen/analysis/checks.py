@@ -1,115 +1,119 @@
-"""What a broker promises, judged by what its clients saw: numbers in, verdicts out.
+"""Checks of a broker's guarantees against the measurements of its clients.
 
-A client sees a decision somewhere between sending and being answered. Every bound here gives the
-broker the benefit of that: time runs from when the first request was sent to when the last one was
-answered, so a promise that was kept is never called broken.
+A client knows only that the broker decided between the send and the response. Each bound therefore
+measures from the send of the first request to the response of the last one, so that a broker that
+keeps its guarantee always passes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-Word = Literal["kept", "broken", "not judged"]
+Judgement = Literal["passed", "failed", "not checked"]
 THIS_RUN = "this run"
-"""What the generator's own punctuality is about; no broker answers for it."""
+"""The scope of the generator's own check, for which no broker is responsible."""
+DUPLICATES_CHECK = "duplicate batches are detected"
 TICK_MS = 100.0
-"""How late a caller may hear of an expired batch."""
+"""How late the producer may report an expired batch."""
 MUTE_TOLERANCE_US = 2_000
 FLOAT_SLACK = 1e-6
 CLOCK_US = 1_000
-"""A broker's clock ticks in milliseconds, so a time between two ticks may seem one longer."""
+"""The resolution of a broker's clock, by which it may measure too long a time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One promise about one user, tenant or the whole run."""
+    """The result of one check of one user, tenant or the whole run."""
 
-    promise: str
-    about: str
-    verdict: Word
-    found: str
-    """The figures, in words."""
+    check: str
+    scope: str
+    verdict: Judgement
+    details: str
+    """The measured figures."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the fields as JSON values."""
         return asdict(self)
 
 
-def _word(*, is_kept: bool) -> Word:
-    return "kept" if is_kept else "broken"
+def _judgement(*, has_passed: bool) -> Judgement:
+    return "passed" if has_passed else "failed"
 
 
-def ids_activated(
-    user: str, node: int, quota: float, window_s: float, times_us: Sequence[int], begin_us: int
+def producer_ids(
+    user: str, node: int, quota: float, window_s: float, times_us: Sequence[int], start_us: int
 ) -> Verdict:
-    """KIP-936: in any time t a user's unseen ids are at most Q + t·Q/T.
+    """Check KIP-936: in any time t a user adds at most Q + t·Q/T new producer ids.
 
     Args:
-        user: whose.
-        node: the promise is one broker's.
+        user: the user.
+        node: the broker; each one has its own quota.
         quota: Q, ids per window.
-        window_s: T.
-        times_us: when the first success of each id was answered, in order.
-        begin_us: when the first request with an id was sent.
+        window_s: T, the window in seconds.
+        times_us: time of the first successful response of each id, sorted.
+        start_us: time of the first request with an id.
     """
-    allowed = [quota + (t - begin_us + CLOCK_US) / 1e6 * quota / window_s for t in times_us]
+    allowed = [quota + (t - start_us + CLOCK_US) / 1e6 * quota / window_s for t in times_us]
     excess = max((number - most for number, most in enumerate(allowed, 1)), default=0.0)
     return Verdict(
         "new producer ids: at most Q + t·Q/T",
         f"user {user} at broker {node}",
-        _word(is_kept=excess <= FLOAT_SLACK),
+        _judgement(has_passed=excess <= FLOAT_SLACK),
         f"{len(times_us)} ids, at most {max(allowed, default=quota):.1f}"
         f" (Q={quota:g}, T={window_s:g} s)",
     )
 
 
-def mutations_admitted(
-    about: str,
+def topic_mutations(
+    scope: str,
     rate: float,
     burst: float,
     admitted: Sequence[tuple[int, int]],
-    begin_us: int,
-    topic_mutations: int,
+    start_us: int,
+    mutations_per_topic_max: int,
 ) -> Verdict:
-    """KIP-599: in any time t the mutations that are admitted are at most R·t + B.
+    """Check KIP-599: in any time t the broker accepts at most R·t + B mutations.
 
     Args:
-        about: whose.
+        scope: the users or tenants that share the quota.
         rate: R, mutations per second.
-        burst: B.
-        admitted: when each request was answered, and what it changed; in order.
-        begin_us: when the first one was sent.
-        topic_mutations: the most that one topic costs: it passes whole when the bucket isn't empty.
+        burst: B, the capacity of the bucket.
+        admitted: time of each response and the mutations it accepted, sorted.
+        start_us: time of the first request.
+        mutations_per_topic_max: the most mutations of one topic, which is accepted as a whole while
+            the bucket is not empty.
     """
     total, excess, allowed = 0, 0.0, burst
     for response_us, mutations in admitted:
         total += mutations
-        allowed = rate * (response_us - begin_us + CLOCK_US) / 1e6 + burst
-        excess = max(excess, total - topic_mutations - allowed)
+        allowed = rate * (response_us - start_us + CLOCK_US) / 1e6 + burst
+        excess = max(excess, total - mutations_per_topic_max - allowed)
     return Verdict(
-        "topic mutations: at most R·t + B, and the topic that empties the bucket",
-        about,
-        _word(is_kept=excess <= FLOAT_SLACK),
-        f"{total} mutations, at most {allowed:.0f} + {topic_mutations} (R={rate:g}/s, B={burst:g})",
+        "topic mutations: at most R·t + B, plus the topic that empties the bucket",
+        scope,
+        _judgement(has_passed=excess <= FLOAT_SLACK),
+        f"{total} mutations, at most {allowed:.0f} + {mutations_per_topic_max}"
+        f" (R={rate:g}/s, B={burst:g})",
     )
 
 
 def shadow_quota(row: Mapping[str, Any]) -> Verdict:
-    """What a quota in shadow mode would have done; nothing is promised by it.
+    """Return what a quota in shadow mode would have done; there is nothing to check.
 
     `row` is one entry of the broker's shadow report.
     """
     user, client_id, broker = row["user"], row["client_id"], row["broker"]
-    words = (("user", user), ("client id", client_id))
-    about = ", ".join(f"{kind} {name}" for kind, name in words if name is not None)
+    names = (("user", user), ("client id", client_id))
+    scope = ", ".join(f"{kind} {name}" for kind, name in names if name is not None)
     if broker is not None:
-        about += f" at broker {broker}"
+        scope += f" at broker {broker}"
     return Verdict(
         f"shadow quota {row['quota']}: evaluated, not enforced",
-        about.strip(),
-        "not judged",
-        f"requests it would have throttled: {row['throttled']}, for"
-        f" {row['throttle_time_total_ms']} ms in all and {row['throttle_time_max_ms']} ms at most;"
+        scope.strip(),
+        "not checked",
+        f"it would have throttled {row['throttled']} requests, for"
+        f" {row['throttle_time_total_ms']} ms in total and at most"
+        f" {row['throttle_time_max_ms']} ms each;"
         f" held: {row['held']};"
         f" over the quota: {row['over_quota']} {SHADOW_UNITS.get(row['quota'], '')}",
     )
@@ -122,106 +126,110 @@ SHADOW_UNITS = {
     "controller_mutation_rate": "partitions",
     "producer_ids_rate": "producer ids",
 }
-"""What `over_quota` of the broker's shadow report counts, by quota key."""
+"""The unit of `over_quota` in the broker's shadow report, by quota key."""
 
 
 def exactly_once(
     tenant: str, acknowledged: int, missing: int, repeated: int, *, can_repeat: bool
 ) -> Verdict:
-    """What was acknowledged is there, and once.
+    """Check that each acknowledged batch is stored exactly once.
 
-    `can_repeat`: the tenant's behaviour sends a batch again under another id, which no broker can
-    recognise.
+    `can_repeat`: the tenant sends batches again with another producer id, which the broker cannot
+    detect; then they are stored at least once.
     """
-    promise = "acknowledged batches are there, " + ("at least once" if can_repeat else "once")
-    found = f"{acknowledged} acknowledged, {missing} missing, {repeated} stored twice"
+    check = (
+        "acknowledged batches are stored, " + ("at least" if can_repeat else "exactly") + " once"
+    )
+    details = f"{acknowledged} acknowledged, {missing} missing, {repeated} stored twice"
     if not acknowledged:
-        return Verdict(promise, f"tenant {tenant}", "not judged", "nothing was acknowledged")
-    is_kept = missing == 0 and (can_repeat or repeated == 0)
-    return Verdict(promise, f"tenant {tenant}", _word(is_kept=is_kept), found)
+        return Verdict(check, f"tenant {tenant}", "not checked", "no batch was acknowledged")
+    has_passed = missing == 0 and (can_repeat or repeated == 0)
+    return Verdict(check, f"tenant {tenant}", _judgement(has_passed=has_passed), details)
 
 
 def duplicates(kind: str, outcomes: Mapping[str, int]) -> Verdict:
-    """Batches that are sent again are recognised: success with the old offset, or error 46."""
+    """Check that batches sent again get success with the old offset, or error 46."""
     recognised = sum(outcomes.get(code, 0) for code in ("NONE", "DUPLICATE_SEQUENCE_NUMBER"))
     others = {code: count for code, count in outcomes.items() if count and code not in _RECOGNISED}
-    refused = sum(count for code, count in others.items() if code not in _LATER)
-    told = ", ".join(f"{count} x {code}" for code, count in sorted(outcomes.items()))
+    refused = sum(count for code, count in others.items() if code not in _RETRIED)
+    details = ", ".join(f"{count} x {code}" for code, count in sorted(outcomes.items()))
     if not recognised + refused:
-        return Verdict("batches sent again are recognised", kind, "not judged", told or "none")
-    return Verdict("batches sent again are recognised", kind, _word(is_kept=not refused), told)
+        return Verdict(DUPLICATES_CHECK, kind, "not checked", details or "none")
+    return Verdict(DUPLICATES_CHECK, kind, _judgement(has_passed=not refused), details)
 
 
 _RECOGNISED = {"NONE", "DUPLICATE_SEQUENCE_NUMBER"}
-_LATER = {"no response", "THROTTLING_QUOTA_EXCEEDED", "NOT_LEADER_OR_FOLLOWER"}
-"""These say nothing about the sequence: the client comes again."""
+_RETRIED = {"no response", "THROTTLING_QUOTA_EXCEEDED", "NOT_LEADER_OR_FOLLOWER"}
+"""The client tries again: these outcomes say nothing about the sequence."""
 
 
 def throttles(
-    tenant: str, asked_ms: int, early: int, responded_early: int, *, obeys: bool
+    tenant: str, throttle_total_ms: int, sent_early: int, responded_early: int, *, obeys: bool
 ) -> Verdict:
-    """KIP-219: who obeys sends nothing meanwhile; who does not is not answered meanwhile."""
+    """Check KIP-219: a throttled client sends nothing, or else gets no response until the end."""
     if obeys:
         return Verdict(
-            "throttled: the client keeps quiet as long as it was asked to",
+            "throttles: the client sends nothing while it is throttled",
             f"tenant {tenant}",
-            _word(is_kept=early == 0) if asked_ms else "not judged",
-            f"asked for {asked_ms} ms in all, {early} requests sent too early",
+            _judgement(has_passed=sent_early == 0) if throttle_total_ms else "not checked",
+            f"throttled for {throttle_total_ms} ms in total, {sent_early} requests sent too early",
         )
     return Verdict(
-        "throttled: the broker stays mute as long as it said",
+        "throttles: the broker sends no response while it throttles",
         f"tenant {tenant}",
-        _word(is_kept=responded_early == 0) if early else "not judged",
-        f"{early} requests sent too early, {responded_early} of them answered too early",
+        _judgement(has_passed=responded_early == 0) if sent_early else "not checked",
+        f"{sent_early} requests sent too early, {responded_early} responses too early",
     )
 
 
-def deliveries(tenant: str, timeout_ms: int, expired: int, latest_ms: float | None) -> Verdict:
-    """KIP-91: the caller hears of each batch within its time."""
-    promise = f"told within delivery.timeout.ms={timeout_ms}, to a tick of {TICK_MS:g} ms"
+def delivery_timeout(
+    tenant: str, timeout_ms: int, expired: int, latest_ms: float | None
+) -> Verdict:
+    """Check KIP-91: the producer reports each batch within its delivery timeout."""
+    check = f"reported within delivery.timeout.ms={timeout_ms}, plus {TICK_MS:g} ms"
     if latest_ms is None:
-        return Verdict(promise, f"tenant {tenant}", "not judged", "no batch was decided")
+        return Verdict(check, f"tenant {tenant}", "not checked", "no batch was completed")
     return Verdict(
-        promise,
+        check,
         f"tenant {tenant}",
-        _word(is_kept=latest_ms <= timeout_ms + TICK_MS),
-        f"{expired} expired; the latest word came after {latest_ms:.0f} ms",
+        _judgement(has_passed=latest_ms <= timeout_ms + TICK_MS),
+        f"{expired} expired; the slowest was reported after {latest_ms:.0f} ms",
     )
 
 
-def punctuality(lateness_p99_ms: float | None, limit_ms: float) -> Verdict:
-    """The generator's own: a run that was late itself is no evidence."""
-    promise = f"the load generator itself: p99 of its lateness at most {limit_ms:g} ms"
+def lateness(lateness_p99_ms: float | None, limit_ms: float) -> Verdict:
+    """Check the generator itself: a generator that is late gives no reliable latencies."""
+    check = f"load generator: p99 of its lateness at most {limit_ms:g} ms"
     if lateness_p99_ms is None:
-        return Verdict(promise, THIS_RUN, "not judged", "no event had a time of its own")
+        return Verdict(check, THIS_RUN, "not checked", "no event had an intended time")
     return Verdict(
-        promise,
+        check,
         THIS_RUN,
-        _word(is_kept=lateness_p99_ms <= limit_ms),
+        _judgement(has_passed=lateness_p99_ms <= limit_ms),
         f"{lateness_p99_ms:.2f} ms",
     )
 
 
 def fairness(shares: Iterable[float]) -> float | None:
-    """Jain's index of what each tenant got of what it asked for: 1 when all got the same share."""
-    found = list(shares)
-    squares = sum(share * share for share in found)
-    return None if not squares else sum(found) ** 2 / (len(found) * squares)
+    """Return Jain's fairness index of the tenants' completed shares: 1 when all are equal."""
+    values = list(shares)
+    squares = sum(share * share for share in values)
+    return None if not squares else sum(values) ** 2 / (len(values) * squares)
 
 
 def bucket_levels(
-    rate: float, burst: float, charges: Sequence[tuple[int, float]], begin_us: int, end_us: int
+    rate: float, burst: float, charges: Sequence[tuple[int, float]], start_us: int, end_us: int
 ) -> list[tuple[int, float]]:
-    """A token bucket that begins full, as the corners of a line: (time in µs, tokens).
+    """Return the level of a token bucket over time, as points (time in µs, tokens) of a line.
 
     Args:
-        rate: tokens per second that come back.
-        burst: how many it holds.
-        charges: time in µs and tokens of each, in order.
-        begin_us: where the line begins.
-        end_us: where it ends, unless a charge is later.
+        rate: tokens per second that are added.
+        burst: the capacity; the bucket starts full.
+        charges: time in µs and tokens of each charge, sorted.
+        start_us: the start of the line.
+        end_us: the end of the line, unless a charge is later.
     """
-    corners = [(begin_us, burst)]
+    corners = [(start_us, burst)]
     for time_us, tokens in [*charges, (end_us, 0.0)]:
         last_us, level = corners[-1]
         full_us = last_us + round((burst - level) / rate * 1e6)

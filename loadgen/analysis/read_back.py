@@ -1,4 +1,4 @@
-"""Reading back what a load wrote: which batches each partition has, from where it began."""
+"""Read back the batches that a load wrote to each partition."""
 
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,6 +8,7 @@ import pyarrow as pa
 from client.errors import ClientError
 from client.resources import Address
 from client.transport import SocketTransport
+from loadgen.clients.connection_settings import REQUEST_TIMEOUT_MS, security_of_tenant
 from loadgen.clients.fetch_responses import (
     NO_TOPIC_ID,
     batches_of,
@@ -16,7 +17,6 @@ from loadgen.clients.fetch_responses import (
 )
 from loadgen.clients.produce_frames import event_of
 from loadgen.plan.run_spec import RunSpec
-from loadgen.preparation import REQUEST_TIMEOUT_MS, security_of_tenant
 from protocol.codec import DecodeError
 
 if TYPE_CHECKING:
@@ -41,10 +41,10 @@ TRIES_MAX = 5
 
 
 def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
-    """Read every topic of the plan from where the run found it, and write its batches there.
+    """Read the plan's topics from their offsets before the run; write the batches to `path`.
 
     Raises:
-        Py4JError: a task could not read its partition.
+        Py4JError: a partition could not be read.
     """
     partitions = [
         (topic, partition)
@@ -63,14 +63,14 @@ def read_back(spark: "SparkSession", spec: RunSpec, path: str) -> None:
 
 
 def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.RecordBatch]:
-    """What is in one partition now, behind where the run found it; one Arrow batch per answer.
+    """Yield the batches of one partition since the run began, one Arrow batch per response.
 
     Raises:
-        ClientError: it can't be read.
+        ClientError: the partition cannot be read.
     """
     topology = spec.topology
     offset = topology.start_offsets.get(topic, {}).get(partition, 0)
-    security = security_of_tenant(spec.plan, spec.plan.tenants[0])
+    security = security_of_tenant(spec.plan.target, spec.plan.tenants[0])
     failures = 0
     with SocketTransport("mock-kafka-load", security, REQUEST_TIMEOUT_MS) as transport:
         while True:
@@ -83,13 +83,13 @@ def partition_batches(spec: RunSpec, topic: str, partition: int) -> Iterator[pa.
                     raise ClientError(f"{topic}-{partition}: error code {found.error_code}")
                 continue
             columns: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-            begin = offset
+            first_offset = offset
             for header, data in batches_of(found.records):
                 offset = header.base_offset + header.last_offset_delta + 1
                 _append(columns, topic, partition, header, data)
             if columns["topic"]:
                 yield pa.RecordBatch.from_pydict(columns, schema=ARROW_SCHEMA)
-            if offset >= found.high_watermark or offset == begin:
+            if offset >= found.high_watermark or offset == first_offset:
                 return
 
 
@@ -111,7 +111,7 @@ def _append(
 ) -> None:
     try:
         event_id = event_of(data)
-    except DecodeError:  # somebody else's batch
+    except DecodeError:  # a batch of another client
         event_id = None
     values = (
         topic,

@@ -1,7 +1,8 @@
-"""What a run's rows say, by Spark SQL: figures, series for charts, and a verdict for each promise.
+"""Summarise a run's rows with Spark SQL: figures, series for charts, and verdicts.
 
-Latency of an event counts from its intended time to the response that settled it; an event that was
-never settled counts to the end of the run, because leaving it out would flatter the slow.
+The latency of an event starts at its intended time and ends with the response that completes it. An
+event that never completes counts until the end of the run: without it the percentiles would look
+better than they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from client.errors import error_name
-from loadgen.analysis import checks as promises
+from loadgen.analysis import checks
 from loadgen.analysis.checks import Verdict
 from loadgen.plan.plan import Plan
+from loadgen.plan.run_spec import PreparedTarget
 from loadgen.plan.schedule import event_counts
-from loadgen.preparation import Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,21 +24,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 VIEWS = {
-    # What was measured, without the warm-up and what belongs to no event of the schedule.
+    # Rows of scheduled events, without the warm-up.
     "measured": "SELECT * FROM results WHERE intended_us >= 0 AND event_id >= 0",
     "events": """
         SELECT tenant, event_id, min(intended_us) AS intended_us,
                max(response_us) FILTER (
                    WHERE status = 'responded' AND error_code IN (0, 46) AND api = main_api
-               ) AS settled_us
+               ) AS completed_us
         FROM measured JOIN plan_tenants USING (tenant) GROUP BY tenant, event_id""",
 }
 
 TENANTS = """
-    SELECT tenant, count(*) AS events, count(settled_us) AS settled,
+    SELECT tenant, count(*) AS events, count(completed_us) AS completed,
            percentile_approx(response_us, array(0.5, 0.9, 0.99, 0.999)) AS response_us,
            max(response_us) AS response_max_us
-    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
     GROUP BY tenant ORDER BY tenant"""
 REQUESTS = """
     SELECT tenant, api, status, kind, error_code, count(*) AS requests,
@@ -55,16 +56,16 @@ SECONDS = """
 LATENCIES = """
     SELECT floor(intended_us / 1e6) AS second, tenant,
            percentile_approx(response_us, array(0.5, 0.9, 0.99)) AS response_us
-    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
     GROUP BY second, tenant ORDER BY second, tenant"""
 HEAT = """
     SELECT floor(intended_us / {cell_us}) AS cell,
            least(23, greatest(0, floor(1.5 * log2(greatest(response_us, 1) / 64)))) AS bin,
            count(*) AS events
-    FROM (SELECT *, coalesce(settled_us, {end_us}) - intended_us AS response_us FROM events)
+    FROM (SELECT *, coalesce(completed_us, {end_us}) - intended_us AS response_us FROM events)
     GROUP BY cell, bin ORDER BY cell, bin"""
 LATENESS = """
-    SELECT percentile_approx(handed_us - intended_us, array(0.5, 0.99)) AS lateness_us,
+    SELECT percentile_approx(submitted_us - intended_us, array(0.5, 0.99)) AS lateness_us,
            percentile_approx(sent_us - intended_us, array(0.5, 0.99))
                FILTER (WHERE attempt = 1 AND early_us = 0) AS sent_us
     FROM measured
@@ -76,16 +77,16 @@ IDS = """
         WHERE api = 'Produce' AND producer_id IS NOT NULL AND status = 'responded'
               AND error_code = 0 GROUP BY user, node, producer_id)
     ORDER BY user, node, first_us"""
-ID_BEGINNINGS = """
-    SELECT user, node, min(sent_us) AS begin_us FROM results
+ID_STARTS = """
+    SELECT user, node, min(sent_us) AS start_us FROM results
     WHERE api = 'Produce' AND producer_id IS NOT NULL GROUP BY user, node"""
 MUTATIONS = """
     SELECT user, tenant, sent_us, response_us, mutations FROM results
     WHERE mutations > 0 ORDER BY response_us"""
 THROTTLES = """
     SELECT tenant, count_if(throttle_time_ms > 0) AS throttled,
-           sum(throttle_time_ms) AS asked_ms, max(throttle_time_ms) AS longest_ms,
-           count_if(early_us > 1000) AS early, max(early_us) AS earliest_us,
+           sum(throttle_time_ms) AS throttle_total_ms, max(throttle_time_ms) AS throttle_max_ms,
+           count_if(early_us > 1000) AS sent_early, max(early_us) AS early_max_us,
            count_if(early_us > {tolerance_us} AND response_us - sent_us < early_us - {tolerance_us})
                AS responded_early
     FROM results GROUP BY tenant ORDER BY tenant"""
@@ -94,14 +95,14 @@ DUPLICATES = """
     WHERE kind != 'new' GROUP BY kind, error_code ORDER BY kind, error_code"""
 EXPIRIES = """
     SELECT tenant, count_if(expired_us IS NOT NULL) AS expired,
-           max(coalesce(expired_us, settled_us) - handed_us) AS latest_us
-    FROM (SELECT tenant, event_id, min(handed_us) AS handed_us,
+           max(coalesce(expired_us, completed_us) - submitted_us) AS latest_us
+    FROM (SELECT tenant, event_id, min(submitted_us) AS submitted_us,
                  min(response_us) FILTER (WHERE status = 'expired') AS expired_us,
                  min(response_us) FILTER (WHERE status = 'responded' AND error_code IN (0, 46))
-                     AS settled_us
+                     AS completed_us
           FROM results WHERE event_id >= 0 AND api = 'Produce' GROUP BY tenant, event_id)
     GROUP BY tenant"""
-# By the producer's numbers where there are any, by the offset where there are none.
+# Batches match by producer id, epoch and sequence, or by offset without a producer id.
 STORED = """
     SELECT acknowledged.tenant, count(*) AS acknowledged,
            count_if(coalesce(times, 0) = 0) AS missing
@@ -120,7 +121,7 @@ STORED = """
        AND coalesce(acknowledged.sequence, -1) = stored.sequence
        AND acknowledged.base_offset <=> stored.base_offset
     GROUP BY acknowledged.tenant"""
-# An event is one batch, or several that have sequences of their own.
+# An event is one batch, or several batches with different sequences.
 REPEATED = """
     SELECT tenant, sum(times - 1) AS repeated
     FROM (SELECT tenant, stored.event_id, count(*) AS times
@@ -140,7 +141,7 @@ TOTALS = """
            count_if(throttle_time_ms > 0) AS throttled,
            max(coalesce(response_us, sent_us)) AS end_us
     FROM results"""
-# Those of a closed loop's own making have numbers above.
+# The events that a closed loop adds have larger ids.
 EVENTS_SEEN = """
     SELECT count(DISTINCT event_id) AS events FROM results
     WHERE event_id >= 0 AND event_id < 4294967296"""
@@ -154,14 +155,14 @@ MAIN_APIS = {
     "topic-deleter": "DeleteTopics",
     "consumer-group": "Fetch",
 }
-"""What settles an event of a behaviour; Produce for all others."""
+"""The API whose response completes an event; Produce for the other behaviours."""
 SEVERAL_BATCHES = {"restart-loop", "retries-lost-responses"}
 CAN_REPEAT = {"new-producer-per-error"}
 HEAT_CELLS = 60
-_AT_ONCE = 4
-"""Queries: one by one, a small run's would leave all cores but one idle."""
+_CONCURRENT_QUERIES = 4
+"""A query of a small run uses one core."""
 COMPILED_ROWS_MIN = 300_000
-"""Below so many rows, compiling a query or sharing it among tasks takes longer than running it."""
+"""Below this number of rows, compiling or distributing a query takes longer than running it."""
 _INTERPRETED = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -173,24 +174,24 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class RunData:
-    """What the summary is made of."""
+    """The input of a summary."""
 
     plan: Plan
-    found: Found
+    target: PreparedTarget
     results_path: str
     read_back_path: str | None
     ended_us: int | None = None
-    """When a run ended that did not go on to its end."""
+    """When an aborted run ended; None for a complete one."""
     shadow_report: Sequence[Mapping[str, Any]] = ()
-    """What quotas in shadow mode would have done, as the broker reports it."""
+    """The broker's report of quotas in shadow mode."""
 
 
 def summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
-    """Everything that `summary.json` and the report tell of a run's rows; plain values only."""
+    """Return the part of `summary.json` that comes from a run's rows, as JSON values."""
     is_small = spark.read.parquet(data.results_path).count() < COMPILED_ROWS_MIN
     with _settings(spark, _INTERPRETED if is_small else {}):
         _open_views(spark, data, partitions=1 if is_small else None)
-        spark.catalog.cacheTable("events")  # three queries want it
+        spark.catalog.cacheTable("events")  # three queries use it
         try:
             return _summarise(spark, data)
         finally:
@@ -231,24 +232,24 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
         "seconds": SECONDS,
         "requests": REQUESTS,
         "ids": IDS,
-        "id_beginnings": ID_BEGINNINGS,
+        "id_starts": ID_STARTS,
         "mutations": MUTATIONS,
-        "throttles": THROTTLES.format(tolerance_us=promises.MUTE_TOLERANCE_US),
+        "throttles": THROTTLES.format(tolerance_us=checks.MUTE_TOLERANCE_US),
         "duplicates": DUPLICATES,
         "expiries": EXPIRIES,
         "lateness": LATENESS,
         "workers": WORKERS,
         **({"stored": STORED, "repeated": REPEATED} if data.read_back_path else {}),
     }
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_CONCURRENT_QUERIES) as pool:
         found = dict(zip(queries, pool.map(rows, queries.values()), strict=True))
-    throttles = [each for each in found["throttles"] if each["throttled"]]
+    throttles = [row for row in found["throttles"] if row["throttled"]]
     [lateness] = found["lateness"]
-    shares = [each["settled"] / each["events"] for each in found["tenants"] if each["events"]]
+    shares = [row["completed"] / row["events"] for row in found["tenants"] if row["events"]]
     verdicts = [
-        *_id_verdicts(data, found["ids"], found["id_beginnings"]),
+        *_id_verdicts(data, found["ids"], found["id_starts"]),
         *_mutation_verdicts(data, found["mutations"]),
-        *map(promises.shadow_quota, data.shadow_report),
+        *map(checks.shadow_quota, data.shadow_report),
         *_throttle_verdicts(plan, throttles),
         *_duplicate_verdicts(found["duplicates"]),
         *_delivery_verdicts(plan, found["expiries"]),
@@ -257,17 +258,17 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
             if data.read_back_path
             else ()
         ),
-        promises.punctuality(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
+        checks.lateness(_ms(lateness["lateness_us"], 1), plan.lateness_p99_ms),
     ]
     return {
         "totals": totals,
         "measured_s": measured_us / 1e6,
-        "requests_per_s": _per_second(found["seconds"], measured_us / 1e6),
+        "responses_per_s": _per_second(found["seconds"], measured_us / 1e6),
         "tenants": found["tenants"],
-        "requests": [_named(each) for each in found["requests"]],
+        "requests": [_named(row) for row in found["requests"]],
         "throttles": throttles,
         "shadow_quotas": list(data.shadow_report),
-        "fairness": promises.fairness(shares),
+        "fairness": checks.fairness(shares),
         "lateness_us": lateness,
         "workers": found["workers"],
         "verdicts": [verdict.as_dict() for verdict in verdicts],
@@ -279,22 +280,22 @@ def _summarise(spark: "SparkSession", data: RunData) -> dict[str, Any]:
 
 
 def _open_views(spark: "SparkSession", data: RunData, partitions: int | None) -> None:
-    """`partitions`: 1 spares small runs every shuffle; None leaves it to Spark."""
+    """Open the views; `partitions=1` avoids shuffles in small runs, None leaves them to Spark."""
 
     def open_view(name: str, frame: "DataFrame") -> None:
-        some = frame if partitions is None else frame.coalesce(partitions)
-        some.createOrReplaceTempView(name)
+        view = frame if partitions is None else frame.coalesce(partitions)
+        view.createOrReplaceTempView(name)
 
     open_view("results", spark.read.parquet(data.results_path))
     tenants = spark.createDataFrame(
         [
             (
-                each.name,
-                MAIN_APIS.get(each.behaviour, "Produce"),
-                each.behaviour in SEVERAL_BATCHES,
-                each.arrival != "closed",
+                tenant.name,
+                MAIN_APIS.get(tenant.behaviour, "Produce"),
+                tenant.behaviour in SEVERAL_BATCHES,
+                tenant.arrival != "closed",
             )
-            for each in data.plan.tenants
+            for tenant in data.plan.tenants
         ],
         "tenant string, main_api string, has_several boolean, is_open boolean",
     )
@@ -310,7 +311,7 @@ def _ms(percentiles: list[float] | None, index: int) -> float | None:
 
 
 def _per_second(seconds: Rows, measured_s: float) -> float:
-    responded: int = sum(each["responded"] for each in seconds if 0 <= each["second"] < measured_s)
+    responded: int = sum(row["responded"] for row in seconds if 0 <= row["second"] < measured_s)
     return float(round(responded / measured_s, 1)) if measured_s else 0.0
 
 
@@ -319,28 +320,24 @@ def _named(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "error": "" if code is None else error_name(code)}
 
 
-def _id_verdicts(data: RunData, ids: Rows, beginnings: Rows) -> list[Verdict]:
-    window_s = data.found.config["producer.id.quota.window.size.seconds"]
+def _id_verdicts(data: RunData, ids: Rows, starts: Rows) -> list[Verdict]:
+    window_s = data.target.config["producer.id.quota.window.size.seconds"]
     verdicts = []
-    for beginning in beginnings:
-        user, node = beginning["user"], beginning["node"]
-        tenant = next(each for each in data.plan.tenants if each.principal == user)
+    for start in starts:
+        user, node = start["user"], start["node"]
+        tenant = next(tenant for tenant in data.plan.tenants if tenant.principal == user)
         quota = data.plan.quota_of(tenant, "producer_ids_rate")
-        if quota is None or quota.shadow or quota.key in data.found.unknown_quotas:
+        if quota is None or quota.shadow or quota.key in data.target.unknown_quotas:
             continue
-        times_us = [
-            each["first_us"] for each in ids if (each["user"], each["node"]) == (user, node)
-        ]
+        times_us = [row["first_us"] for row in ids if (row["user"], row["node"]) == (user, node)]
         verdicts.append(
-            promises.ids_activated(
-                user, node, quota.value, window_s, times_us, beginning["begin_us"]
-            )
+            checks.producer_ids(user, node, quota.value, window_s, times_us, start["start_us"])
         )
-    return sorted(verdicts, key=lambda verdict: verdict.about)
+    return sorted(verdicts, key=lambda verdict: verdict.scope)
 
 
 def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
-    config, plan = data.found.config, data.plan
+    config, plan = data.target.config, data.plan
     samples = config["controller.quota.window.num"]
     window_s = config["controller.quota.window.size.seconds"]
     verdicts = []
@@ -349,14 +346,14 @@ def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
         if not tenants or quota.shadow:
             continue
         names = [tenant.name for tenant in tenants]
-        its = [row for row in mutations if row["tenant"] in names]
+        own_rows = [row for row in mutations if row["tenant"] in names]
         verdicts.append(
-            promises.mutations_admitted(
+            checks.topic_mutations(
                 f"tenants {', '.join(names)}",
                 quota.value,
                 quota.value * samples * window_s,
-                [(row["response_us"], row["mutations"]) for row in its],
-                min((row["sent_us"] for row in its), default=0),
+                [(row["response_us"], row["mutations"]) for row in own_rows],
+                min((row["sent_us"] for row in own_rows), default=0),
                 max(tenant.partitions for tenant in tenants),
             )
         )
@@ -366,10 +363,10 @@ def _mutation_verdicts(data: RunData, mutations: Rows) -> list[Verdict]:
 def _throttle_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
     obeys = {tenant.name: tenant.obeys_throttle for tenant in plan.tenants}
     return [
-        promises.throttles(
+        checks.throttles(
             row["tenant"],
-            row["asked_ms"],
-            row["early"],
+            row["throttle_total_ms"],
+            row["sent_early"],
             row["responded_early"],
             obeys=obeys[row["tenant"]],
         )
@@ -384,7 +381,7 @@ def _duplicate_verdicts(rows: Rows) -> list[Verdict]:
         name = "no response" if code is None else error_name(code)
         outcomes = by_kind.setdefault(row["kind"], {})
         outcomes[name] = outcomes.get(name, 0) + row["requests"]
-    return [promises.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]
+    return [checks.duplicates(kind, outcomes) for kind, outcomes in by_kind.items()]
 
 
 def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
@@ -394,7 +391,7 @@ def _delivery_verdicts(plan: Plan, rows: Rows) -> list[Verdict]:
         if tenant.behaviour == "delivery-timeout"
     }
     return [
-        promises.deliveries(
+        checks.delivery_timeout(
             row["tenant"],
             timeouts[row["tenant"]],
             row["expired"],
@@ -414,7 +411,7 @@ def _stored_verdicts(plan: Plan, stored: Rows, repeated: Rows) -> list[Verdict]:
             continue
         row = by_tenant.get(tenant.name, {"acknowledged": 0, "missing": 0})
         verdicts.append(
-            promises.exactly_once(
+            checks.exactly_once(
                 tenant.name,
                 row["acknowledged"],
                 row["missing"],

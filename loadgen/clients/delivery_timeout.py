@@ -1,8 +1,7 @@
-"""KIP-91's promise, as `client.Producer` keeps it: a batch's caller hears of it in its time.
+"""Clients that use `client.Producer`, whose delivery timeout is checked (KIP-91).
 
-Everything between `send` and the outcome is the producer's own; here its requests become rows, and
-what the caller hears is written down. A caller that is never told has a row all the same, so that a
-promise that is not kept at all can't go unseen.
+The rows are the producer's requests and, for each expired batch, the time when the producer
+reported it. A batch that is never reported has such a row too, so that the check sees it.
 """
 
 import asyncio
@@ -41,26 +40,26 @@ _API_KEYS: dict[type[Call], ApiKey] = {
 
 @dataclass(slots=True)
 class _Open:
-    """An event whose caller has not heard of all of its records."""
+    """An event with records that the producer has not reported yet."""
 
     event: Event
-    undecided: int
+    unreported: int
     is_sent: bool = False
 
 
 class DeliveryTimeout(LoadClient):
-    """One producer; an event is a batch of its own. A `producer.Watcher`."""
+    """One producer with a batch for each event; a `producer.Watcher`."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._topic = run.rows.topic_number(tenant.topic)
         batch, _ = record_batch(tenant.records, tenant.record_bytes, run.timestamp_ms)
         self._settings = ProducerSettings(
-            acks=tenant.acks,
+            acks=tenant.required_acks,
             batch_size=len(batch),
             delivery_timeout_ms=tenant.delivery_timeout_ms,
             enable_idempotence=tenant.is_idempotent,
-            max_block_ms=0,  # who is told at once that there is no memory has heard
+            max_block_ms=0,  # without memory, `send` fails at once
             request_timeout_ms=tenant.request_timeout_ms,
         )
         self._producer: Producer | None = None
@@ -68,14 +67,14 @@ class DeliveryTimeout(LoadClient):
         self._sending: asyncio.Task[None] | None = None
         self._open: dict[int, _Open] = {}
         self._on_wire: dict[int, deque[int]] = {}
-        """The rows of the requests without a response, by node, oldest first."""
+        """The rows of requests in flight, by node, oldest first."""
         self._is_closing = False
 
-    def hand(self, event: Event) -> None:
+    def submit(self, event: Event) -> None:
         """See `LoadClient`."""
         self._open[event.event_id] = _Open(event, self.tenant.records)
         self._events.append(event)
-        # One at a time: the records of an event must not get among those of another.
+        # One task: records of different events must not mix.
         if self._sending is None or self._sending.done():
             self._sending = asyncio.get_running_loop().create_task(self._send())
 
@@ -84,22 +83,22 @@ class DeliveryTimeout(LoadClient):
         """See `LoadClient`."""
         return not self._open
 
-    def leftover(self) -> list[Event]:
+    def unsent(self) -> list[Event]:
         """See `LoadClient`."""
         now_us = clock.now_us()
         return [
-            each.event
-            for each in self._open.values()
-            if not (each.is_sent or self._is_overdue(each.event, now_us))
+            pending.event
+            for pending in self._open.values()
+            if not (pending.is_sent or self._is_overdue(pending.event, now_us))
         ]
 
     async def close(self) -> None:
         """See `LoadClient`."""
         self._is_closing = True
         now_us = clock.now_us()
-        for each in self._open.values():
-            if self._is_overdue(each.event, now_us):
-                self._tell(each.event, now_us)
+        for pending in self._open.values():
+            if self._is_overdue(pending.event, now_us):
+                self._record_expired(pending.event, now_us)
         if self._sending is not None:
             self._sending.cancel()
             await asyncio.wait([self._sending])
@@ -107,15 +106,18 @@ class DeliveryTimeout(LoadClient):
             await self._producer.close(is_flushing=False)
 
     def _is_overdue(self, event: Event, now_us: int) -> bool:
-        return now_us - event.handed_us > self.tenant.delivery_timeout_ms * 1000
+        return now_us - event.submitted_us > self.tenant.delivery_timeout_ms * 1000
 
     async def _send(self) -> None:
         if self._producer is None:
             self._producer = Producer(
-                ",".join(f"{each.host}:{each.port}" for each in self.run.topology.brokers.values()),
+                ",".join(
+                    f"{address.host}:{address.port}"
+                    for address in self.run.topology.brokers.values()
+                ),
                 self._settings,
                 client_id=self.tenant.client_id,
-                security=self._access.security,
+                security=self._connection_settings.security,
                 seed=self.run.plan.seed + self.number,
                 watcher=self,
             )
@@ -131,85 +133,89 @@ class DeliveryTimeout(LoadClient):
                         timestamp_ms=self.run.timestamp_ms,
                     )
                 except ClientError as error:
-                    self._hear(event, error)
+                    self._record_reported(event, error)
                 else:
-                    future.add_done_callback(partial(self._heard, event))
+                    future.add_done_callback(partial(self._on_report, event))
 
-    # What the caller hears -----------------------------------------------------------------
+    # Reports of the producer --------------------------------------------------------------
 
-    def _heard(self, event: Event, future: asyncio.Future[Delivered]) -> None:
+    def _on_report(self, event: Event, future: asyncio.Future[Delivered]) -> None:
         error = future.exception()
         assert error is None or isinstance(error, ClientError)
-        self._hear(event, error)
+        self._record_reported(event, error)
 
-    def _hear(self, event: Event, error: ClientError | None) -> None:
-        """One record of an event has come to its end."""
-        its = self._open.get(event.event_id)
-        if its is None or self._is_closing:
+    def _record_reported(self, event: Event, error: ClientError | None) -> None:
+        """Count the report of one record; `error` is None if it was delivered."""
+        open_event = self._open.get(event.event_id)
+        if open_event is None or self._is_closing:
             return
-        its.undecided -= 1
-        if its.undecided and error is None:
+        open_event.unreported -= 1
+        if open_event.unreported and error is None:
             return
         del self._open[event.event_id]
         run, now_us = self.run, clock.now_us()
         run.counts.events_done += 1
         if isinstance(error, SecurityError):
-            run.give_up(f"tenant {self.tenant.name}: {error}")
-        # A refusal is in the response's own row.
+            run.abort_run(f"tenant {self.tenant.name}: {error}")
+        # A refused batch has the row of its response.
         if error is not None and not isinstance(error, DeliveryRefusedError):
             run.counts.errors += 1
-            self._tell(event, now_us)
-        another = self.again(event, now_us)
-        if another is not None:
-            self.hand(another)
+            self._record_expired(event, now_us)
+        next_event = self.next_in_loop(event, now_us)
+        if next_event is not None:
+            self.submit(next_event)
 
-    def _tell(self, event: Event, now_us: int) -> None:
-        """A row of its own says when the caller heard that its time is over."""
+    def _record_expired(self, event: Event, now_us: int) -> None:
+        """Write the row of an expired batch; `response_us` is when the producer reported it."""
         rows = self.run.rows
         row = rows.begin(
-            event.event_id,
-            event.intended_us,
-            event.handed_us,
-            NONE,
-            self.number,
-            ApiKey.PRODUCE,
-            -1,
-            0,
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=NONE,
+            client=self.number,
+            api=ApiKey.PRODUCE,
+            version=-1,
+            attempt=0,
             topic=self._topic,
             partition=self.partition,
         )
         rows.end(row, now_us, 0, status=Status.EXPIRED)
 
-    # What the producer does ----------------------------------------------------------------
+    # Requests of the producer --------------------------------------------------------------
 
     def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
         """See `producer.Watcher`."""
         now_us = clock.now_us()
-        event, attempt, numbers = Event(NO_EVENT, now_us, now_us, 0), 1, (-1, -1, -1)
+        event, attempt = Event(NO_EVENT, now_us, now_us, 0), 1
+        producer_id = epoch = sequence = -1
         records, topic, partition = 0, 0, -1
         if isinstance(call, ProduceCall):
             [batch], [data] = call.batches, call.data
-            its = self._open.get(event_of(data.records))
-            if its is not None:
-                its.is_sent, event = True, its.event
+            open_event = self._open.get(event_of(data.records))
+            if open_event is not None:
+                open_event.is_sent, event = True, open_event.event
             attempt, records = batch.attempts, batch.record_count
-            numbers = (batch.producer_id, batch.producer_epoch, batch.base_sequence)
+            producer_id, epoch = batch.producer_id, batch.producer_epoch
+            sequence = batch.base_sequence
             topic, partition = self._topic, self.partition
         row = self.run.rows.begin(
-            event.event_id,
-            event.intended_us,
-            event.handed_us,
-            now_us,
-            self.number,
-            _API_KEYS[type(call)],
-            version,
-            attempt,
-            0,
-            topic,
-            partition,
-            *numbers,
-            records,
-            request_bytes,
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=now_us,
+            client=self.number,
+            api=_API_KEYS[type(call)],
+            version=version,
+            attempt=attempt,
+            kind=0,
+            topic=topic,
+            partition=partition,
+            producer_id=producer_id,
+            epoch=epoch,
+            sequence=sequence,
+            records=records,
+            request_bytes=request_bytes,
             node=node_id,
         )
         self._on_wire.setdefault(node_id, deque()).append(row)
@@ -223,7 +229,7 @@ class DeliveryTimeout(LoadClient):
         elif isinstance(response, ProduceResponse):
             outcome = response.outcomes.get((self.tenant.topic, self.partition))
             if outcome is None:
-                self.run.rows.lose(row)
+                self.run.rows.mark_lost(row)
                 return
             error_code, base_offset = outcome.error_code, outcome.base_offset
         self.run.rows.end(row, clock.now_us(), error_code, response.throttle_time_ms, base_offset)
@@ -234,5 +240,5 @@ class DeliveryTimeout(LoadClient):
     def lost(self, node_id: int) -> None:
         """See `producer.Watcher`."""
         for row in self._on_wire.pop(node_id, ()):
-            self.run.rows.lose(row)
+            self.run.rows.mark_lost(row)
             self.run.counts.requests += 1

@@ -1,4 +1,4 @@
-"""Fetch without a consumer library: which batches are in a response."""
+"""Fetch requests, and the batches in their responses."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ PARTITION_BYTES_MAX = 1024 * 1024
 def fetch_request(
     topic: str, topic_id: UUID, offsets: Mapping[int, int], max_wait_ms: int = MAX_WAIT_MS
 ) -> Any:
-    """A Fetch of these partitions from these offsets, without a session."""
+    """Return a Fetch of these partitions from these offsets, without a fetch session."""
     topic_class = messages.FetchRequest.FetchTopic
     return messages.FetchRequest(
         replica_id=-1,
@@ -49,13 +49,13 @@ def fetch_request(
 
 
 def fetched_partitions(response: Any) -> Iterator[Any]:
-    """What a response says about each partition."""
+    """Yield the partitions of a response."""
     for topic in response.responses:
         yield from topic.partitions
 
 
 def batches_of(records: bytes | None) -> Iterator[tuple[BatchHeader, bytes]]:
-    """The complete batches in the records of a partition; the last one may be cut off."""
+    """Yield the complete batches in the records of a partition; the last one may be cut off."""
     position, data = 0, records or b""
     while len(data) - position >= HEADER_BYTES:
         header = read_header(data, position)
@@ -67,7 +67,7 @@ def batches_of(records: bytes | None) -> Iterator[tuple[BatchHeader, bytes]]:
 
 
 def next_offset(records: bytes | None, offset: int) -> int:
-    """Where to go on behind these records."""
+    """Return the offset after these records, or `offset` if there are none."""
     for header, _ in batches_of(records):
         offset = max(offset, header.base_offset + header.last_offset_delta + 1)
     return offset

@@ -1,4 +1,4 @@
-"""Members of a consumer group of the classic protocol: every event is a poll."""
+"""Members of a classic consumer group; each event is a poll."""
 
 from collections.abc import Mapping, Sequence
 from struct import Struct
@@ -14,8 +14,8 @@ from loadgen.clients.fetch_responses import (
     next_offset,
 )
 from loadgen.clients.load_client import NO_EVENT, Event, Run
-from loadgen.clients.load_connection import Link
-from loadgen.clients.sequential_client import Stepper
+from loadgen.clients.load_connection import LoadConnection
+from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -30,14 +30,14 @@ _COORDINATOR_MOVED = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAIL
 _INT16, _INT32 = Struct(">h"), Struct(">i")
 
 
-class GroupMember(Stepper):
-    """Joins its tenant's group with the first poll, and again whenever it is told to."""
+class GroupMember(SequentialClient):
+    """Joins its tenant's group with the first poll, and again after each rebalance."""
 
     api = ApiKey.FETCH
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
-        self._links: dict[int, Link] = {}
+        self._connections: dict[int, LoadConnection] = {}
         self._coordinator = -1
         self._member_id = ""
         self._generation = -1
@@ -46,19 +46,19 @@ class GroupMember(Stepper):
         self._polls = 0
 
     async def disconnect(self) -> None:
-        """See `Stepper`."""
-        while self._links:
-            self._links.popitem()[1].abort()
+        """See `SequentialClient`."""
+        while self._connections:
+            self._connections.popitem()[1].abort()
         self._generation = -1
 
     def check(self, now_us: int) -> None:
-        """Keep the session alive, and join again, while no poll is due."""
+        """Send heartbeats, and join again, while no poll is due."""
         is_due = self._generation < 0 or now_us - self._heartbeat_us > HEARTBEAT_US
         if self._member_id and is_due and self.is_idle and not self.run.is_over:
-            self.hand(Event(NO_EVENT, now_us, now_us, 0))
+            self.submit(Event(NO_EVENT, now_us, now_us, 0))
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
         if self._generation < 0:
             await self._join(event)
         if clock.now_us() - self._heartbeat_us > HEARTBEAT_US:
@@ -69,28 +69,27 @@ class GroupMember(Stepper):
         if self._polls % COMMIT_POLLS == 0:
             await self._commit(event)
 
-    async def _link_to(self, node: int) -> Link:
-        link = self._links.get(node)
-        if link is None or link.is_lost:
-            link = self._links[node] = await self.connect(node)
-        return link
+    async def _connection_to(self, node: int) -> LoadConnection:
+        connection = self._connections.get(node)
+        if connection is None or connection.is_lost:
+            connection = self._connections[node] = await self.connect(node)
+        return connection
 
-    async def _tell(self, event: Event, request: Any, timeout_s: float | None = None) -> Any:
-        """Ask the coordinator; it is looked for first if it isn't known.
+    async def _send_to_coordinator(
+        self, event: Event, request: Any, timeout_s: float | None = None
+    ) -> Any:
+        """Send a request to the coordinator; find the coordinator first if it is unknown.
 
         Raises:
             ClientError: there is no response, or no coordinator.
         """
         if self._coordinator < 0:
             self._coordinator = await self._find_coordinator(event)
-        link = await self._link_to(self._coordinator)
-        response = await self.ask(
-            event, link, self._coordinator, request, _first_error, timeout_s=timeout_s
+        connection = await self._connection_to(self._coordinator)
+        response = await self.send_request(
+            event, connection, self._coordinator, request, _first_error, timeout_s=timeout_s
         )
-        if _first_error(response)[0] in {
-            ErrorCode.NOT_COORDINATOR,
-            ErrorCode.COORDINATOR_NOT_AVAILABLE,
-        }:
+        if _first_error(response)[0] in _COORDINATOR_MOVED:
             self._coordinator = -1
             raise ConnectionLostError("the coordinator moved")
         return response
@@ -99,10 +98,12 @@ class GroupMember(Stepper):
         group = self.tenant.group
         node = min(self.run.topology.brokers)
         request = messages.FindCoordinatorRequest(key=group, key_type=0, coordinator_keys=[group])
-        response = await self.ask(event, await self._link_to(node), node, request, _first_error)
+        response = await self.send_request(
+            event, await self._connection_to(node), node, request, _first_error
+        )
         found = response.coordinators[0] if response.coordinators else response
         if found.error_code:
-            raise ConnectionLostError("no coordinator yet")
+            raise ConnectionLostError("no coordinator")
         self.run.topology.brokers.setdefault(found.node_id, Address(found.host, found.port))
         return int(found.node_id)
 
@@ -110,7 +111,7 @@ class GroupMember(Stepper):
         join_class = messages.JoinGroupRequest
         subscription = encode_subscription([self.tenant.topic])
         while not self.run.is_over:
-            joined = await self._tell(
+            joined = await self._send_to_coordinator(
                 event,
                 join_class(
                     group_id=self.tenant.group,
@@ -140,7 +141,7 @@ class GroupMember(Stepper):
         sync_class = messages.SyncGroupRequest
         partitions = len(self.run.topology.leaders[self.tenant.topic])
         members = sorted(member.member_id for member in joined.members)
-        response = await self._tell(
+        response = await self._send_to_coordinator(
             event,
             sync_class(
                 group_id=self.tenant.group,
@@ -191,7 +192,7 @@ class GroupMember(Stepper):
             ],
             require_stable=False,
         )
-        response = await self._tell(event, request)
+        response = await self._send_to_coordinator(event, request)
         topics = response.groups[0].topics if response.groups else response.topics
         found = (
             {each.partition_index: each.committed_offset for each in topics[0].partitions}
@@ -201,7 +202,7 @@ class GroupMember(Stepper):
         return {partition: max(0, found.get(partition, 0)) for partition in partitions}
 
     async def _heartbeat(self, event: Event) -> None:
-        response = await self._tell(
+        response = await self._send_to_coordinator(
             event,
             messages.HeartbeatRequest(
                 group_id=self.tenant.group,
@@ -226,20 +227,22 @@ class GroupMember(Stepper):
             return
         nodes = sorted(by_node)
         node = nodes[self._polls % len(nodes)]
-        link = await self._link_to(node)
+        connection = await self._connection_to(node)
         request = fetch_request(topic, topology.topic_ids.get(topic, NO_TOPIC_ID), by_node[node])
-        response = await self.ask(event, link, node, request, _fetch_error, topic=topic)
+        response = await self.send_request(
+            event, connection, node, request, _fetch_error, topic=topic
+        )
         for found in fetched_partitions(response):
             index = found.partition_index
             if found.error_code == ErrorCode.NONE and index in self._positions:
                 self._positions[index] = next_offset(found.records, self._positions[index])
             elif found.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER:
-                await self.look_again(link, topic)
+                await self.refresh_leaders(connection, topic)
 
     async def _commit(self, event: Event) -> None:
         commit_class = messages.OffsetCommitRequest
         topic_class = commit_class.OffsetCommitRequestTopic
-        response = await self._tell(
+        response = await self._send_to_coordinator(
             event,
             commit_class(
                 group_id=self.tenant.group,
@@ -269,7 +272,7 @@ class GroupMember(Stepper):
 
 
 def _first_error(response: Any) -> tuple[int, int]:
-    """The error of the answer as a whole, or else the first of its parts."""
+    """Return the error of the whole response, or else the first of its parts."""
     codes = [getattr(response, "error_code", 0)]
     for topic in getattr(response, "topics", None) or ():
         codes += [each.error_code for each in topic.partitions]
@@ -290,13 +293,13 @@ def _fetch_error(response: Any) -> tuple[int, int]:
 
 
 def encode_subscription(topics: Sequence[str]) -> bytes:
-    """What a member wants to read."""
+    """Encode the topics that a member subscribes to."""
     names = b"".join(_INT16.pack(len(each.encode())) + each.encode() for each in topics)
     return _INT16.pack(0) + _INT32.pack(len(topics)) + names + _INT32.pack(-1)
 
 
 def encode_assignment(partitions: Mapping[str, Sequence[int]]) -> bytes:
-    """What a member is to read."""
+    """Encode the partitions that a member is assigned."""
     encoded = _INT16.pack(0) + _INT32.pack(len(partitions))
     for topic, indexes in partitions.items():
         name = topic.encode()
@@ -306,7 +309,7 @@ def encode_assignment(partitions: Mapping[str, Sequence[int]]) -> bytes:
 
 
 def decode_assignment(data: bytes) -> dict[str, list[int]]:
-    """The reverse; nothing at all for an empty one."""
+    """Decode the partitions that a member is assigned; none for empty bytes."""
     found: dict[str, list[int]] = {}
     if not data:
         return found

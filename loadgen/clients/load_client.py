@@ -1,4 +1,4 @@
-"""What all behaviours have in common: a virtual client, and what the clients of a worker share."""
+"""The base class of all load clients, and the state that the clients of a worker share."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from client.errors import ClientError, ConnectionLostError, SecurityError
 from loadgen import clock
-from loadgen.clients.load_connection import Access, Link, open_link
+from loadgen.clients.connection_settings import ConnectionSettings
+from loadgen.clients.load_connection import LoadConnection, open_connection
 from loadgen.clients.produce_frames import VERSION_MAX, ProduceFrames
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import Counts, RunSpec, Topology
@@ -16,11 +17,10 @@ from protocol.api_keys import ApiKey
 
 RECONNECT_PAUSE_S = 0.2
 UNREACHABLE_MAX_S = 3.0
-"""A client that can't get in for so long gives the whole run up."""
-
+"""A client that cannot connect for this time aborts the run."""
 
 NO_EVENT = -1
-"""The number of what no row of the schedule asked for."""
+"""The event id of requests that belong to no event of the schedule."""
 
 
 class Event(NamedTuple):
@@ -28,147 +28,156 @@ class Event(NamedTuple):
 
     event_id: int
     intended_us: int
-    handed_us: int
+    submitted_us: int
     salt: int
 
 
 @dataclass(slots=True)
 class Run:
-    """What the clients of one worker share."""
+    """The state that the clients of one worker share."""
 
     spec: RunSpec
     rows: Rows
-    access: list[Access]
-    """Of each tenant."""
+    connection_settings: list[ConnectionSettings]
+    """One for each tenant."""
     topology: Topology
     counts: Counts = field(default_factory=Counts)
     timestamp_ms: int = 0
-    """What records are stamped with."""
+    """The timestamp of all records."""
     zero_us: int = 0
     end_us: int = 0
-    """When closed loops end; both are set once the workers have agreed."""
+    """When closed loops end; both times are set when all workers are ready."""
     is_over: bool = False
     connecting: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(50))
 
     @property
     def plan(self) -> Plan:
-        """The plan."""
+        """The plan of the run."""
         return self.spec.plan
 
-    def give_up(self, reason: str) -> None:
-        """Nobody shall send any more; what was done so far stays."""
+    def abort_run(self, reason: str) -> None:
+        """Stop sending; keep the rows so far."""
         self.is_over = True
         if reason not in self.counts.reasons:
             self.counts.reasons.append(reason)
 
 
 class LoadClient:
-    """A virtual client: takes events when they are due, and does what its behaviour says."""
+    """A client of the load; a subclass implements a behaviour."""
 
     api = ApiKey.PRODUCE
-    """What a row says about an event that was never sent."""
+    """The API in the row of an event that was not sent."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
-        """`number` counts through all tenants."""
+        """Create client `number`, counted over all tenants."""
         self.run = run
         self.tenant = tenant
         self.number = number
-        self._access = run.access[run.plan.tenants.index(tenant)]
+        self._connection_settings = run.connection_settings[run.plan.tenants.index(tenant)]
         self._closed_loops = 0
         partitions = run.topology.leaders.get(tenant.topic, [-1])
         self.partition = run.spec.ordinal(number) % len(partitions)
-        """The one partition that this client writes to."""
+        """The only partition that this client writes to."""
 
-    def frames(self, link: Link) -> ProduceFrames:
-        """What makes this client's Produce requests in the version that a broker speaks."""
+    def frames(self, connection: LoadConnection) -> ProduceFrames:
+        """Return the encoder of this client's Produce requests, in a supported version."""
         tenant = self.tenant
         return ProduceFrames(
-            version=min(link.wire.version_of(ApiKey.PRODUCE), VERSION_MAX),
+            version=min(connection.wire.version_of(ApiKey.PRODUCE), VERSION_MAX),
             client_id=tenant.client_id,
             topic=tenant.topic,
             partition=self.partition,
             records=tenant.records,
             record_bytes=tenant.record_bytes,
             timestamp_ms=self.run.timestamp_ms,
-            acks=tenant.acks,
+            acks=tenant.required_acks,
             timeout_ms=tenant.request_timeout_ms,
         )
 
     async def prepare(self) -> None:
-        """Connect, before time zero."""
+        """Connect before time zero."""
 
-    def hand(self, event: Event) -> None:
-        """An event is due."""
+    def submit(self, event: Event) -> None:
+        """Take an event that is due."""
         raise NotImplementedError
 
     def check(self, now_us: int) -> None:
-        """Called some times a second, for timeouts."""
+        """Check timeouts; the engine calls this several times a second."""
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits and nothing is on the way."""
+        """Whether no event waits and no request is in flight."""
         raise NotImplementedError
 
-    def leftover(self) -> list[Event]:
-        """Events that were handed over and never sent."""
+    def unsent(self) -> list[Event]:
+        """Return the submitted events that were not sent."""
         return []
 
     def behind_us(self, now_us: int) -> int:
-        """How long ago the oldest event was due that has waited without a throttle's need."""
+        """Return how late the oldest waiting event is, or 0 while a throttle explains it."""
         return 0
 
     async def close(self) -> None:
-        """Stop whatever goes on, and disconnect."""
+        """Stop and disconnect."""
 
-    def again(self, event: Event, now_us: int) -> Event | None:
-        """In a closed loop, the event that follows this one; None at the end."""
+    def next_in_loop(self, event: Event, now_us: int) -> Event | None:
+        """Return the event that follows this one in a closed loop; None at the end."""
         if self.tenant.arrival != "closed" or self.run.is_over or now_us >= self.run.end_us:
             return None
         self._closed_loops += 1
         base = event.event_id & 0xFFFFFFFF
         return Event(base | self._closed_loops << 32, now_us, now_us, event.salt + 1)
 
-    def not_sent(self, event: Event) -> None:
-        """Tell of an event whose time never came."""
+    def record_not_sent(self, event: Event) -> None:
+        """Write the row of an event that was not sent."""
         row = self.run.rows.begin(
-            event.event_id, event.intended_us, event.handed_us, NONE, self.number, self.api, -1, 0
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=NONE,
+            client=self.number,
+            api=self.api,
+            version=-1,
+            attempt=0,
         )
         self.run.rows.end(row, NONE, 0, status=Status.NOT_SENT)
 
-    async def connect(self, node: int) -> Link:
-        """A connection to a node, however long it takes while the run goes on.
+    async def connect(self, node: int) -> LoadConnection:
+        """Connect to a node; retry until the run ends.
 
         Raises:
-            ConnectionLostError: the run was given up.
+            ConnectionLostError: the run was aborted.
         """
         run = self.run
-        give_up_us = clock.now_us() + int(UNREACHABLE_MAX_S * 1e6)
+        deadline_us = clock.now_us() + int(UNREACHABLE_MAX_S * 1e6)
         while not run.is_over:
             try:
                 async with run.connecting:
-                    return await open_link(run.topology.brokers[node], self._access)
+                    return await open_connection(
+                        run.topology.brokers[node], self._connection_settings
+                    )
             except SecurityError as error:
-                run.give_up(f"tenant {self.tenant.name}: {error}")
+                run.abort_run(f"tenant {self.tenant.name}: {error}")
             except ClientError as error:
-                if clock.now_us() >= give_up_us:
-                    run.give_up(f"tenant {self.tenant.name}: {error}")
+                if clock.now_us() >= deadline_us:
+                    run.abort_run(f"tenant {self.tenant.name}: {error}")
                 await asyncio.sleep(RECONNECT_PAUSE_S)
-        raise ConnectionLostError("the run was given up")
+        raise ConnectionLostError("the run was aborted")
 
     def leader(self, topic: str, partition: int) -> int:
-        """The node that leads a partition, as far as this worker knows."""
+        """Return the node that leads a partition; any node if the leader is unknown."""
         topology = self.run.topology
         node = topology.leaders[topic][partition]
         return node if node in topology.brokers else min(topology.brokers)
 
-    async def look_again(self, link: Link, topic: str) -> None:
-        """Ask who leads a topic's partitions now."""
+    async def refresh_leaders(self, connection: LoadConnection, topic: str) -> None:
+        """Update the leaders of a topic's partitions by a Metadata request."""
         request = messages.MetadataRequest(
             topics=[messages.MetadataRequest.MetadataRequestTopic(name=topic)],
             allow_auto_topic_creation=False,
         )
-        response = await link.ask(request, self.tenant.request_timeout_ms / 1000)
+        response = await connection.send_request(request, self.tenant.request_timeout_ms / 1000)
         for found in response.topics:
             if found.error_code == 0:
-                ordered = sorted(found.partitions, key=lambda each: each.partition_index)
-                self.run.topology.leaders[topic] = [each.leader_id for each in ordered]
+                ordered = sorted(found.partitions, key=lambda partition: partition.partition_index)
+                self.run.topology.leaders[topic] = [partition.leader_id for partition in ordered]

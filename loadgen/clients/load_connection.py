@@ -1,14 +1,12 @@
-"""One connection of the load: questions one at a time, or Produce frames in a row.
+"""One connection of the load: single requests, or Produce frames in a pipeline.
 
-The handshake, and every question whose response is decoded as a message, goes through `client.protocol_codec`;
-Produce frames are handed to the transport as they are, and their answers to the link's reader.
+The handshake and single requests are encoded and decoded by `client.protocol_codec`. Produce frames
+go to the transport unchanged, and their responses to the connection's reader.
 """
 
 import asyncio
-import ssl
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from struct import Struct
 from typing import Any, Protocol, cast
 
@@ -16,8 +14,8 @@ from client.errors import ConnectionLostError, UnreachableError
 from client.handshake import handshake
 from client.protocol_codec import Wire
 from client.resources import Address
-from client.security import Security
 from loadgen import clock
+from loadgen.clients.connection_settings import ConnectionSettings
 from protocol.codec import DecodeError
 
 CONNECT_TIMEOUT_S = 5.0
@@ -26,41 +24,31 @@ _SIZE = Struct(">i")
 
 
 class Reader(Protocol):
-    """Who gets the answers to Produce frames."""
+    """Receives the responses to Produce frames."""
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-        """The answer to the oldest frame is `buffer[start:end]`, without its size."""
+        """Take the response to the oldest frame, `buffer[start:end]` without its size."""
 
     def lost(self, now_us: int) -> None:
-        """The connection is gone, and with it all responses still to come."""
+        """Note that the connection closed and that no more responses will come."""
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """How a tenant's connections get in."""
-
-    client_id: str
-    security: Security = field(default_factory=Security)
-    tls: ssl.SSLContext | None = None
-    """What `security.tls` comes to."""
-
-
-class Link(asyncio.Protocol):
-    """A connection that has been opened by `open_link`."""
+class LoadConnection(asyncio.Protocol):
+    """A connection to one broker, opened by `open_connection`."""
 
     def __init__(self, client_id: str) -> None:
         self.wire = Wire(client_id)
         self.reader: Reader | None = None
-        self.muted_until_us = 0
-        """A throttle that was told here lasts so long."""
+        self.throttled_until_us = 0
+        """When the last throttle of this connection ends."""
         self.is_lost = False
         self._transport: asyncio.Transport | None = None
-        self._asked: asyncio.Future[Any] | None = None
-        self._rest = b""
-        self._held: list[bytes] | None = None
-        """Frames that wait for the end of the read that is being worked off."""
-        self._gone = asyncio.get_running_loop().create_future()
-        self._is_deaf = False
+        self._pending_response: asyncio.Future[Any] | None = None
+        self._incomplete = b""
+        self._pending_writes: list[bytes] | None = None
+        """Frames to write after the responses of the current read; None outside of a read."""
+        self._closed = asyncio.get_running_loop().create_future()
+        self._is_discarding = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
@@ -69,20 +57,20 @@ class Link(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        if self._is_deaf:
+        if self._is_discarding:
             return
-        if self._asked is not None:
-            self._take_message(data)
+        if self._pending_response is not None:
+            self._receive_message(data)
             return
         reader = self.reader
         if reader is None:
             self.abort()
             return
         now_us = clock.now_us()
-        if self._rest:
-            data = self._rest + data
+        if self._incomplete:
+            data = self._incomplete + data
         position, available = 0, len(data)
-        held = self._held = []
+        held = self._pending_writes = []
         try:
             while available - position >= 4:
                 (size,) = _SIZE.unpack_from(data, position)
@@ -95,102 +83,102 @@ class Link(asyncio.Protocol):
             self.abort()
             return
         finally:
-            self._held = None
-        self._rest = data[position:]
+            self._pending_writes = None
+        self._incomplete = data[position:]
         if held and self._transport is not None:
             self._transport.write(b"".join(held))
 
     def eof_received(self) -> bool:
-        """See `asyncio.Protocol`; the broker has closed, and so do we."""
+        """Close as well; see `asyncio.Protocol`."""
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
         """See `asyncio.Protocol`."""
         self.is_lost = True
-        if not self._gone.done():
-            self._gone.set_result(None)
-        asked, self._asked = self._asked, None
-        if asked is not None and not asked.done():
+        if not self._closed.done():
+            self._closed.set_result(None)
+        pending, self._pending_response = self._pending_response, None
+        if pending is not None and not pending.done():
             reason = f": {exc}" if exc else ""
-            asked.set_exception(ConnectionLostError(f"the broker closed the connection{reason}"))
+            pending.set_exception(ConnectionLostError(f"the broker closed the connection{reason}"))
         if self.reader is not None:
             self.reader.lost(clock.now_us())
 
-    async def ask(self, request: Any, timeout_s: float) -> Any:
-        """The answer to a message; nothing else may be on the way.
+    async def send_request(self, request: Any, timeout_s: float) -> Any:
+        """Send a message and return its response; no other response may be pending.
 
         Raises:
-            ConnectionLostError: the connection broke, or the time is over, which breaks it.
-            UnsupportedVersionError: the broker does not speak this API.
+            ConnectionLostError: the connection closed, or was closed after the timeout.
+            UnsupportedVersionError: the broker does not support this API.
         """
         return await self.exchange(self.wire.request(request), timeout_s)
 
     def send(self, frame: bytes) -> None:
         """Send a Produce frame; its response goes to `reader`.
 
-        What the responses of one read cause is written at once, for one system call instead of many.
+        Frames that the responses of one read cause are written with one system call.
         """
-        if self._held is not None:
-            self._held.append(frame)
+        if self._pending_writes is not None:
+            self._pending_writes.append(frame)
         elif self._transport is not None:
             self._transport.write(frame)
 
-    async def lose_responses(self, timeout_s: float) -> None:
-        """Have everything sent so far taken in, hear no response, and be disconnected.
+    async def discard_responses(self, timeout_s: float) -> None:
+        """Let the broker read all requests, discard their responses, and close the connection.
 
-        The sending half is closed: the broker reads what was sent, then the end.
+        Only the sending half is closed, so that the broker still reads what was sent.
         """
-        self._is_deaf = True
+        self._is_discarding = True
         if self._transport is not None and not self.is_lost:
-            if self._transport.can_write_eof():  # TLS can't
+            if self._transport.can_write_eof():  # not with TLS
                 self._transport.write_eof()
             else:
                 self._transport.close()
-            await asyncio.wait([self._gone], timeout=timeout_s)
+            await asyncio.wait([self._closed], timeout=timeout_s)
             self._transport.abort()
-        await asyncio.wait([self._gone], timeout=timeout_s)
+        await asyncio.wait([self._closed], timeout=timeout_s)
 
     def abort(self) -> None:
-        """Break the connection at once."""
+        """Close the connection without waiting."""
         if self._transport is not None:
             self._transport.abort()
 
     async def exchange(self, frame: bytes, timeout_s: float) -> Any:
-        """As `ask`, with the frame that `wire.request` made of the message."""
+        """Send a frame made by `wire.request` and return its response, as `send_request` does."""
         if self.is_lost or self._transport is None:
             raise ConnectionLostError("the connection is closed")
-        self._asked = asyncio.get_running_loop().create_future()
+        self._pending_response = asyncio.get_running_loop().create_future()
         self._transport.write(frame)
         try:
             async with asyncio.timeout(timeout_s):
-                return await self._asked
+                return await self._pending_response
         except TimeoutError as error:
             self.abort()
             raise ConnectionLostError(f"no response within {timeout_s:g} s") from error
         finally:
-            self._asked = None
+            self._pending_response = None
 
-    def _take_message(self, data: bytes) -> None:
-        asked = self._asked
+    def _receive_message(self, data: bytes) -> None:
+        pending = self._pending_response
         self.wire.feed(data)
         try:
             response = self.wire.next_response()
         except ConnectionLostError as error:
-            if asked is not None and not asked.done():
-                asked.set_exception(error)
+            if pending is not None and not pending.done():
+                pending.set_exception(error)
             self.abort()
             return
-        if response is not None and asked is not None and not asked.done():
-            asked.set_result(response)
+        if response is not None and pending is not None and not pending.done():
+            pending.set_result(response)
 
-    async def shake_hands(self, access: Access, timeout_s: float) -> None:
-        """Learn the broker's versions, and say who we are.
+    async def handshake(self, settings: ConnectionSettings, timeout_s: float) -> None:
+        """Exchange API versions and authenticate.
 
         Raises:
-            ConnectionLostError: it broke.
-            SecurityError: the broker does not let us in.
+            ConnectionLostError: the connection closed.
+            SecurityError: authentication failed.
         """
-        steps = handshake(self.wire, access.security.sasl)
+        steps = handshake(self.wire, settings.security.sasl)
         response: Any = None
         while True:
             try:
@@ -200,24 +188,24 @@ class Link(asyncio.Protocol):
             response = await self.exchange(frame, timeout_s)
 
 
-async def open_link(address: Address, access: Access) -> Link:
-    """Connect, and be let in.
+async def open_connection(address: Address, settings: ConnectionSettings) -> LoadConnection:
+    """Connect and authenticate.
 
     Raises:
         UnreachableError: no connection could be opened.
-        ConnectionLostError: it broke at once.
-        SecurityError: the broker does not let us in.
+        ConnectionLostError: the connection closed.
+        SecurityError: authentication failed.
     """
     loop = asyncio.get_running_loop()
-    link = Link(access.client_id)
+    connection = LoadConnection(settings.client_id)
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT_S):
             await loop.create_connection(
-                lambda: link,
+                lambda: connection,
                 address.host,
                 address.port,
-                ssl=access.tls,
-                server_hostname=address.host if access.tls else None,
+                ssl=settings.tls,
+                server_hostname=address.host if settings.tls else None,
             )
     except (OSError, TimeoutError) as error:
         reason = getattr(error, "strerror", None) or str(error) or "no response"
@@ -225,25 +213,26 @@ async def open_link(address: Address, access: Access) -> Link:
             f"cannot connect to {address.host}:{address.port}: {reason}"
         ) from error
     try:
-        await link.shake_hands(access, CONNECT_TIMEOUT_S)
+        await connection.handshake(settings, CONNECT_TIMEOUT_S)
     except BaseException:
-        link.abort()
+        connection.abort()
         raise
-    return link
+    return connection
 
 
 class ResponseQueue:
-    """A `Reader` for those who wait for each response."""
+    """A `Reader` with a future for each response."""
 
     def __init__(self, read: Callable[[bytes, int, int], tuple[int, int, int, int]]) -> None:
-        """`read` is `ProduceFrames.read`."""
+        """Decode responses with `read`, which is `ProduceFrames.read`."""
         self._read = read
         self._waiting: deque[asyncio.Future[tuple[int, int, int, int]]] = deque()
 
     def expect(self) -> "asyncio.Future[tuple[int, int, int, int]]":
-        """What `read` gives for the next frame's answer, then the time in µs in its first place.
+        """Return a future with what `read` returns for the next response.
 
-        Fails with a ConnectionLostError when the connection breaks before.
+        The time in µs replaces the correlation id. If the connection closes, the future fails with
+        ConnectionLostError.
         """
         future = asyncio.get_running_loop().create_future()
         self._waiting.append(future)
@@ -262,4 +251,4 @@ class ResponseQueue:
             future = self._waiting.popleft()
             if not future.done():
                 future.set_exception(ConnectionLostError("lost the connection"))
-                future.exception()  # whoever does not wait any more need not hear of it
+                future.exception()  # no warning if nobody waits for it any more

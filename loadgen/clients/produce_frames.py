@@ -1,9 +1,9 @@
-"""Produce as bytes: one request is encoded once, and every further one is that with a few patches.
+"""Produce requests as bytes: encode one request and patch it for each further one.
 
-What changes from one to the next is the correlation id, producer id, epoch and sequence, the
-event's number (the first eight bytes of the first record's value, by which it is found again when
-the topic is read back), and the CRC over them. Answers are read at the positions where the fields
-of a success stand; a response of another length is decoded properly.
+Requests differ in correlation id, producer id, epoch, sequence, event id and CRC. The event id is
+the first eight bytes of the first record's value; it identifies the batch when the topic is read
+back. The fields of a successful response are read at fixed positions; a response of another length
+is decoded in the usual way.
 """
 
 from struct import Struct
@@ -18,7 +18,7 @@ from protocol.produce import FLEXIBLE_VERSION_MIN, PartitionResult, TopicResult,
 from protocol.records import HEADER_BYTES, LOG_OVERHEAD_BYTES, MAGIC
 
 VERSION_MIN, VERSION_MAX = 3, 12
-"""Version 13 names topics by id, which would have to be asked for first."""
+"""Version 13 needs topic ids, which would cost a request."""
 
 _SIZE = Struct(">i")
 _HEADER = Struct(">hhih")
@@ -35,7 +35,7 @@ _SEQUENCE_MASK = 0x7FFFFFFF
 
 
 class ProduceResponse(NamedTuple):
-    """What a broker says about the one partition of a request."""
+    """The result of the one partition of a request."""
 
     error_code: int
     base_offset: int
@@ -43,12 +43,12 @@ class ProduceResponse(NamedTuple):
 
 
 def next_sequence(sequence: int, records: int) -> int:
-    """The base sequence behind a batch; after 2147483647 comes 0."""
+    """Return the sequence after a batch; 0 follows 2147483647."""
     return (sequence + records) & _SEQUENCE_MASK
 
 
 class ProduceFrames:
-    """Makes the requests of one connection to one partition, and reads their responses."""
+    """Encodes the requests of one connection to one partition, and reads their responses."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class ProduceFrames:
         acks: int = -1,
         timeout_ms: int = 30_000,
     ) -> None:
-        """`version` is within `VERSION_MIN` and `VERSION_MAX`; `record_bytes` are of each value."""
+        """Encode the first request; `version` is from VERSION_MIN to VERSION_MAX."""
         batch, event_position = record_batch(records, record_bytes, timestamp_ms)
         request = messages.ProduceRequest(
             version=version,
@@ -106,7 +106,7 @@ class ProduceFrames:
     def frame(
         self, correlation_id: int, producer_id: int, epoch: int, sequence: int, event_id: int
     ) -> bytes:
-        """One request; without idempotence all of the producer's three numbers are -1."""
+        """Return a request; producer id, epoch and sequence are -1 without idempotence."""
         frame = self._frame
         _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation_id)
         self._patch.pack_into(
@@ -116,10 +116,10 @@ class ProduceFrames:
         return bytes(frame)
 
     def read(self, buffer: bytes, start: int, end: int) -> tuple[int, int, int, int]:
-        """Correlation id, error code, base offset and throttle time of a response.
+        """Return correlation id, error code, base offset and throttle time of a response.
 
         Raises:
-            DecodeError: it is no answer to a request of ours.
+            DecodeError: it is not a response to such a request.
         """
         if end - start == self._response_bytes:
             return self._response_layout.unpack_from(buffer, start)
@@ -134,8 +134,8 @@ class ProduceFrames:
             response = self._response.decode(buffer[position:end], version=self.version)
             [topic] = response.responses
             [partition] = topic.partition_responses
-        except Exception as error:  # generated decoders raise whatever their slicing raises
-            raise DecodeError(f"no Produce response: {error!r}") from error
+        except Exception as error:  # the generated decoders raise many types
+            raise DecodeError(f"not a Produce response: {error!r}") from error
         return (
             correlation_id,
             partition.error_code,
@@ -145,9 +145,9 @@ class ProduceFrames:
 
 
 def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, int]:
-    """Where a success has correlation id, error code, base offset and throttle, and its size.
+    """Return the layout of a successful response, and its size in bytes.
 
-    Found by encoding one with numbers that stand out.
+    The positions are those of recognisable numbers in an encoded response.
     """
     error_code, base_offset, throttle_time_ms = 0x5A5B, 0x5A5B5C5D5E5F5051, 0x6A6B6C6D
     result = PartitionResult(partition, error_code, base_offset)
@@ -160,7 +160,7 @@ def _response_layout(version: int, topic: str, partition: int) -> tuple[Struct, 
 
 
 def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[bytes, int]:
-    """A batch of `records` values of that size, and where the first value begins in it."""
+    """Return a batch of `records` values of `record_bytes`, and the position of the first value."""
     encoded = bytearray()
     event_position = 0
     for delta in range(records):
@@ -180,10 +180,10 @@ def record_batch(records: int, record_bytes: int, timestamp_ms: int) -> tuple[by
 
 
 def event_of(batch: bytes | memoryview) -> int:
-    """The event's number in a batch of ours that was read back.
+    """Return the event id in a batch of this load.
 
     Raises:
-        DecodeError: it is no batch of ours.
+        DecodeError: the batch is not from this load.
     """
     try:
         view = bytes(batch[HEADER_BYTES : HEADER_BYTES + 64])
@@ -194,11 +194,11 @@ def event_of(batch: bytes | memoryview) -> int:
             _, position = read_unsigned_varint(view, position)
         return int(_EVENT.unpack_from(view, position)[0])
     except Exception as error:
-        raise DecodeError(f"no batch of this load: {error!r}") from error
+        raise DecodeError(f"not a batch of this load: {error!r}") from error
 
 
 def _varint(value: int) -> bytes:
-    """A signed varint, zigzag."""
+    """Encode a signed varint with zigzag encoding."""
     value = value << 1 ^ value >> 63
     encoded = bytearray()
     while value & ~0x7F:

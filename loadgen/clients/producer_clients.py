@@ -1,4 +1,4 @@
-"""Producers that make one id after the other, and those that send again what was stored."""
+"""Producers that use many producer ids, and producers that send stored batches again."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from client.errors import ClientError, ConnectionLostError
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.produce_frames import next_sequence
-from loadgen.clients.sequential_client import BACKOFF_S, ProduceLink, Producer, Stepper
+from loadgen.clients.sequential_client import (
+    BACKOFF_S,
+    ProduceConnection,
+    Producer,
+    SequentialClient,
+)
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
 from protocol.errors import RETRIABLE_ERRORS, ErrorCode
@@ -15,58 +20,58 @@ STORED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
 _SEQUENCE_END = 2**31
 
 
-class ProducerStepper(Stepper):
-    """One connection, kept from step to step."""
+class SequentialProducer(SequentialClient):
+    """A sequential client that keeps one connection to its partition's leader."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
-        self._to: ProduceLink | None = None
+        self._connected: ProduceConnection | None = None
 
-    async def connected(self) -> ProduceLink:
-        """The connection, opened if there is none.
+    async def connected(self) -> ProduceConnection:
+        """Return the connection; open it if there is none.
 
         Raises:
-            ClientError: there is none to be had.
+            ClientError: the run ended before.
         """
-        if self._to is None or self._to.link.is_lost:
-            self._to = await self.open_produce_link()
-        return self._to
+        if self._connected is None or self._connected.connection.is_lost:
+            self._connected = await self.open_produce_connection()
+        return self._connected
 
     async def prepare(self) -> None:
         """See `LoadClient`."""
         try:
             await self.connected()
         except ClientError:
-            self._to = None
+            self._connected = None
 
     async def disconnect(self) -> None:
-        """See `Stepper`."""
-        to, self._to = self._to, None
+        """See `SequentialClient`."""
+        to, self._connected = self._connected, None
         if to is not None:
-            to.link.abort()
+            to.connection.abort()
 
     async def send(
         self, event: Event, producer: Producer, *, attempt: int = 1, sequence: int | None = None
     ) -> int:
-        """Send the producer's next batch, or one with another sequence; returns the error code.
+        """Send the producer's next batch, or one with `sequence`, and return the error code.
 
         Raises:
             ClientError: there is no response.
         """
         to = await self.connected()
-        its_own = producer.sequence if sequence is None else sequence
-        sent = await self.send_batch(event, to, producer, its_own, attempt=attempt)
-        response = await self.response(sent)
+        base_sequence = producer.sequence if sequence is None else sequence
+        sent = await self.send_batch(event, to, producer, base_sequence, attempt=attempt)
+        response = await self.wait_for_response(sent)
         if response.error_code in STORED:
-            producer.sequence = next_sequence(its_own, self.tenant.records)
+            producer.sequence = next_sequence(base_sequence, self.tenant.records)
         return response.error_code
 
 
-class RestartLoop(ProducerStepper):
-    """A program that starts, writes a little, fails and is started again, for ever."""
+class RestartLoop(SequentialProducer):
+    """A program that starts, sends some batches, fails and restarts, again and again."""
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
         await self.disconnect()
         producer = await self.new_producer(event, await self.connected())
         for _ in range(self.tenant.batches):
@@ -74,32 +79,32 @@ class RestartLoop(ProducerStepper):
                 return
 
 
-class NewProducerPerBatch(ProducerStepper):
-    """A program that makes a producer for each batch."""
+class NewProducerPerBatch(SequentialProducer):
+    """A program that creates a producer for each batch."""
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
         producer = await self.new_producer(event, await self.connected())
         await self.send(event, producer)
 
 
-class NewProducerPerError(ProducerStepper):
-    """A program that throws its producer away at each error, and sends again with a new one."""
+class NewProducerPerError(SequentialProducer):
+    """A program that replaces its producer after each error and sends the batch again."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._producer: Producer | None = None
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
-        is_wrong = event.salt % self.tenant.error_every == 0
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
+        skips_sequences = event.salt % self.tenant.error_every == 0
         for attempt in range(1, self.tenant.retries + 2):
             try:
                 if self._producer is None:
                     self._producer = await self.new_producer(event, await self.connected())
                 producer = self._producer
-                # A gap before the first of its batches would be none.
-                gap = self.tenant.records if is_wrong and producer.sequence else 0
+                # The first batch of a producer cannot have a gap before it.
+                gap = self.tenant.records if skips_sequences and producer.sequence else 0
                 error_code = await self.send(
                     event,
                     producer,
@@ -114,21 +119,22 @@ class NewProducerPerError(ProducerStepper):
                 continue
             if error_code in STORED:
                 return
-            self._producer, is_wrong = None, False
+            self._producer, skips_sequences = None, False
 
 
-class RetriesLostResponses(ProducerStepper):
-    """A producer that never hears of its batches, and sends them again until it does.
+class RetriesLostResponses(SequentialProducer):
+    """A producer that loses the responses to its batches and sends them again.
 
-    It breaks its own connection once the broker has got them, so that they are stored, or may be.
+    It closes its own connection after the broker has read the requests, so that the batches may be
+    stored.
     """
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
         self._producer: Producer | None = None
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
         kinds = self.tenant.kinds
         kind = Kind[kinds[event.salt % len(kinds)].upper()]
         producer = await self._producer_for(event, kind)
@@ -137,7 +143,7 @@ class RetriesLostResponses(ProducerStepper):
         for _ in range(count):
             sequences.append(next_sequence(sequences[-1], self.tenant.records))
         producer.sequence = sequences.pop()
-        await self._send_unheard(event, producer, sequences)
+        await self._send_and_discard_responses(event, producer, sequences)
         for attempt in range(2, self.tenant.retries + 3):
             try:
                 if await self._send_again(event, producer, sequences, kind, attempt):
@@ -154,20 +160,20 @@ class RetriesLostResponses(ProducerStepper):
             if self._producer is None:
                 self._producer = await self.new_producer(event, await self.connected())
             return self._producer
-        # Half of its batches are before the end of the sequences, and half behind it.
+        # Half of its batches are before the end of the sequence numbers, half after it.
         producer = await self.new_producer(event, await self.connected())
         before = (self.tenant.batches + 1) // 2 * self.tenant.records
         producer.sequence = _SEQUENCE_END - before
         return producer
 
-    async def _send_unheard(
+    async def _send_and_discard_responses(
         self, event: Event, producer: Producer, sequences: Sequence[int]
     ) -> None:
         to = await self.connected()
         sent = [await self.send_batch(event, to, producer, sequence) for sequence in sequences]
-        await to.link.lose_responses(self._timeout_s)
+        await to.connection.discard_responses(self._timeout_s)
         for each in sent:
-            self.run.rows.lose(each.row)
+            self.run.rows.mark_lost(each.row)
         await self.disconnect()
 
     async def _send_again(
@@ -178,21 +184,23 @@ class RetriesLostResponses(ProducerStepper):
         kind: Kind,
         attempt: int,
     ) -> bool:
-        """Whether all of them are known to be stored now.
+        """Send the batches again; return whether all of them are stored now.
 
         Raises:
-            ClientError: no response again.
+            ClientError: there is no response, or an error that is not retriable.
         """
         to = await self.connected()
         sent = []
         for sequence in sequences:
             is_last = sequence == sequences[-1]
-            its_kind = Kind.LATEST if kind == Kind.OLD and is_last else kind
+            batch_kind = Kind.LATEST if kind == Kind.OLD and is_last else kind
             sent.append(
-                await self.send_batch(event, to, producer, sequence, attempt=attempt, kind=its_kind)
+                await self.send_batch(
+                    event, to, producer, sequence, attempt=attempt, kind=batch_kind
+                )
             )
-        responses = [await self.response(each) for each in sent]
+        responses = [await self.wait_for_response(each) for each in sent]
         codes = {response.error_code for response in responses}
         if not codes <= STORED | RETRIABLE_ERRORS:
-            raise ConnectionLostError(f"refused for good: {sorted(codes)}")
+            raise ConnectionLostError(f"not retriable: {sorted(codes)}")
         return codes <= STORED

@@ -1,7 +1,7 @@
-"""A client whose behaviour is a coroutine: one event after the other, each with its own requests.
+"""A client that handles its events one after the other in a coroutine.
 
-`ask` and `produce` keep the rows, wait for what a throttle asks where the tenant obeys, and leave
-everything else to the behaviour.
+`send_request` and `send_batch` write the rows and wait for throttles that the tenant obeys. A
+subclass implements the rest of the behaviour in `handle`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 from client.errors import ClientError, ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
-from loadgen.clients.load_connection import Link, ResponseQueue
+from loadgen.clients.load_connection import LoadConnection, ResponseQueue
 from loadgen.clients.produce_frames import ProduceFrames, ProduceResponse
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
@@ -26,7 +26,7 @@ BACKOFF_S = 0.1
 
 @dataclass(slots=True)
 class Producer:
-    """A producer id with its epoch, and the sequence of its next batch."""
+    """A producer id, its epoch and the sequence of its next batch."""
 
     producer_id: int
     epoch: int
@@ -35,7 +35,7 @@ class Producer:
 
 @dataclass(slots=True)
 class Sent:
-    """A Produce request on its way; awaiting `response` tells how it ended."""
+    """A Produce request in flight; `response` is a future of `ResponseQueue`."""
 
     row: int
     sent_us: int
@@ -43,18 +43,18 @@ class Sent:
 
 
 @dataclass(slots=True)
-class ProduceLink:
-    """A connection with what makes and reads its Produce requests."""
+class ProduceConnection:
+    """A connection with the encoder and the response queue of its Produce requests."""
 
-    link: Link
+    connection: LoadConnection
     node: int
     frames: ProduceFrames
     queue: ResponseQueue
     correlation_id: int = 0
 
 
-class Stepper(LoadClient):
-    """Takes its events one by one; a subclass says in `step` what an event is."""
+class SequentialClient(LoadClient):
+    """Handles events one by one; a subclass implements `handle`."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
@@ -63,18 +63,18 @@ class Stepper(LoadClient):
         self._task: asyncio.Task[None] | None = None
         self._is_busy = False
         self._has_row = False
-        """Whether anything was sent for the event that is being worked on."""
-        self._muted_until_us = 0
+        """Whether the current event has a row."""
+        self._throttled_until_us = 0
         self._timeout_s = tenant.request_timeout_ms / 1000
 
-    async def step(self, event: Event) -> None:
-        """Do what this event is. A ClientError ends it; the connection is then opened anew."""
+    async def handle(self, event: Event) -> None:
+        """Send the requests of an event. After a ClientError the client reconnects."""
         raise NotImplementedError
 
     async def disconnect(self) -> None:
-        """Forget connections; called after a ClientError, and in the end."""
+        """Close the connections; called after a ClientError and at the end."""
 
-    def hand(self, event: Event) -> None:
+    def submit(self, event: Event) -> None:
         """See `LoadClient`."""
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work())
@@ -86,7 +86,7 @@ class Stepper(LoadClient):
         """See `LoadClient`."""
         return not (self._events or self._is_busy)
 
-    def leftover(self) -> list[Event]:
+    def unsent(self) -> list[Event]:
         """See `LoadClient`."""
         return [event for event in self._events if event.event_id != NO_EVENT]
 
@@ -105,30 +105,30 @@ class Stepper(LoadClient):
                 event = self._events.popleft()
                 self._is_busy, self._has_row = True, False
                 try:
-                    await self.step(event)
+                    await self.handle(event)
                 except ClientError:
-                    self._tell_if_unsent(event)
+                    self._record_if_unsent(event)
                     await self.disconnect()
                 except asyncio.CancelledError:
-                    self._tell_if_unsent(event)
+                    self._record_if_unsent(event)
                     raise
                 finally:
                     self._is_busy = False
                 self.run.counts.events_done += event.event_id != NO_EVENT
-                another = self.again(event, clock.now_us())
-                if another is not None:
-                    self._events.append(another)
+                next_event = self.next_in_loop(event, clock.now_us())
+                if next_event is not None:
+                    self._events.append(next_event)
 
-    def _tell_if_unsent(self, event: Event) -> None:
+    def _record_if_unsent(self, event: Event) -> None:
         if not self._has_row and event.event_id != NO_EVENT:
-            self.not_sent(event)
+            self.record_not_sent(event)
 
     # Requests ------------------------------------------------------------------------------
 
-    async def ask(
+    async def send_request(
         self,
         event: Event,
-        link: Link,
+        connection: LoadConnection,
         node: int,
         request: Any,
         outcome: Callable[[Any], tuple[int, int]] | None = None,
@@ -138,34 +138,34 @@ class Stepper(LoadClient):
         partition: int = -1,
         timeout_s: float | None = None,
     ) -> Any:
-        """Send a message and wait for its response; the row tells of both.
+        """Send a message, wait for its response, and write the row of both.
 
         Args:
-            event: what it is sent for.
-            link: where it goes.
-            node: whose connection that is.
+            event: the event it belongs to.
+            connection: the connection to use.
+            node: the node id of that connection.
             request: the message.
-            outcome: the response's error code and mutations; by default its own error code, and 0.
+            outcome: returns error code and mutations; by default the error code and 0.
             attempt: 1 for the first.
-            topic: for the row.
-            partition: for the row.
-            timeout_s: the tenant's own, unless given.
+            topic: the topic of the row.
+            partition: the partition of the row.
+            timeout_s: by default the tenant's request timeout.
 
         Raises:
             ClientError: there is no response.
         """
-        early_us = await self._keep_quiet()
-        frame = link.wire.request(request)
+        early_us = await self._wait_for_throttle()
+        frame = connection.wire.request(request)
         rows, counts, sent_us = self.run.rows, self.run.counts, clock.now_us()
         row = rows.begin(
-            event.event_id,
-            event.intended_us,
-            event.handed_us,
-            sent_us,
-            self.number,
-            request.API_KEY,
-            link.wire.version_of(ApiKey(request.API_KEY)),
-            attempt,
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=sent_us,
+            client=self.number,
+            api=request.API_KEY,
+            version=connection.wire.version_of(ApiKey(request.API_KEY)),
+            attempt=attempt,
             topic=rows.topic_number(topic),
             partition=partition,
             request_bytes=len(frame),
@@ -175,9 +175,9 @@ class Stepper(LoadClient):
         self._has_row = True
         counts.requests += 1
         try:
-            response = await link.exchange(frame, timeout_s or self._timeout_s)
+            response = await connection.exchange(frame, timeout_s or self._timeout_s)
         except ConnectionLostError:
-            rows.lose(row)
+            rows.mark_lost(row)
             raise
         if outcome is None:
             error_code, mutations = getattr(response, "error_code", 0), 0
@@ -189,52 +189,54 @@ class Stepper(LoadClient):
         self._note(error_code, throttle_ms, sent_us, now_us)
         return response
 
-    async def new_producer(self, event: Event, produce_link: ProduceLink) -> Producer:
-        """A producer id of one's own.
+    async def new_producer(self, event: Event, produce_connection: ProduceConnection) -> Producer:
+        """Get a new producer id.
 
         Raises:
-            ClientError: there is no response, or the run ends before there is one without an error.
+            ClientError: there is no response, or the run ends before a response without an error.
         """
         request = messages.InitProducerIdRequest(
             transactional_id=None, transaction_timeout_ms=60_000, producer_id=-1, producer_epoch=-1
         )
         attempt = 1
         while not self.run.is_over:
-            link = produce_link.link
-            link.reader = None
-            response = await self.ask(event, link, produce_link.node, request, attempt=attempt)
-            link.reader = produce_link.queue
+            connection = produce_connection.connection
+            connection.reader = None
+            response = await self.send_request(
+                event, connection, produce_connection.node, request, attempt=attempt
+            )
+            connection.reader = produce_connection.queue
             if response.error_code == ErrorCode.NONE:
                 return Producer(response.producer_id, response.producer_epoch)
             attempt += 1
             await asyncio.sleep(BACKOFF_S)
-        raise ConnectionLostError("the run was given up")
+        raise ConnectionLostError("the run was aborted")
 
-    async def open_produce_link(self) -> ProduceLink:
-        """A new connection to the leader of this client's partition.
+    async def open_produce_connection(self) -> ProduceConnection:
+        """Open a connection to the leader of this client's partition.
 
         Raises:
-            ClientError: there is none to be had.
+            ClientError: the run ended before.
         """
         node = self.leader(self.tenant.topic, self.partition)
-        link = await self.connect(node)
-        frames = self.frames(link)
+        connection = await self.connect(node)
+        frames = self.frames(connection)
         queue = ResponseQueue(frames.read)
-        link.reader = queue
-        return ProduceLink(link, node, frames, queue)
+        connection.reader = queue
+        return ProduceConnection(connection, node, frames, queue)
 
     async def send_batch(
         self,
         event: Event,
-        to: ProduceLink,
+        to: ProduceConnection,
         producer: Producer,
         sequence: int,
         *,
         attempt: int = 1,
         kind: Kind = Kind.NEW,
     ) -> Sent:
-        """Send one batch, without waiting for its response."""
-        early_us = await self._keep_quiet()
+        """Send one batch without waiting for its response."""
+        early_us = await self._wait_for_throttle()
         rows, tenant = self.run.rows, self.tenant
         to.correlation_id += 1
         frame = to.frames.frame(
@@ -242,63 +244,65 @@ class Stepper(LoadClient):
         )
         sent_us = clock.now_us()
         row = rows.begin(
-            event.event_id,
-            event.intended_us,
-            event.handed_us,
-            sent_us,
-            self.number,
-            ApiKey.PRODUCE,
-            to.frames.version,
-            attempt,
-            kind,
-            rows.topic_number(tenant.topic),
-            self.partition,
-            producer.producer_id,
-            producer.epoch,
-            sequence,
-            tenant.records,
-            len(frame),
-            early_us,
-            to.node,
+            event_id=event.event_id,
+            intended_us=event.intended_us,
+            submitted_us=event.submitted_us,
+            sent_us=sent_us,
+            client=self.number,
+            api=ApiKey.PRODUCE,
+            version=to.frames.version,
+            attempt=attempt,
+            kind=kind,
+            topic=rows.topic_number(tenant.topic),
+            partition=self.partition,
+            producer_id=producer.producer_id,
+            epoch=producer.epoch,
+            sequence=sequence,
+            records=tenant.records,
+            request_bytes=len(frame),
+            early_us=early_us,
+            node=to.node,
         )
         self._has_row = True
         self.run.counts.requests += 1
         sent = Sent(row, sent_us, to.queue.expect())
-        to.link.send(frame)
+        to.connection.send(frame)
         return sent
 
-    async def response(self, sent: Sent, timeout_s: float | None = None) -> ProduceResponse:
-        """What the broker says to a batch.
+    async def wait_for_response(
+        self, sent: Sent, timeout_s: float | None = None
+    ) -> ProduceResponse:
+        """Return the response to a batch.
 
         Raises:
-            ConnectionLostError: nothing; the connection is to be forgotten.
+            ConnectionLostError: there is none; the connection is unusable.
         """
         try:
             async with asyncio.timeout(timeout_s or self._timeout_s):
                 now_us, error_code, base_offset, throttle_ms = await asyncio.shield(sent.response)
         except (TimeoutError, ConnectionLostError) as error:
-            self.run.rows.lose(sent.row)
+            self.run.rows.mark_lost(sent.row)
             raise ConnectionLostError("no response") from error
         self.run.rows.end(sent.row, now_us, error_code, throttle_ms, base_offset)
         self._note(error_code, throttle_ms, sent.sent_us, now_us)
         return ProduceResponse(error_code, base_offset, throttle_ms)
 
     def _note(self, error_code: int, throttle_ms: int, sent_us: int, now_us: int) -> None:
-        """`sent_us`: what a broker's own wait, unlike an obeying client's, can't begin before."""
+        """Count errors and note throttles; a broker's throttle starts after `sent_us`."""
         counts = self.run.counts
         if error_code and error_code != ErrorCode.DUPLICATE_SEQUENCE_NUMBER:
             counts.errors += 1
         if throttle_ms:
             counts.throttled += 1
             begin_us = now_us if self.tenant.obeys_throttle else sent_us
-            self._muted_until_us = max(self._muted_until_us, begin_us + throttle_ms * 1000)
+            self._throttled_until_us = max(self._throttled_until_us, begin_us + throttle_ms * 1000)
 
-    async def _keep_quiet(self) -> int:
-        """Wait as long as a throttle asks; for who does not obey, how long that would have been."""
+    async def _wait_for_throttle(self) -> int:
+        """Wait for the end of a throttle; return the µs that a client that ignores it is early."""
         if not self.tenant.obeys_throttle:
-            return max(0, self._muted_until_us - clock.now_us())
-        while (wait_us := self._muted_until_us - clock.now_us()) > 0:
+            return max(0, self._throttled_until_us - clock.now_us())
+        while (wait_us := self._throttled_until_us - clock.now_us()) > 0:
             if self.run.is_over:
-                raise ConnectionLostError("the run was given up")
+                raise ConnectionLostError("the run was aborted")
             await asyncio.sleep(min(wait_us / 1e6 + 0.0005, 0.5))
         return 0

@@ -1,12 +1,12 @@
-"""Clients that create, expand and delete topics; what a quota refuses is tried again (KIP-599)."""
+"""Clients that create, expand and delete topics and retry what a quota refuses (KIP-599)."""
 
 import asyncio
 from collections.abc import Sequence
 from typing import Any
 
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.load_connection import Link
-from loadgen.clients.sequential_client import BACKOFF_S, Stepper
+from loadgen.clients.load_connection import LoadConnection
+from loadgen.clients.sequential_client import BACKOFF_S, SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -15,34 +15,34 @@ from protocol.errors import ErrorCode
 _TIMEOUT_MS = 30_000
 
 
-class TopicStepper(Stepper):
-    """A request for many topics per event; again for those that the quota refused."""
+class TopicClient(SequentialClient):
+    """Sends one request for many topics per event, and again for those that the quota refused."""
 
     def __init__(self, run: Run, tenant: Tenant, number: int) -> None:
         super().__init__(run, tenant, number)
-        self._link: Link | None = None
+        self._connection: LoadConnection | None = None
 
     def request(self, names: Sequence[str]) -> Any:
-        """The message that changes these topics."""
+        """Return the message that changes these topics."""
         raise NotImplementedError
 
     def results(self, response: Any) -> Any:
-        """What a response says about each topic: objects with `name` and `error_code`."""
+        """Return the results of a response: objects with `name` and `error_code`."""
         raise NotImplementedError
 
     @property
     def topic_mutations(self) -> int:
-        """What one topic costs: the partitions that are created or deleted."""
+        """The mutations of one topic: the partitions that are created or deleted."""
         return self.tenant.partitions
 
     async def disconnect(self) -> None:
-        """See `Stepper`."""
-        link, self._link = self._link, None
-        if link is not None:
-            link.abort()
+        """See `SequentialClient`."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.abort()
 
-    async def step(self, event: Event) -> None:
-        """See `Stepper`."""
+    async def handle(self, event: Event) -> None:
+        """See `SequentialClient`."""
         spec, tenant = self.run.spec, self.tenant
         names = [
             spec.topic_name(tenant, event.event_id, index)
@@ -50,11 +50,11 @@ class TopicStepper(Stepper):
         ]
         node = self.run.topology.controller()
         for attempt in range(1, tenant.retries + 2):
-            if self._link is None or self._link.is_lost:
-                self._link = await self.connect(node)
-            response = await self.ask(
+            if self._connection is None or self._connection.is_lost:
+                self._connection = await self.connect(node)
+            response = await self.send_request(
                 event,
-                self._link,
+                self._connection,
                 node,
                 self.request(names),
                 self._outcome,
@@ -62,9 +62,9 @@ class TopicStepper(Stepper):
                 topic=names[0],
             )
             names = [
-                each.name
-                for each in self.results(response)
-                if each.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
+                result.name
+                for result in self.results(response)
+                if result.error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED
             ]
             if not names or self.run.is_over:
                 return
@@ -72,18 +72,18 @@ class TopicStepper(Stepper):
                 await asyncio.sleep(BACKOFF_S)
 
     def _outcome(self, response: Any) -> tuple[int, int]:
-        codes = [each.error_code for each in self.results(response)]
+        codes = [result.error_code for result in self.results(response)]
         mutations = codes.count(ErrorCode.NONE) * self.topic_mutations
         return next((code for code in codes if code), 0), mutations
 
 
-class TopicCreator(TopicStepper):
+class TopicCreator(TopicClient):
     """Creates topics."""
 
     api = ApiKey.CREATE_TOPICS
 
     def request(self, names: Sequence[str]) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         topic_class = messages.CreateTopicsRequest.CreatableTopic
         return messages.CreateTopicsRequest(
             topics=[
@@ -101,17 +101,17 @@ class TopicCreator(TopicStepper):
         )
 
     def results(self, response: Any) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         return response.topics
 
 
-class TopicExpander(TopicStepper):
-    """Adds partitions to topics that were there, with one, before the load began."""
+class TopicExpander(TopicClient):
+    """Adds partitions to topics that the preparation created with one partition."""
 
     api = ApiKey.CREATE_PARTITIONS
 
     def request(self, names: Sequence[str]) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         topic_class = messages.CreatePartitionsRequest.CreatePartitionsTopic
         count = 1 + self.tenant.partitions
         return messages.CreatePartitionsRequest(
@@ -121,23 +121,23 @@ class TopicExpander(TopicStepper):
         )
 
     def results(self, response: Any) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         return response.results
 
 
-class TopicDeleter(TopicStepper):
-    """Deletes topics that were there before the load began."""
+class TopicDeleter(TopicClient):
+    """Deletes topics that the preparation created."""
 
     api = ApiKey.DELETE_TOPICS
 
     def request(self, names: Sequence[str]) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         return messages.DeleteTopicsRequest(
             topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name) for name in names],
-            topic_names=list(names),  # what versions before 6 have in its place
+            topic_names=list(names),  # versions before 6 have this instead
             timeout_ms=_TIMEOUT_MS,
         )
 
     def results(self, response: Any) -> Any:
-        """See `TopicStepper`."""
+        """See `TopicClient`."""
         return response.responses

@@ -1,4 +1,4 @@
-"""What every worker of a run is told: the plan, the cluster as it was found, and who listens."""
+"""What every worker of a run gets: the plan, the topology of the cluster and the driver."""
 
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -10,64 +10,77 @@ from loadgen.plan.plan import Plan, Tenant
 
 @dataclass(slots=True)
 class Topology:
-    """Where the brokers are and who leads what; clients correct it when they learn better."""
+    """Addresses of the brokers and leaders of the partitions; clients update it."""
 
     brokers: dict[int, Address]
     controller_id: int
     leaders: dict[str, list[int]]
-    """Of each topic, the leader of each partition."""
+    """The leader of each partition, by topic."""
     topic_ids: dict[str, UUID] = field(default_factory=dict)
     start_offsets: dict[str, dict[int, int]] = field(default_factory=dict)
-    """Where each partition of a topic ended before the run."""
+    """The end offset of each partition before the run, by topic."""
 
     def controller(self) -> int:
-        """The node that topics are created at; any one when nobody is the controller."""
+        """Return the node for requests to the controller; any node if there is no controller."""
         return self.controller_id if self.controller_id in self.brokers else min(self.brokers)
 
 
 @dataclass(frozen=True, slots=True)
+class PreparedTarget:
+    """The target of a run after its preparation."""
+
+    topology: Topology
+    config: dict[str, float]
+    """The broker configuration that the checks depend on."""
+    unknown_quotas: list[str] = field(default_factory=list)
+    """Quota keys that the target does not support."""
+    is_shadow: bool = False
+    """Whether the target enforces no quota."""
+
+
+@dataclass(frozen=True, slots=True)
 class RunSpec:
-    """The whole order to the workers; pickled."""
+    """The pickled argument of the workers."""
 
     run_id: str
     plan: Plan
     topology: Topology
     workers: int = 1
     progress_address: tuple[str, int] | None = None
-    """Where datagrams about the progress go, and an order to stop comes from."""
+    """The address of the driver's `ProgressListener`."""
     lead_s: float = 1.5
-    """Time zero is so long behind the last worker's getting ready: barriers come out a second
+    """Time from the last worker's readiness to time zero: tasks leave a barrier up to a second
     apart."""
 
     def tenant_of_clients(self) -> list[int]:
-        """The index of each client's tenant, clients being counted through all tenants."""
+        """Return the index of each client's tenant; clients are counted over all tenants."""
         return [
             index for index, tenant in enumerate(self.plan.tenants) for _ in range(tenant.clients)
         ]
 
     def ordinal(self, client: int) -> int:
-        """The number of a client within its tenant."""
+        """Return the number of a client within its tenant."""
         ends = list(accumulate(tenant.clients for tenant in self.plan.tenants))
         return client - max((end for end in ends if end <= client), default=0)
 
     def topic_name(self, tenant: Tenant, event_id: int, index: int) -> str:
-        """A topic that an event creates, expands or deletes; another run has others."""
+        """Return the name of a topic that an event creates, expands or deletes; runs differ."""
         return f"{self.run_id}.{tenant.name}.{event_id}.{index}"
 
 
 STOPPED_BY_USER = "stopped by the user"
-"""The reason that a worker gives when it was told to stop."""
+"""The reason of a worker that the driver stopped."""
 
 
 @dataclass(slots=True)
 class Counts:
-    """What a worker has done so far, for the progress bar and for its own patience."""
+    """The counts of a worker for its progress reports."""
 
     events_done: int = 0
     requests: int = 0
     errors: int = 0
     throttled: int = 0
     lateness_us: int = 0
-    """The largest since the last report."""
+    """The maximum since the last report."""
     reasons: list[str] = field(default_factory=list)
-    """Why the run was given up; empty while it wasn't."""
+    """Why the run was aborted; empty if it was not."""

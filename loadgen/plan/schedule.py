@@ -1,9 +1,9 @@
-"""Every event of a plan with the time it is meant for: arithmetic per row, here and in Spark.
+"""Compute every event of a plan and its intended time, here or in Spark.
 
-An event's time and client come from its number, its tenant's name and the seed alone, by a hash
-(splitmix64), so that it does not matter which partition works it out, nor how many there are.
-Given how many there are, the events of a Poisson process are independent uniforms; so no row needs
-the one before it.
+Time and client of an event depend only on its number, its tenant's name and the seed, by a hash
+(splitmix64). The result is therefore the same in any partition and for any number of partitions.
+The times of a given number of events of a Poisson process are independent and uniform, so no row
+depends on another one.
 """
 
 from collections.abc import Iterator
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 EVENTS_MAX = 10_000_000
 SCHEMA = "event_id bigint, t_us bigint, tenant int, client int, salt bigint"
-"""`t_us`: the intended time, from the run's time zero; `client`: counted through all tenants;
-`salt`: 62 bits for whatever the behaviour wants to vary."""
+"""`t_us`: intended time after time zero; `client`: counted over all tenants; `salt`: 62 random bits
+for the behaviour."""
 ARROW_SCHEMA = pa.schema(
     [
         pa.field("event_id", pa.int64()),
@@ -41,24 +41,26 @@ _TIME, _CLIENT, _SALT = range(3)
 
 
 def event_counts(plan: Plan) -> list[int]:
-    """How many events each tenant has; a closed loop has one per client, its beginning.
+    """Return the number of events of each tenant; a closed loop has one per client to start it.
 
     Raises:
-        PlanError: more than a schedule can have.
+        PlanError: there are more than EVENTS_MAX.
     """
     counts = [_count(plan, tenant) for tenant in plan.tenants]
     if sum(counts) > EVENTS_MAX:
-        raise PlanError(f"{sum(counts)} events are more than {EVENTS_MAX}: run it in steps")
+        raise PlanError(
+            f"{sum(counts)} events are more than {EVENTS_MAX}: split the load into several runs"
+        )
     return counts
 
 
 def first_clients(plan: Plan) -> list[int]:
-    """The number of each tenant's first client."""
+    """Return the number of each tenant's first client."""
     return [sum(t.clients for t in plan.tenants[:index]) for index in range(len(plan.tenants))]
 
 
 def events(plan: Plan, event_ids: npt.NDArray[np.int64]) -> pa.RecordBatch:
-    """The rows of these events (`ARROW_SCHEMA`), in the order of the ids."""
+    """Return the rows of these events (`ARROW_SCHEMA`), in the order of the ids."""
     counts = event_counts(plan)
     ends = np.cumsum(counts)
     tenants = np.searchsorted(ends, event_ids, side="right").astype(np.int32)
@@ -75,11 +77,11 @@ def events(plan: Plan, event_ids: npt.NDArray[np.int64]) -> pa.RecordBatch:
         clients[rows] = firsts[index] + _clients(tenant, numbers, key)
         salts[rows] = _bits(numbers, key, _SALT) >> np.uint64(2)
     columns = [event_ids, t_us, tenants, clients, salts]
-    return pa.RecordBatch.from_arrays([pa.array(each) for each in columns], schema=ARROW_SCHEMA)
+    return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=ARROW_SCHEMA)
 
 
 def schedule(spark: "SparkSession", plan: Plan, partitions: int) -> "DataFrame":
-    """All events as a DataFrame (`SCHEMA`), in no order."""
+    """Return all events as a DataFrame (`SCHEMA`), unsorted."""
 
     def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -99,9 +101,9 @@ def _count(plan: Plan, tenant: Tenant) -> int:
 def _times_us(
     plan: Plan, tenant: Tenant, numbers: npt.NDArray[np.int64], count: int, key: Words
 ) -> npt.NDArray[np.int64]:
-    start_us, stop_us = (round(each * 1e6) for each in plan.span_s(tenant))
+    start_us, stop_us = (round(time_s * 1e6) for time_s in plan.span_s(tenant))
     if tenant.arrival == "poisson":
-        # 53 bits, as many as a float has; the half keeps it within the open interval.
+        # 53 bits, like a float; adding 0.5 excludes 0 and 1.
         uniform = ((_bits(numbers, key, _TIME) >> np.uint64(11)) + 0.5) / 2.0**53
         return start_us + (uniform * (stop_us - start_us)).astype(np.int64)
     if tenant.arrival == "constant":
@@ -119,7 +121,7 @@ def _clients(tenant: Tenant, numbers: npt.NDArray[np.int64], key: Words) -> npt.
 
 
 def _bits(numbers: npt.NDArray[np.int64], key: Words, stream: int) -> Words:
-    """64 bits for each number; another stream gives others."""
+    """Return 64 bits for each number, different for each stream."""
     counters = numbers.astype(np.uint64) * np.uint64(4) + np.uint64(stream + 1)
     return _mixed(key + counters * np.uint64(_GOLDEN))
 

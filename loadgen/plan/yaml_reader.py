@@ -1,179 +1,190 @@
-"""YAML whose every complaint names the file, the line, the field and the nearest known word."""
+"""Read YAML into msgspec types; each error names the file, the line, the field and its fix."""
 
-from collections.abc import Iterable
-from typing import Any, NoReturn
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NoReturn, TypeVar
 
+import msgspec
 import yaml
+from msgspec import inspect
 
 from protocol.suggestions import did_you_mean
 
+T = TypeVar("T")
+FieldPath = tuple[str | int, ...]
+"""Keys and indexes from the root, such as ("tenants", 0, "name")."""
+
+_ERROR = re.compile(r"(?P<reason>.*?)(?: - at (?:`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_STEP = re.compile(r"\[(\d+|\.\.\.)\]|\.([^.\[]+)")
+_FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(.*)`")
+_ANY_KEY = "..."
+
 
 class PlanError(Exception):
-    """A plan makes no sense; one line that says where, what, and what was meant perhaps."""
+    """A plan is invalid; the message is one line."""
 
 
-def read_mapping(text: str, source: str) -> "Section":
-    """The mapping that a document is.
+class YamlDocument:
+    """A YAML document with the line of each field."""
 
-    Raises:
-        PlanError: it is no YAML, or no mapping.
-    """
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line = 0 if mark is None else mark.line + 1
-        raise PlanError(f"{source}:{line}: {error.problem}") from error
-    except yaml.YAMLError as error:
-        raise PlanError(f"{source}: {error}") from error
-    return Section(node, source, "")
+    def __init__(self, text: str, source: str) -> None:
+        """Parse `text`; `source` names it in errors.
 
-
-class Section:
-    """One mapping of a document; every field is taken once, and `end` refuses what is left."""
-
-    def __init__(self, node: Any, source: str, path: str) -> None:
-        """`path` is where it stands, such as `tenants[0]`; "" for the document itself."""
+        Raises:
+            PlanError: it is not YAML, not a mapping, or has a key twice.
+        """
         self._source = source
-        self._path = path
-        self._line = 1 if node is None else node.start_mark.line + 1
-        if not isinstance(node, yaml.MappingNode):
-            raise self._error(self._line, path or "the plan", "expected a mapping")
-        self._nodes: dict[str, yaml.Node] = {}
-        self._known: set[str] = set()
-        for key_node, value_node in node.value:
-            key, line = str(key_node.value), key_node.start_mark.line + 1
-            if key in self._nodes:
-                raise self._error(line, self._name(key), "given twice")
-            self._nodes[key] = value_node
+        try:
+            root = yaml.compose(text, Loader=yaml.SafeLoader)
+            self._root = root
+            self._refuse_duplicate_keys(root, ())
+            self.data: Any = None if root is None else yaml.SafeLoader("").construct_document(root)
+        except yaml.MarkedYAMLError as error:
+            mark = error.problem_mark
+            line = 0 if mark is None else mark.line + 1
+            raise PlanError(f"{source}:{line}: {error.problem}") from error
+        except yaml.YAMLError as error:
+            raise PlanError(f"{source}: {error}") from error
+        if not isinstance(self.data, dict):
+            self.refuse((), "expected a mapping")
 
-    def text(self, key: str, default: str | None = None) -> str:
-        """A field of words; required without a default."""
-        return str(self._scalar(key, default, (str,), "text"))
+    def has(self, path: FieldPath) -> bool:
+        """Return whether the document contains this field."""
+        return len(self._nodes(path)) == len(path) + 1
 
-    def optional_text(self, key: str) -> str | None:
-        """A field of words that may be missing."""
-        return None if self._is_missing(key) else self.text(key)
+    def convert(self, data_type: type[T]) -> T:
+        """Return the document as a value of this msgspec type.
 
-    def word(self, key: str, known: Iterable[str], default: str | None = None) -> str:
-        """One of the known words."""
-        word, choices = str(self._scalar(key, default, (str, int), "a word")), list(known)
-        if word not in choices:
-            self.refuse(key, f"{word!r} is unknown{_nearest(word, choices)}")
-        return word
+        Raises:
+            PlanError: it does not fit.
+        """
+        try:
+            return msgspec.convert(self.data, data_type)
+        except msgspec.ValidationError as error:
+            self._refuse_invalid(str(error), data_type)
 
-    def number(
-        self, key: str, default: float | None = None, *, above: float = 0.0, most: float = 1e9
-    ) -> float:
-        """A number greater than `above` and at most `most`."""
-        value = float(self._scalar(key, default, (int, float), "a number"))
-        if not above < value <= most:
-            self.refuse(key, f"{value:g} is not above {above:g} and at most {most:g}")
-        return value
-
-    def integer(
-        self, key: str, default: int | None = None, *, least: int = 1, most: int = 2**31 - 1
-    ) -> int:
-        """A whole number from `least` to `most`."""
-        value = int(self._scalar(key, default, (int,), "a whole number"))
-        if not least <= value <= most:
-            self.refuse(key, f"{value} is not within {least} and {most}")
-        return value
-
-    def flag(self, key: str, *, default: bool) -> bool:
-        """True or false."""
-        return bool(self._scalar(key, default, (bool,), "true or false"))
-
-    def words(self, key: str, known: Iterable[str], default: tuple[str, ...]) -> tuple[str, ...]:
-        """A list of known words."""
-        if self._is_missing(key):
-            return default
-        found, choices = self._value(key), list(known)
-        if not isinstance(found, list) or not found:
-            self.refuse(key, f"expected a list of {', '.join(choices)}")
-        for word in found:
-            if word not in choices:
-                self.refuse(key, f"{word!r} is unknown{_nearest(str(word), choices)}")
-        return tuple(found)
-
-    def properties(self, key: str) -> dict[str, str]:
-        """A mapping of names to scalars, as a properties file would have them."""
-        if self._is_missing(key):
-            return {}
-        section = Section(self._nodes[key], self._source, self._name(key))
-        found = {}
-        for name in section._nodes:
-            value = section._value(name)
-            if isinstance(value, dict | list) or value is None:
-                section.refuse(name, "expected one value")
-            found[name] = str(value).lower() if isinstance(value, bool) else str(value)
-        return found
-
-    def section(self, key: str) -> "Section":
-        """The mapping under a key; an empty one when it is missing."""
-        if self._is_missing(key):
-            return Section(yaml.compose("{}"), self._source, self._name(key))
-        return Section(self._nodes[key], self._source, self._name(key))
-
-    def sections(self, key: str) -> "list[Section]":
-        """The list of mappings under a key."""
-        if self._is_missing(key):
-            return []
-        node = self._nodes[key]
-        if not isinstance(node, yaml.SequenceNode):
-            self.refuse(key, "expected a list")
-        return [
-            Section(each, self._source, f"{self._name(key)}[{index}]")
-            for index, each in enumerate(node.value)
-        ]
-
-    def has(self, key: str) -> bool:
-        """Whether a field is given."""
-        return key in self._nodes
-
-    def know(self, *keys: str) -> None:
-        """These fields may be there, whether they are asked for or not."""
-        self._known.update(keys)
-
-    def refuse(self, key: str | None, reason: str) -> NoReturn:
-        """Raise for a field of this mapping, or for the mapping itself.
+    def refuse(self, path: FieldPath, reason: str) -> NoReturn:
+        """Raise for a field, with the line of the field or of its nearest parent that exists.
 
         Raises:
             PlanError: always.
         """
-        node = self._nodes.get(key or "")
-        line = self._line if node is None else node.start_mark.line + 1
-        raise self._error(line, self._name(key) if key else self._path, reason)
+        nodes = self._nodes(path)
+        line = 1 if nodes[-1] is None else nodes[-1].start_mark.line + 1
+        raise PlanError(f"{self._source}:{line}: {_name(path)}: {reason}")
 
-    def end(self) -> None:
-        """Refuse fields that nobody asked for."""
-        for key in self._nodes:
-            if key not in self._known:
-                self.refuse(key, f"unknown field{_nearest(key, sorted(self._known))}")
+    def _refuse_invalid(self, message: str, data_type: type) -> NoReturn:
+        """Raise for an error of msgspec, which names a path and a reason."""
+        match = _ERROR.fullmatch(message)
+        assert match is not None  # every part of the pattern is optional
+        path = self._path(match["path"] or "")
+        reason = match["reason"].replace("`", "")
+        field_error = _FIELD_ERROR.fullmatch(match["reason"])
+        if field_error is not None:
+            kind, field = field_error.groups()
+            if kind == "missing required":
+                self.refuse(path, f"{field} is missing")
+            known = _field_names(data_type, path)
+            self.refuse((*path, field), f"unknown field{suggestion(field, known)}")
+        value = self._value(path)
+        if reason.startswith("Invalid enum value"):
+            known = [str(word) for word in _known_values(data_type, path)]
+            self.refuse(path, f"{value!r} is unknown{suggestion(str(value), known)}")
+        expected = reason.partition(", got ")[0]
+        self.refuse(path, f"{expected[0].lower()}{expected[1:]}, not {value!r}")
 
-    def _is_missing(self, key: str) -> bool:
-        self._known.add(key)
-        return key not in self._nodes
+    def _path(self, text: str) -> FieldPath:
+        """Return the path in a message of msgspec, which has `[...]` for the key of a mapping."""
+        path: FieldPath = ()
+        for index, key in _STEP.findall(text):
+            if index == _ANY_KEY:
+                found = self._value(path)
+                path = (*path, next(k for k, v in found.items() if not isinstance(v, str)))
+            else:
+                path = (*path, key or int(index))
+        return path
 
-    def _scalar(self, key: str, default: Any, kinds: tuple[type, ...], what: str) -> Any:
-        if self._is_missing(key):
-            if default is None:
-                self.refuse(None, f"{key} is missing")
-            return default
-        value = self._value(key)
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            self.refuse(key, f"expected {what}, not {value!r}")
+    def _value(self, path: FieldPath) -> Any:
+        value = self.data
+        for step in path:
+            value = value[step]
         return value
 
-    def _value(self, key: str) -> Any:
-        return yaml.SafeLoader("").construct_document(self._nodes[key])
+    def _nodes(self, path: FieldPath) -> list[Any]:
+        """Return the nodes along a path, as far as they exist, with the root first."""
+        nodes = [self._root]
+        for step in path:
+            node = nodes[-1]
+            if isinstance(node, yaml.MappingNode):
+                found = [value for key, value in node.value if str(key.value) == str(step)]
+            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+                found = node.value[step : step + 1]
+            else:
+                found = []
+            if not found:
+                break
+            nodes.append(found[0])
+        return nodes
 
-    def _name(self, key: str) -> str:
-        return f"{self._path}.{key}" if self._path else key
+    def _refuse_duplicate_keys(self, node: Any, path: FieldPath) -> None:
+        for step, key_node, value_node in _children(node):
+            if key_node is not None and any(
+                other is not key_node and other.value == key_node.value for other, _ in node.value
+            ):
+                last = [key for key, _ in node.value if key.value == key_node.value][-1]
+                line = last.start_mark.line + 1
+                name = _name((*path, step))
+                raise PlanError(f"{self._source}:{line}: {name}: given twice")
+            self._refuse_duplicate_keys(value_node, (*path, step))
 
-    def _error(self, line: int, name: str, reason: str) -> PlanError:
-        return PlanError(f"{self._source}:{line}: {name}: {reason}")
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """Return the end of a message that names the nearest known word, or else all of them."""
+    words = list(dict.fromkeys(known))
+    return did_you_mean(word, words) or f"; known: {', '.join(words)}"
 
 
-def _nearest(word: str, known: list[str]) -> str:
-    return did_you_mean(word, known) or f"; known: {', '.join(known)}"
+def _name(path: FieldPath) -> str:
+    name = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return name.removeprefix(".") or "the plan"
+
+
+def _children(node: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """Yield the step, the key node (None in a sequence) and the value node of each child."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield str(key.value), key, value
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield index, None, value
+
+
+def _type_at(data_type: type, path: FieldPath) -> list[inspect.Type]:
+    """Return the types that the value at a path may have."""
+    types = [inspect.type_info(data_type)]
+    for step in path:
+        types = [
+            inner
+            for outer in types
+            for inner in (
+                [field.type for field in outer.fields if field.encode_name == step]
+                if isinstance(outer, inspect.StructType)
+                else [outer.item_type]
+                if isinstance(outer, inspect.VarTupleType)
+                else []
+            )
+        ]
+    return types
+
+
+def _field_names(data_type: type, path: FieldPath) -> list[str]:
+    types = _type_at(data_type, path)
+    structs = [found for found in types if isinstance(found, inspect.StructType)]
+    return sorted(field.encode_name for struct in structs for field in struct.fields)
+
+
+def _known_values(data_type: type, path: FieldPath) -> list[Any]:
+    literals = [
+        found for found in _type_at(data_type, path) if isinstance(found, inspect.LiteralType)
+    ]
+    return sorted((value for literal in literals for value in literal.values), key=str)

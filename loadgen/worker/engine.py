@@ -1,6 +1,6 @@
-"""One worker's load on one event loop: events go to their clients when they are due.
+"""Send the load of one worker on one event loop: submit each event to its client when it is due.
 
-The schedule is made beforehand, so a slow answer can neither postpone nor swallow a later event.
+The schedule is fixed in advance, so a slow response neither delays nor drops a later event.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from loadgen import clock
 from loadgen.clients.delivery_timeout import DeliveryTimeout
 from loadgen.clients.group_clients import GroupMember
 from loadgen.clients.load_client import Event, LoadClient, Run
-from loadgen.clients.pipelined_producer import SteadyClient
+from loadgen.clients.pipelined_producer import PipelinedProducer
 from loadgen.clients.producer_clients import (
     NewProducerPerBatch,
     NewProducerPerError,
@@ -21,14 +21,14 @@ from loadgen.clients.producer_clients import (
 from loadgen.clients.topic_clients import TopicCreator, TopicDeleter, TopicExpander
 from loadgen.plan.plan import Tenant
 from loadgen.plan.run_spec import STOPPED_BY_USER
-from loadgen.worker.timer import Alarm
+from loadgen.worker.timer import PreciseTimer
 
 CHECK_S = 0.1
 _REFRESH = 16
-"""Events handed over between two looks at the clock."""
+"""Events submitted between two readings of the clock."""
 
 CLIENTS: dict[str, type[LoadClient]] = {
-    "steady": SteadyClient,
+    "steady": PipelinedProducer,
     "restart-loop": RestartLoop,
     "new-producer-per-error": NewProducerPerError,
     "new-producer-per-batch": NewProducerPerBatch,
@@ -53,9 +53,10 @@ class Engine:
         salts: Sequence[int],
         report: Callable[[], bool],
     ) -> None:
-        """The four sequences are columns of the schedule, in the order of time.
+        """Take the columns of the schedule, sorted by time.
 
-        `report` tells the progress and says whether to stop; it is called some times a second.
+        The engine calls `report` several times a second; it sends the progress and returns whether
+        to stop.
         """
         self._run = run
         self._ids, self._times, self._owners, self._salts = event_ids, times_us, owners, salts
@@ -67,19 +68,19 @@ class Engine:
             for number in sorted(set(owners))
         }
         self._next = 0
-        self._alarm: Alarm | None = None
+        self._timer: PreciseTimer | None = None
 
     async def prepare(self) -> None:
-        """Connect what connects beforehand."""
+        """Connect the clients that connect in advance."""
         await asyncio.gather(*(client.prepare() for client in self._clients.values()))
 
     async def drive(self, zero_us: int) -> None:
-        """From time zero to the last response, or to the end of patience."""
+        """Run from time zero to the last response, or until the drain time is over."""
         run = self._run
         run.zero_us = zero_us
         run.end_us = zero_us + round(run.plan.duration_s * 1e6)
         drained_us = run.end_us + round(run.plan.drain_s * 1e6)
-        self._alarm = Alarm(asyncio.get_running_loop(), self._release)
+        self._timer = PreciseTimer(asyncio.get_running_loop(), self._release)
         gc.freeze()
         gc.disable()
         try:
@@ -91,11 +92,11 @@ class Engine:
         finally:
             gc.enable()
             gc.unfreeze()
-            self._alarm.close()
+            self._timer.close()
             await self._end()
 
     def _release(self) -> None:
-        """Hand over everything that is due."""
+        """Submit all events that are due."""
         run, clients, times = self._run, self._clients, self._times
         ids, owners, salts, zero_us = self._ids, self._owners, self._salts, run.zero_us
         index, end = self._next, len(times)
@@ -107,55 +108,55 @@ class Engine:
             intended_us = times[index] + zero_us
             if intended_us > now_us:
                 break
-            clients[owners[index]].hand(Event(ids[index], intended_us, now_us, salts[index]))
+            clients[owners[index]].submit(Event(ids[index], intended_us, now_us, salts[index]))
             index += 1
         if index > self._next:
             counts = run.counts
             late_us = first_us - (times[self._next] + zero_us)
             counts.lateness_us = max(counts.lateness_us, late_us)
         self._next = index
-        if index < end and not run.is_over and self._alarm is not None:
-            self._alarm.set(times[index] + zero_us - clock.now_us())
+        if index < end and not run.is_over and self._timer is not None:
+            self._timer.set(times[index] + zero_us - clock.now_us())
 
     def _check(self) -> bool:
-        """Whether all is done; gives the run up when it is too far behind."""
+        """Return whether all is done; abort a run that is too far behind."""
         run, now_us = self._run, clock.now_us()
         is_idle = self._next == len(self._times) and now_us >= run.end_us
-        limit_us = run.plan.give_up_behind_s * 1e6
+        limit_us = run.plan.abort_behind_s * 1e6
         if self._next < len(self._times):
             behind_us = now_us - self._times[self._next] - run.zero_us
             if behind_us > limit_us:
-                run.give_up(f"the load generator is {behind_us / 1e6:.1f} s behind its schedule")
+                run.abort_run(f"the load generator is {behind_us / 1e6:.1f} s behind its schedule")
         for client in self._clients.values():
             client.check(now_us)
             is_idle = is_idle and client.is_idle
             if client.behind_us(now_us) > limit_us and now_us < run.end_us:
-                run.give_up(
-                    f"tenant {client.tenant.name} is more than {run.plan.give_up_behind_s:g} s"
-                    " behind: the target can't keep up with this rate"
+                run.abort_run(
+                    f"tenant {client.tenant.name} is more than {run.plan.abort_behind_s:g} s"
+                    " behind: the target cannot keep up with this rate"
                 )
         if self._report():
-            run.give_up(STOPPED_BY_USER)
+            run.abort_run(STOPPED_BY_USER)
         return is_idle
 
     async def _end(self) -> None:
-        """Disconnect, and tell what was due and never sent.
+        """Disconnect, and write the rows of events that were due and not sent.
 
-        What lies ahead has no rows: a long plan that is stopped early would have millions of them.
+        Later events have no rows: a long plan that is stopped early would have millions of them.
         """
         run, now_us = self._run, clock.now_us()
         run.is_over = True
         for client in self._clients.values():
-            for event in client.leftover():
-                client.not_sent(event)
+            for event in client.unsent():
+                client.record_not_sent(event)
         for index in range(self._next, len(self._times)):
             intended_us = self._times[index] + run.zero_us
             if intended_us > now_us:
                 break
             client = self._clients[self._owners[index]]
-            client.not_sent(Event(self._ids[index], intended_us, intended_us, 0))
+            client.record_not_sent(Event(self._ids[index], intended_us, intended_us, 0))
         await asyncio.gather(*(client.close() for client in self._clients.values()))
-        # Transports tell their protocols of the end in the next turn of the loop.
+        # Transports call connection_lost in the next iteration of the loop.
         await asyncio.sleep(0)
         self._report()
 

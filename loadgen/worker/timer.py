@@ -1,4 +1,4 @@
-"""An alarm that is right to the microsecond where the kernel has timerfd; else the loop's own."""
+"""A timer with microsecond precision if the kernel has timerfd, else the event loop's."""
 
 import asyncio
 import ctypes
@@ -12,30 +12,30 @@ _TIMER = struct.Struct("@4q")  # interval and value, seconds and nanoseconds eac
 _LEAST_US = 1
 
 
-class Alarm:
-    """Calls back once per `set`. Event loops round their own timers up to whole milliseconds."""
+class PreciseTimer:
+    """Calls back once per `set`; event loops round their own timers up to milliseconds."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, ring: Callable[[], None]) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> None:
         self._loop = loop
-        self._ring = ring
+        self._callback = callback
         self._handle: asyncio.TimerHandle | None = None
         self._libc, self._fd = _open_timerfd()
         if self._fd >= 0:
             loop.add_reader(self._fd, self._expired)
 
     def set(self, delay_us: int) -> None:
-        """Ring in so many microseconds; a time that was set before is forgotten."""
+        """Call back after `delay_us`; replace a time that was set before."""
         delay_us = max(_LEAST_US, delay_us)
         if self._fd < 0:
             if self._handle is not None:
                 self._handle.cancel()
-            self._handle = self._loop.call_later(delay_us / 1e6, self._ring)
+            self._handle = self._loop.call_later(delay_us / 1e6, self._callback)
             return
         seconds, rest_us = divmod(delay_us, 1_000_000)
         self._libc.timerfd_settime(self._fd, 0, _TIMER.pack(0, 0, seconds, rest_us * 1000), None)
 
     def close(self) -> None:
-        """Never ring again."""
+        """Cancel the timer."""
         if self._handle is not None:
             self._handle.cancel()
         if self._fd >= 0:
@@ -46,13 +46,13 @@ class Alarm:
     def _expired(self) -> None:
         try:
             os.read(self._fd, 8)
-        except BlockingIOError:  # it was set again meanwhile
+        except BlockingIOError:  # the timer was set again
             return
-        self._ring()
+        self._callback()
 
 
 def _open_timerfd() -> tuple[ctypes.CDLL, int]:
-    """Python 3.13 has os.timerfd_create; before that, libc's own."""
+    """Open a timerfd by libc, because os.timerfd_create is new in Python 3.13."""
     libc = ctypes.CDLL(None)
     try:
         return libc, int(libc.timerfd_create(_CLOCK_MONOTONIC, _FLAGS))

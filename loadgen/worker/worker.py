@@ -1,6 +1,6 @@
-"""One task of the job: a plain generator over Arrow batches, schedule in, results out.
+"""One task of the Spark job: a generator that takes the schedule and yields the results.
 
-It knows nothing of Spark: the barrier is an argument, so a test drives it without a JVM.
+It does not use Spark: the barrier is an argument, so that tests run it without a JVM.
 """
 
 import asyncio
@@ -14,19 +14,16 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from client.security import security_of
-from client.transport import tls_context
 from loadgen import clock
+from loadgen.clients.connection_settings import connection_settings_of
 from loadgen.clients.load_client import Run
-from loadgen.clients.load_connection import Access
-from loadgen.plan.plan import Target, Tenant
 from loadgen.plan.run_spec import RunSpec
 from loadgen.rows import Rows
 from loadgen.worker.engine import Engine
 
 REPORT_US = 250_000
 Gather = Callable[[str], list[str]]
-"""A barrier: hands in this worker's word and returns all workers' words."""
+"""A barrier: takes this worker's message and returns the messages of all workers."""
 
 
 def work(
@@ -42,12 +39,12 @@ def work(
     run = Run(
         spec,
         rows,
-        [access_of(spec.plan.target, tenant) for tenant in spec.plan.tenants],
+        [connection_settings_of(spec.plan.target, tenant) for tenant in spec.plan.tenants],
         spec.topology,
         timestamp_ms=clock.epoch_us() // 1000,
     )
     reporter = Reporter(run, worker)
-    # As compact as the columns are, and quicker to index.
+    # As compact as the columns, and faster to index.
     event_ids, times_us, owners, salts = (
         array("q", column.astype(np.int64).tobytes()) for column in columns
     )
@@ -67,40 +64,17 @@ def work(
 
 
 def common_zero_us(spec: RunSpec, gather: Gather) -> int:
-    """The same moment for all workers, on this one's clock.
+    """Return time zero, the same moment for all workers, on this worker's clock.
 
-    Barriers let their tasks go up to a second apart, so the zero lies far enough ahead.
+    Tasks leave a barrier up to a second apart, so time zero is later than that.
     """
-    ready = max(int(word) for word in gather(str(clock.epoch_us())))
+    ready = max(int(message) for message in gather(str(clock.epoch_us())))
     ahead_us = round((spec.lead_s + spec.plan.warm_up_s) * 1e6)
     return clock.now_us() + (ready + ahead_us - clock.epoch_us())
 
 
-def properties_of(target: Target, tenant: Tenant) -> dict[str, str]:
-    """A tenant's client properties: the target's, with its own name and password."""
-    properties = dict(target.security)
-    if tenant.user is not None and tenant.password is not None:
-        protocol = properties.get("security.protocol", "PLAINTEXT").removeprefix("SASL_")
-        properties["security.protocol"] = f"SASL_{protocol}"
-        properties["sasl.mechanism"] = tenant.mechanism
-        properties["sasl.username"] = tenant.user
-        properties["sasl.password"] = tenant.password
-    return properties
-
-
-def access_of(target: Target, tenant: Tenant) -> Access:
-    """How a tenant gets in.
-
-    Raises:
-        SecurityError: the properties make no sense.
-    """
-    security = security_of(properties_of(target, tenant))
-    tls = None if security.tls is None else tls_context(security.tls)
-    return Access(tenant.client_id, security, tls)
-
-
 class Reporter:
-    """Tells the driver how far it is, by datagrams; nobody listening does no harm."""
+    """Sends progress reports to the driver as datagrams, which may get lost."""
 
     def __init__(self, run: Run, worker: int) -> None:
         self._run = run
@@ -113,7 +87,7 @@ class Reporter:
             self._socket.connect(run.spec.progress_address)
 
     def report(self) -> bool:
-        """Send a report if it is time for one; True when the driver says stop."""
+        """Send a report if one is due; return whether the driver replied `stop`."""
         now_us = clock.now_us()
         sock, run = self._socket, self._run
         if sock is None or (now_us - self._reported_us < REPORT_US and not run.is_over):
@@ -139,7 +113,7 @@ class Reporter:
             return False
 
     def close(self) -> None:
-        """No more reports."""
+        """Close the socket."""
         if self._socket is not None:
             self._socket.close()
 
@@ -147,6 +121,6 @@ class Reporter:
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     if sys.platform == "win32":
         return None
-    import uvloop  # noqa: PLC0415 - there is none for Windows
+    import uvloop  # noqa: PLC0415 - not available for Windows
 
     return uvloop.new_event_loop

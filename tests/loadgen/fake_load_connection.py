@@ -24,13 +24,13 @@ class FakeWire:
         return b"InitProducerId"
 
 
-class FakeLink:
+class FakeConnection:
     """Keeps what is sent; `response` and `lose` are the broker's part."""
 
     def __init__(self, producer_id: int = 70) -> None:
         self.wire = FakeWire()
         self.reader: Reader | None = None
-        self.muted_until_us = 0
+        self.throttled_until_us = 0
         self.is_lost = False
         self.sent: list[tuple[int, BatchHeader]] = []
         self.is_aborted = False

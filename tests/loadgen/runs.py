@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from loadgen.plan import schedule
-from loadgen.plan.plan import Plan, parse_plan
-from loadgen.plan.run_spec import RunSpec
-from loadgen.preparation import Found, prepare
+from loadgen.plan.plan import Plan
+from loadgen.plan.plan_file import parse_plan
+from loadgen.plan.run_spec import PreparedTarget, RunSpec
+from loadgen.preparation import prepare
 from loadgen.worker.worker import work
 
 Row = dict[str, Any]
@@ -48,7 +49,9 @@ def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
     return [row for batch in batches for row in batch.to_pylist()]
 
 
-def run_on(plan: Plan, run_id: str, found: Found, **spec_fields: Any) -> Iterator[pa.RecordBatch]:
+def run_on(
+    plan: Plan, run_id: str, found: PreparedTarget, **spec_fields: Any
+) -> Iterator[pa.RecordBatch]:
     """Run the plan in this process on a cluster that was prepared for it under this name."""
     spec = RunSpec(run_id, plan, found.topology, lead_s=0.05, **spec_fields)
     return work(spec, 0, iter(events_of(plan)), lambda word: [word])

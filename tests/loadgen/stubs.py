@@ -3,8 +3,8 @@
 from typing import Any
 
 from client.resources import Address
+from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_client import Run
-from loadgen.clients.load_connection import Access
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.rows import Rows
@@ -12,9 +12,13 @@ from loadgen.rows import Rows
 
 def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
     """A run of this tenant alone against one broker on this port of the loopback address."""
-    plan = Plan("p", 10, (tenant,), topics=(Topic(tenant.topic, 1),), **plan_fields)
+    plan = Plan(
+        name="p", duration_s=10, tenants=(tenant,), topics=(Topic(tenant.topic, 1),), **plan_fields
+    )
     topology = Topology({1: Address("127.0.0.1", port)}, 1, {tenant.topic: [1]})
-    return Run(RunSpec("r", plan, topology), Rows(), [Access(tenant.client_id)], topology)
+    return Run(
+        RunSpec("r", plan, topology), Rows(), [ConnectionSettings(tenant.client_id)], topology
+    )
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:

@@ -1,13 +1,13 @@
-"""A summary as a run makes it, small enough to be looked at."""
+"""A summary of a small run."""
 
 from typing import Any
 
 from loadgen.plan.plan import Plan, Quota, Tenant
 
 PLAN = Plan(
-    "small",
-    2.0,
-    (
+    name="small",
+    duration_s=2.0,
+    tenants=(
         Tenant("writer", "steady", "writer", user="<i>", password="x"),
         Tenant("maker", "topic-creator", "maker"),
     ),
@@ -40,15 +40,15 @@ def summary_of(**changes: Any) -> dict[str, Any]:
     return {
         "plan": "small",
         "run_id": "small-1",
-        "began": "then",
+        "started": "then",
         "duration_s": 2.0,
         "seed": 1,
         "workers_count": 2,
         "master": "local[2]",
         "target": "a:1",
         "is_complete": True,
-        "ended": [],
-        "requests_per_s": 1234.5,
+        "abort_reasons": [],
+        "responses_per_s": 1234.5,
         "totals": {
             "requests": 10,
             "errors": 1,
@@ -57,17 +57,17 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             "not_sent": 4,
             "not_due": 5,
         },
-        "machine": {"generator_percent": 3.0, "broker_percent": None, "cpus": 2},
+        "host": {"generator_percent": 3.0, "broker_percent": None, "cpus": 2},
         "fairness": None,
         "verdicts": [
-            {"promise": "p", "about": "user <i>", "verdict": "broken", "found": "1 > 0"},
-            {"promise": "q", "about": "x", "verdict": "not judged", "found": ""},
+            {"check": "p", "scope": "user <i>", "verdict": "failed", "details": "1 > 0"},
+            {"check": "q", "scope": "x", "verdict": "not checked", "details": ""},
         ],
         "tenants": [
             {
                 "tenant": "writer",
                 "events": 10,
-                "settled": 9,
+                "completed": 9,
                 "response_us": [1000.0, 2000.0, 3000.0, 4000.0],
                 "response_max_us": 5000,
             }
@@ -76,10 +76,10 @@ def summary_of(**changes: Any) -> dict[str, Any]:
             {
                 "tenant": "writer",
                 "throttled": 2,
-                "asked_ms": 12_345,
-                "longest_ms": 400,
-                "early": 6,
-                "earliest_us": 7_000,
+                "throttle_total_ms": 12_345,
+                "throttle_max_ms": 400,
+                "sent_early": 6,
+                "early_max_us": 7_000,
                 "responded_early": 8,
             }
         ],

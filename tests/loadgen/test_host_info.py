@@ -1,4 +1,4 @@
-"""What is told of the machine."""
+"""Host, versions and CPU time."""
 
 import os
 import sys
@@ -26,7 +26,7 @@ def test_shares_are_of_the_whole_machine() -> None:
     assert percent(1, 0, 2) is None
 
 
-def test_versions_are_told() -> None:
-    told = describe()
-    assert told["kafka-python"]
-    assert told["cpus"] >= 1
+def test_versions_are_host() -> None:
+    host = describe()
+    assert host["kafka-python"]
+    assert host["cpus"] >= 1

@@ -1,10 +1,10 @@
-"""What can be known before a run is told before it."""
+"""Errors before a run: logins, topics, quotas, slots."""
 
 import socket
-from dataclasses import replace
 
 import pytest
 from kafka import KafkaAdminClient
+from msgspec.structs import replace
 
 from loadgen.admin_port import AdminPort
 from loadgen.plan.plan import Quota
@@ -92,7 +92,7 @@ def test_wrong_credentials_are_told_with_the_tenants_name() -> None:
 def test_more_workers_than_slots_or_clients_are_told() -> None:
     plan = plan_of(STEADY)
     assert slots_error(plan, 2, 2) is None
-    assert "3 workers need as many free slots at once, and there are 2" in str(
+    assert "3 workers need 3 free Spark slots at the same time, and there are 2" in str(
         slots_error(plan, 3, 2)
     )
     assert "4 workers for 3 clients" in str(slots_error(plan, 4, 8))

@@ -5,7 +5,7 @@ import socket
 import threading
 from typing import Any
 
-from loadgen.progress import Listener, Speed, Standing
+from loadgen.progress import Progress, ProgressListener, RateMeter
 
 
 def report(worker: int, **fields: Any) -> bytes:
@@ -13,33 +13,33 @@ def report(worker: int, **fields: Any) -> bytes:
 
 
 def test_a_workers_last_report_counts() -> None:
-    standing = Standing()
+    progress = Progress()
     for datagram in (
         report(0, done=3, t_s=1.0, reasons=["x"]),
         report(1, done=5, t_s=0.5, reasons=["x", "y"]),
         report(0, done=4, t_s=2.0, reasons=["x"]),
     ):
-        standing.take(datagram)
-    assert (standing.total("done"), standing.t_s, standing.reasons) == (9, 2.0, ["x", "y"])
+        progress.take(datagram)
+    assert (progress.total("done"), progress.t_s, progress.reasons) == (9, 2.0, ["x", "y"])
 
 
 def test_nonsense_is_passed_over() -> None:
-    standing = Standing()
+    progress = Progress()
     for datagram in (b"", b"\xff", b"[]", b"{}", b'{"worker": "x"}', b"3"):
-        standing.take(datagram)
-    assert (standing.total("done"), standing.t_s, standing.reasons) == (0, 0, [])
+        progress.take(datagram)
+    assert (progress.total("done"), progress.t_s, progress.reasons) == (0, 0, [])
 
 
 def test_the_speed_is_that_of_a_whole_second() -> None:
-    speed = Speed()
+    rate_meter = RateMeter()
     reports = [(-2.0, 100), (-1.5, 130), (-1.0, 150), (-0.9, 190), (0.5, 210), (0.6, 999)]
-    assert [speed.of(t_s, requests) for t_s, requests in reports] == [0, 0, 50, 50, 40, 40]
+    assert [rate_meter.update(t_s, requests) for t_s, requests in reports] == [0, 0, 50, 50, 40, 40]
 
 
 def test_workers_are_told_to_stop_once_somebody_says_so() -> None:
     shown = threading.Event()
     with (
-        Listener(lambda _standing: shown.set()) as listener,
+        ProgressListener(lambda _standing: shown.set()) as listener,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as worker,
     ):
         worker.settimeout(10)
@@ -49,4 +49,4 @@ def test_workers_are_told_to_stop_once_somebody_says_so() -> None:
         listener.stop_workers()
         worker.send(report(0, done=2))
         assert worker.recv(64) == b"stop"
-    assert listener.standing.total("done") == 2
+    assert listener.progress.total("done") == 2

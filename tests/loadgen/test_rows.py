@@ -1,4 +1,4 @@
-"""Rows are packed when they happen and come out as columns."""
+"""Rows are packed one by one and read as columns."""
 
 from typing import Any
 
@@ -20,11 +20,28 @@ def rows_of(rows: Rows, zero_us: int = 1000) -> list[dict[str, Any]]:
     return found
 
 
-def test_an_answered_request_has_all_of_its_fields() -> None:
+def test_a_request_with_a_response_has_all_fields() -> None:
     rows = Rows()
     topic = rows.topic_number("orders")
     row = rows.begin(
-        5, 1100, 1110, 1120, 2, ApiKey.PRODUCE, 12, 2, Kind.OLD, topic, 4, 77, 1, 9, 10, 333, 50, 1
+        event_id=5,
+        intended_us=1100,
+        submitted_us=1110,
+        sent_us=1120,
+        client=2,
+        api=ApiKey.PRODUCE,
+        version=12,
+        attempt=2,
+        kind=Kind.OLD,
+        topic=topic,
+        partition=4,
+        producer_id=77,
+        epoch=1,
+        sequence=9,
+        records=10,
+        request_bytes=333,
+        early_us=50,
+        node=1,
     )
     rows.end(row, 1500, 89, 400, 12, 6)
     assert rows_of(rows) == [
@@ -37,7 +54,7 @@ def test_an_answered_request_has_all_of_its_fields() -> None:
             "api": "Produce",
             "version": 12,
             "intended_us": 100,
-            "handed_us": 110,
+            "submitted_us": 110,
             "sent_us": 120,
             "response_us": 500,
             "producer_id": 77,
@@ -62,35 +79,42 @@ def test_an_answered_request_has_all_of_its_fields() -> None:
     ]
 
 
-def test_what_never_happened_is_null() -> None:
+def test_missing_values_are_null() -> None:
     rows = Rows()
-    rows.begin(5, 1100, 1110, 1120, 0, ApiKey.CREATE_TOPICS, 7)
-    rows.lose(rows.begin(6, 1100, 1110, 1120, 0, ApiKey.CREATE_TOPICS, 7))
-    expired = rows.begin(7, 1100, 1110, NONE, 0, ApiKey.PRODUCE, -1)
+    times: dict[str, int] = {"intended_us": 1100, "submitted_us": 1110}
+    create: dict[str, int] = {"client": 0, "api": ApiKey.CREATE_TOPICS, "version": 7}
+    rows.begin(event_id=5, sent_us=1120, **times, **create)
+    rows.mark_lost(rows.begin(event_id=6, sent_us=1120, **times, **create))
+    expired = rows.begin(
+        event_id=7, sent_us=NONE, client=0, api=ApiKey.PRODUCE, version=-1, **times
+    )
     rows.end(expired, 1900, 0, status=Status.EXPIRED)
-    no_response, lost, told = rows_of(rows)
-    for row in (no_response, lost, told):
+    no_response, lost, expired_row = rows_of(rows)
+    for row in (no_response, lost, expired_row):
         fields = ("producer_id", "epoch", "sequence", "topic", "partition", "base_offset")
         assert all(row[field] is None for field in (*fields, "error_code"))
-    assert [row["status"] for row in (no_response, lost, told)] == [
+    assert [row["status"] for row in (no_response, lost, expired_row)] == [
         "no_response",
         "lost",
         "expired",
     ]
-    assert (no_response["response_us"], lost["response_us"], told["response_us"]) == (
+    assert (no_response["response_us"], lost["response_us"], expired_row["response_us"]) == (
         None,
         None,
         900,
     )
-    assert (no_response["sent_us"], told["sent_us"]) == (120, None)
+    assert (no_response["sent_us"], expired_row["sent_us"]) == (120, None)
     assert no_response["api"] == "CreateTopics"
     assert no_response["user"] == "alice"
 
 
-def test_there_is_room_for_more_rows_than_expected() -> None:
+def test_the_buffer_grows() -> None:
     rows = Rows(capacity=2)
     for number in range(50_000):
-        rows.end(rows.begin(number, 0, 0, 0, 0, 0, 9), number, 0)
+        row = rows.begin(
+            event_id=number, intended_us=0, submitted_us=0, sent_us=0, client=0, api=0, version=9
+        )
+        rows.end(row, number, 0)
     assert len(rows) == 50_000
     assert [row["event_id"] for row in rows_of(rows)] == list(range(50_000))
 

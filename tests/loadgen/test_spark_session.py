@@ -1,10 +1,16 @@
-"""Sessions that send a load once."""
+"""Spark sessions with the settings that a load needs."""
 
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from loadgen.spark_session import HONEST, dishonest_settings, first_line, settings, slots_of
+from loadgen.spark_session import (
+    REQUIRED_SPARK_SETTINGS,
+    first_line,
+    settings,
+    slots_of,
+    wrong_spark_settings,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,27 +33,27 @@ class FakeSession:
         self.conf: Any = FakeConf(**changes)
 
 
-def dishonest(**changes: str) -> list[str]:
-    return dishonest_settings(cast("SparkSession", FakeSession(**changes)))
+def wrong_settings(**changes: str) -> list[str]:
+    return wrong_spark_settings(cast("SparkSession", FakeSession(**changes)))
 
 
-def test_our_own_settings_are_honest() -> None:
-    assert dishonest() == []
+def test_our_own_settings_are_the_required_ones() -> None:
+    assert wrong_settings() == []
 
 
-def test_what_would_send_a_load_twice_is_named() -> None:
-    assert dishonest(**{"task.maxFailures": "4"}) == [
+def test_settings_that_would_send_a_load_twice_are_named() -> None:
+    assert wrong_settings(**{"task.maxFailures": "4"}) == [
         "spark.task.maxFailures=4, and a load needs 1"
     ]
-    assert dishonest(speculation="true") == ["spark.speculation=true, and a load needs false"]
+    assert wrong_settings(speculation="true") == ["spark.speculation=true, and a load needs false"]
 
 
-def test_unset_is_what_spark_takes_it_for() -> None:
+def test_an_unset_setting_has_the_default_of_spark() -> None:
     session = FakeSession()
     session.conf._values = {}
-    told = dishonest_settings(cast("SparkSession", session))
-    assert [each.partition("=")[0] for each in told] == [
-        key for key, value in HONEST.items() if value == "1"
+    errors = wrong_spark_settings(cast("SparkSession", session))
+    assert [error.partition("=")[0] for error in errors] == [
+        key for key, value in REQUIRED_SPARK_SETTINGS.items() if value == "1"
     ]
 
 
@@ -55,7 +61,7 @@ def test_unset_is_what_spark_takes_it_for() -> None:
     ("master", "slots"),
     [("local", 1), ("local[3]", 3), ("local[4,2]", 4), ("spark://h:1", None), ("yarn", None)],
 )
-def test_a_local_master_says_how_many_slots_it_has(master: str, slots: int | None) -> None:
+def test_a_local_master_has_a_number_of_slots(master: str, slots: int | None) -> None:
     assert slots_of(master) == slots
 
 
@@ -63,6 +69,6 @@ def test_a_local_master_may_take_all_cores() -> None:
     assert (slots_of("local[*]") or 0) >= 1
 
 
-def test_an_error_is_told_by_its_first_line() -> None:
+def test_an_error_is_shortened_to_its_first_line() -> None:
     assert first_line(ValueError("  one\ntwo")) == "one"
     assert first_line(ValueError()) == "ValueError"

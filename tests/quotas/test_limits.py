@@ -179,6 +179,6 @@ def test_a_load_plan_finds_the_same_limit(entities: list[Entity], client_id: str
         for value, each in enumerate(entities, 1)
     ]
     tenant = Tenant("t", "steady", client_id, user="a")
-    plan = Plan("p", 1.0, (tenant,), quotas=tuple(quotas))
+    plan = Plan(name="p", duration_s=1.0, tenants=(tenant,), quotas=tuple(quotas))
     found = plan.quota_of(tenant, "producer_byte_rate")
     assert limits.scope("a", client_id).limit == (found and found.value)

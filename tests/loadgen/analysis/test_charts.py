@@ -1,7 +1,8 @@
 """Charts are drawn of what there is, and of nothing else."""
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from loadgen.analysis.charts import _buckets, _throttles_by_user, draw
 from tests.loadgen.summaries import CONFIG, PLAN, summary_of

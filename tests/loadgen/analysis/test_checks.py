@@ -1,18 +1,18 @@
-"""Verdicts from figures: what is kept by a hair is kept, what is broken by a hair is broken."""
+"""Verdicts from figures: a bound that is just reached passes, one that is just exceeded fails."""
 
 import pytest
 
 from loadgen.analysis.checks import (
     bucket_levels,
-    deliveries,
+    delivery_timeout,
     duplicates,
     exactly_once,
     fairness,
-    ids_activated,
-    mutations_admitted,
-    punctuality,
+    lateness,
+    producer_ids,
     shadow_quota,
     throttles,
+    topic_mutations,
 )
 
 SECOND = 1_000_000
@@ -21,34 +21,34 @@ SECOND = 1_000_000
 def test_q_ids_at_once_and_one_more_every_t_over_q() -> None:
     at_once = [0] * 5
     later = [2 * SECOND - 1000, 4 * SECOND - 1000]
-    kept = ids_activated("u", 1, 5, 10, at_once + later, 0)
-    assert (kept.verdict, kept.found) == ("kept", "7 ids, at most 7.0 (Q=5, T=10 s)")
-    assert ids_activated("u", 1, 5, 10, [*at_once, 2 * SECOND - 1003], 0).verdict == "broken"
-    assert ids_activated("u", 1, 5, 10, [0] * 6, 0).verdict == "broken"
-    assert ids_activated("u", 1, 5, 10, [], 0).verdict == "kept"
+    verdict = producer_ids("u", 1, 5, 10, at_once + later, 0)
+    assert (verdict.verdict, verdict.details) == ("passed", "7 ids, at most 7.0 (Q=5, T=10 s)")
+    assert producer_ids("u", 1, 5, 10, [*at_once, 2 * SECOND - 1003], 0).verdict == "failed"
+    assert producer_ids("u", 1, 5, 10, [0] * 6, 0).verdict == "failed"
+    assert producer_ids("u", 1, 5, 10, [], 0).verdict == "passed"
 
 
 def test_time_counts_from_the_first_request() -> None:
-    assert ids_activated("u", 1, 1, 1, [5 * SECOND, 6 * SECOND], 5 * SECOND).verdict == "kept"
-    assert ids_activated("u", 1, 1, 1, [5 * SECOND] * 2, 5 * SECOND).verdict == "broken"
+    assert producer_ids("u", 1, 1, 1, [5 * SECOND, 6 * SECOND], 5 * SECOND).verdict == "passed"
+    assert producer_ids("u", 1, 1, 1, [5 * SECOND] * 2, 5 * SECOND).verdict == "failed"
 
 
 def test_mutations_are_bounded_by_rate_burst_and_the_last_topic() -> None:
     admitted = [(0, 100), (SECOND, 14)]
-    assert mutations_admitted("u", 10, 100, admitted, 0, 4).verdict == "kept"
-    assert mutations_admitted("u", 10, 100, [(0, 100), (SECOND, 15)], 0, 4).verdict == "broken"
-    assert mutations_admitted("u", 10, 100, [], 0, 4).verdict == "kept"
+    assert topic_mutations("u", 10, 100, admitted, 0, 4).verdict == "passed"
+    assert topic_mutations("u", 10, 100, [(0, 100), (SECOND, 15)], 0, 4).verdict == "failed"
+    assert topic_mutations("u", 10, 100, [], 0, 4).verdict == "passed"
 
 
 @pytest.mark.parametrize(
     ("acknowledged", "missing", "repeated", "can_repeat", "wanted"),
     [
-        (10, 0, 0, False, "kept"),
-        (10, 1, 0, False, "broken"),
-        (10, 0, 1, False, "broken"),
-        (10, 0, 1, True, "kept"),
-        (10, 1, 0, True, "broken"),
-        (0, 0, 0, False, "not judged"),
+        (10, 0, 0, False, "passed"),
+        (10, 1, 0, False, "failed"),
+        (10, 0, 1, False, "failed"),
+        (10, 0, 1, True, "passed"),
+        (10, 1, 0, True, "failed"),
+        (0, 0, 0, False, "not checked"),
     ],
 )
 def test_what_was_acknowledged_is_there_once(
@@ -61,39 +61,39 @@ def test_what_was_acknowledged_is_there_once(
 @pytest.mark.parametrize(
     ("outcomes", "wanted"),
     [
-        ({"NONE": 3, "DUPLICATE_SEQUENCE_NUMBER": 2}, "kept"),
-        ({"NONE": 3, "no response": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "kept"),
-        ({"NONE": 3, "OUT_OF_ORDER_SEQUENCE_NUMBER": 1}, "broken"),
-        ({"no response": 2}, "not judged"),
-        ({}, "not judged"),
+        ({"NONE": 3, "DUPLICATE_SEQUENCE_NUMBER": 2}, "passed"),
+        ({"NONE": 3, "no response": 2, "THROTTLING_QUOTA_EXCEEDED": 1}, "passed"),
+        ({"NONE": 3, "OUT_OF_ORDER_SEQUENCE_NUMBER": 1}, "failed"),
+        ({"no response": 2}, "not checked"),
+        ({}, "not checked"),
     ],
 )
 def test_duplicates_are_recognised(outcomes: dict[str, int], wanted: str) -> None:
     assert duplicates("old", outcomes).verdict == wanted
 
 
-def test_throttles_are_kept_by_clients_or_by_the_broker() -> None:
-    assert throttles("t", 500, 0, 0, obeys=True).verdict == "kept"
-    assert throttles("t", 500, 1, 0, obeys=True).verdict == "broken"
-    assert throttles("t", 0, 0, 0, obeys=True).verdict == "not judged"
-    assert throttles("t", 500, 7, 0, obeys=False).verdict == "kept"
-    assert throttles("t", 500, 7, 1, obeys=False).verdict == "broken"
-    assert throttles("t", 500, 0, 0, obeys=False).verdict == "not judged"
+def test_clients_or_the_broker_obey_throttles() -> None:
+    assert throttles("t", 500, 0, 0, obeys=True).verdict == "passed"
+    assert throttles("t", 500, 1, 0, obeys=True).verdict == "failed"
+    assert throttles("t", 0, 0, 0, obeys=True).verdict == "not checked"
+    assert throttles("t", 500, 7, 0, obeys=False).verdict == "passed"
+    assert throttles("t", 500, 7, 1, obeys=False).verdict == "failed"
+    assert throttles("t", 500, 0, 0, obeys=False).verdict == "not checked"
 
 
 def test_callers_hear_in_time() -> None:
-    assert deliveries("t", 1000, 3, 1100.0).verdict == "kept"
-    assert deliveries("t", 1000, 3, 1100.1).verdict == "broken"
-    assert deliveries("t", 1000, 0, None).verdict == "not judged"
+    assert delivery_timeout("t", 1000, 3, 1100.0).verdict == "passed"
+    assert delivery_timeout("t", 1000, 3, 1100.1).verdict == "failed"
+    assert delivery_timeout("t", 1000, 0, None).verdict == "not checked"
 
 
-def test_the_generator_is_judged_as_well() -> None:
-    assert punctuality(5.0, 5.0).verdict == "kept"
-    assert punctuality(5.1, 5.0).verdict == "broken"
-    assert punctuality(None, 5.0).verdict == "not judged"
+def test_the_generator_is_checked_too() -> None:
+    assert lateness(5.0, 5.0).verdict == "passed"
+    assert lateness(5.1, 5.0).verdict == "failed"
+    assert lateness(None, 5.0).verdict == "not checked"
 
 
-def test_a_shadow_quota_is_not_judged_and_says_what_it_would_have_done() -> None:
+def test_a_shadow_quota_reports_what_it_would_have_done() -> None:
     row = {
         "quota": "producer_ids_rate",
         "user": "alice",
@@ -107,14 +107,14 @@ def test_a_shadow_quota_is_not_judged_and_says_what_it_would_have_done() -> None
     }
     verdict = shadow_quota(row)
 
-    assert verdict.promise == "shadow quota producer_ids_rate: evaluated, not enforced"
-    assert (verdict.about, verdict.verdict) == ("user alice at broker 2", "not judged")
-    assert verdict.found == (
-        "requests it would have throttled: 3, for 1500 ms in all and 700 ms at most; held: 4;"
+    assert verdict.check == "shadow quota producer_ids_rate: evaluated, not enforced"
+    assert (verdict.scope, verdict.verdict) == ("user alice at broker 2", "not checked")
+    assert verdict.details == (
+        "it would have throttled 3 requests, for 1500 ms in total and at most 700 ms each; held: 4;"
         " over the quota: 5 producer ids"
     )
     of_client = shadow_quota({**row, "user": None, "client_id": "app", "broker": None})
-    assert of_client.about == "client id app"
+    assert of_client.scope == "client id app"
 
 
 def test_equal_shares_are_fair() -> None:

@@ -1,4 +1,4 @@
-"""The page has everything, needs nothing, and believes no name."""
+"""The report is one HTML page without external files; all text is escaped."""
 
 import re
 from html.parser import HTMLParser
@@ -30,7 +30,7 @@ def page() -> str:
     return render(summary_of(), CHARTS, PLAN.text)
 
 
-def test_it_is_one_well_formed_page_that_fetches_nothing() -> None:
+def test_the_report_is_well_formed_and_loads_nothing() -> None:
     balance = Balance()
     balance.feed(page())
     assert balance.open == []
@@ -38,27 +38,27 @@ def test_it_is_one_well_formed_page_that_fetches_nothing() -> None:
     assert page().count("data:image/png;base64,") == 2
 
 
-def test_names_and_plan_are_text_and_never_markup() -> None:
+def test_names_and_plan_are_escaped() -> None:
     assert "<i>" not in page()
     assert "user &lt;i&gt;" in page()
     assert "name: small # &lt;b&gt;" in page()
 
 
-def test_verdicts_and_figures_are_there() -> None:
-    assert '<span class="word broken">broken</span>' in page()
-    assert '<span class="word not-judged">not judged</span>' in page()
+def test_verdicts_and_figures_are_shown() -> None:
+    assert '<span class="word failed">failed</span>' in page()
+    assert '<span class="word not-checked">not checked</span>' in page()
     assert "1,234" in page()
     assert "<td>not sent</td>" in page()
     assert "<td>2.00</td>" in page()
 
 
-def test_throttles_are_told_as_asked_and_obeyed_where_there_were_any() -> None:
+def test_throttles_are_shown_if_there_were_any() -> None:
     row = "<td>writer</td><td>2</td><td>12,345</td><td>400</td><td>6</td><td>7</td><td>8</td>"
     assert row in page()
-    assert "Throttles asked" not in render(summary_of(throttles=[]), CHARTS, PLAN.text)
+    assert "Throttles of each tenant" not in render(summary_of(throttles=[]), CHARTS, PLAN.text)
 
 
-def test_shadow_quotas_are_shown_where_one_was_exceeded() -> None:
+def test_shadow_quotas_are_shown_if_one_was_exceeded() -> None:
     row: dict[str, object] = {
         "quota": "producer_byte_rate",
         "user": "<i>",
@@ -82,9 +82,9 @@ def test_shadow_quotas_are_shown_where_one_was_exceeded() -> None:
     assert "Shadow quotas" not in render(summary_of(), {}, PLAN.text)
 
 
-def test_only_a_run_that_is_not_complete_says_so() -> None:
-    assert "not complete" not in page()
-    ended = summary_of(is_complete=False, ended=["the <target> died"])
+def test_an_incomplete_run_shows_its_reasons() -> None:
+    assert "This run is incomplete." not in page()
+    ended = summary_of(is_complete=False, abort_reasons=["the <target> died"])
     text = render(ended, {}, "")
-    assert "This run is not complete." in text
+    assert "This run is incomplete." in text
     assert "<li>the &lt;target&gt; died</li>" in text

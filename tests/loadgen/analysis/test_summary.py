@@ -10,13 +10,14 @@ import pytest
 
 from client.resources import Address
 from loadgen.admin_port import AdminPort
-from loadgen.analysis.checks import THIS_RUN
+from loadgen.analysis.checks import DUPLICATES_CHECK, THIS_RUN
 from loadgen.analysis.read_back import ARROW_SCHEMA as STORED_SCHEMA
 from loadgen.analysis.read_back import partition_batches
 from loadgen.analysis.summary import RunData, summarise
-from loadgen.plan.plan import Plan, Quota, Tenant, parse_plan
-from loadgen.plan.run_spec import RunSpec, Topology
-from loadgen.preparation import Found, prepare
+from loadgen.plan.plan import Plan, Quota, Tenant
+from loadgen.plan.plan_file import parse_plan
+from loadgen.plan.run_spec import PreparedTarget, RunSpec, Topology
+from loadgen.preparation import prepare
 from loadgen.rows import ARROW_SCHEMA
 from mock_kafka import MockKafka
 from tests.loadgen.runs import run_on
@@ -36,7 +37,7 @@ QUOTAS = (
     Quota({"user": "ANONYMOUS"}, "producer_ids_rate", 2.0),
     Quota({"client-id": "maker"}, "controller_mutation_rate", 1.0),
 )
-PLAN = Plan("p", 10.0, TENANTS, quotas=QUOTAS)
+PLAN = Plan(name="p", duration_s=10.0, tenants=TENANTS, quotas=QUOTAS)
 SECOND = 1_000_000
 MIXED = """\
 duration_s: 0.5
@@ -71,7 +72,7 @@ def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
         "api": "Produce",
         "version": 9,
         "intended_us": sent_us,
-        "handed_us": sent_us,
+        "submitted_us": sent_us,
         "sent_us": sent_us,
         "response_us": sent_us + 500,
         "producer_id": 7,
@@ -97,7 +98,7 @@ def row(event_id: int, tenant: str = "writer", **changes: Any) -> Row:
 
 
 def stored(*rows: Row) -> list[Row]:
-    return [{name: each[name] for name in STORED_SCHEMA.names} for each in rows]
+    return [{name: row[name] for name in STORED_SCHEMA.names} for row in rows]
 
 
 @pytest.fixture
@@ -109,8 +110,8 @@ def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]
         results, read_back = tmp_path / "results.parquet", tmp_path / "read.parquet"
         pq.write_table(pa.Table.from_pylist(rows, ARROW_SCHEMA), results)
         pq.write_table(pa.Table.from_pylist(in_topic, STORED_SCHEMA), read_back)
-        found = Found(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
-        data = RunData(PLAN, found, str(results), str(read_back), ended_us)
+        target = PreparedTarget(Topology({1: Address("h", 1)}, 1, {}), CONFIG)
+        data = RunData(PLAN, target, str(results), str(read_back), ended_us)
         return summarise(spark, data)
 
     return run
@@ -118,15 +119,15 @@ def judge(spark: "SparkSession", tmp_path: Path) -> Callable[..., dict[str, Any]
 
 def verdicts(summary: dict[str, Any]) -> Verdicts:
     return {
-        (each["promise"].split(":")[0].split(",")[0], each["about"]): each["verdict"]
-        for each in summary["verdicts"]
+        (verdict["check"].split(":")[0].split(",")[0], verdict["scope"]): verdict["verdict"]
+        for verdict in summary["verdicts"]
     }
 
 
-ONCE, IDS, MUTATIONS = "acknowledged batches are there", "new producer ids", "topic mutations"
+ONCE, IDS, MUTATIONS = "acknowledged batches are stored", "new producer ids", "topic mutations"
 
 
-def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+def test_a_good_run_passes_every_check(judge: Callable[..., dict[str, Any]]) -> None:
     made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
     lost = {"status": "lost", "response_us": None, "error_code": None}
     rows = [
@@ -141,16 +142,16 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
     in_topic = stored(*rows[:6], rows[7])
     summary = judge(rows, in_topic)
     assert verdicts(summary) == {
-        (IDS, "user ANONYMOUS at broker 1"): "kept",
-        (MUTATIONS, "tenants maker"): "kept",
-        ("throttled", "tenant deaf"): "kept",
-        ("batches sent again are recognised", "latest"): "kept",
-        ("told within delivery.timeout.ms=1000", "tenant late"): "kept",
-        (ONCE, "tenant writer"): "kept",
-        (ONCE, "tenant deaf"): "kept",
-        (ONCE, "tenant again"): "kept",
-        (ONCE, "tenant late"): "not judged",
-        ("the load generator itself", "this run"): "kept",
+        (IDS, "user ANONYMOUS at broker 1"): "passed",
+        (MUTATIONS, "tenants maker"): "passed",
+        ("throttles", "tenant deaf"): "passed",
+        (DUPLICATES_CHECK, "latest"): "passed",
+        ("reported within delivery.timeout.ms=1000", "tenant late"): "passed",
+        (ONCE, "tenant writer"): "passed",
+        (ONCE, "tenant deaf"): "passed",
+        (ONCE, "tenant again"): "passed",
+        (ONCE, "tenant late"): "not checked",
+        ("load generator", "this run"): "passed",
     }
     assert summary["totals"] == {
         "requests": 10,
@@ -164,26 +165,26 @@ def test_a_good_run_keeps_every_promise(judge: Callable[..., dict[str, Any]]) ->
         "throttled": 1,
         "end_us": 30_000 + SECOND + 50_000,
     }
-    [writer] = [each for each in summary["tenants"] if each["tenant"] == "writer"]
-    assert (writer["events"], writer["settled"], writer["response_us"][0]) == (4, 4, 500.0)
+    [writer] = [tenant for tenant in summary["tenants"] if tenant["tenant"] == "writer"]
+    assert (writer["events"], writer["completed"], writer["response_us"][0]) == (4, 4, 500.0)
     assert summary["throttles"] == [
         {
             "tenant": "deaf",
             "throttled": 1,
-            "asked_ms": 50,
-            "longest_ms": 50,
-            "early": 1,
-            "earliest_us": 30_000,
+            "throttle_total_ms": 50,
+            "throttle_max_ms": 50,
+            "sent_early": 1,
+            "early_max_us": 30_000,
             "responded_early": 0,
         }
     ]
     assert summary["workers"] == [{"worker": 0, "cpu_us": 5, "wall_us": 10, "rows": 10}]
 
 
-def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) -> None:
+def test_a_bad_run_fails_every_check(judge: Callable[..., dict[str, Any]]) -> None:
     made = {"api": "CreateTopics", "producer_id": None, "topic": "x", "partition": None}
     rows = [
-        *(row(number, producer_id=number, handed_us=9 * SECOND) for number in range(4)),
+        *(row(number, producer_id=number, submitted_us=9 * SECOND) for number in range(4)),
         row(10, "deaf", throttle_time_ms=50),
         row(11, "deaf", early_us=30_000),
         row(20, "again", attempt=2, kind="old", error_code=45),
@@ -192,18 +193,18 @@ def test_a_bad_run_breaks_every_promise(judge: Callable[..., dict[str, Any]]) ->
     ]
     twice = {**rows[4], "base_offset": 99}
     summary = judge(rows, stored(*rows[1:6], twice))
-    broken = verdicts(summary)
-    assert {key: verdict for key, verdict in broken.items() if verdict != "broken"} == {
-        (ONCE, "tenant again"): "not judged",
-        (ONCE, "tenant late"): "not judged",
+    found = verdicts(summary)
+    assert {key: verdict for key, verdict in found.items() if verdict != "failed"} == {
+        (ONCE, "tenant again"): "not checked",
+        (ONCE, "tenant late"): "not checked",
     }
-    assert len(broken) == 10
-    # What was never settled counts to the end.
-    [again] = [each for each in summary["tenants"] if each["tenant"] == "again"]
-    assert (again["settled"], again["response_max_us"]) == (0, 10 * SECOND - 20_000)
+    assert len(found) == 10
+    # An event that never completes counts until the end.
+    [again] = [tenant for tenant in summary["tenants"] if tenant["tenant"] == "again"]
+    assert (again["completed"], again["response_max_us"]) == (0, 10 * SECOND - 20_000)
 
 
-def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
+def test_an_aborted_run_counts_only_the_time_until_its_end(
     judge: Callable[..., dict[str, Any]],
 ) -> None:
     rows = [
@@ -214,14 +215,14 @@ def test_of_a_run_that_ended_early_only_the_time_until_then_counts(
     ]
     summary = judge(rows, ended_us=4 * SECOND)
     [writer] = summary["tenants"]
-    assert (writer["events"], writer["settled"]) == (3, 1)
+    assert (writer["events"], writer["completed"]) == (3, 1)
     assert writer["response_max_us"] == 4 * SECOND - 1000
-    assert (summary["measured_s"], summary["requests_per_s"]) == (4.0, 0.2)
-    # Each tenant has ten events, and four of the writer's were seen.
+    assert (summary["measured_s"], summary["responses_per_s"]) == (4.0, 0.2)
+    # Each tenant has ten events; four of the writer's have rows.
     assert summary["totals"]["not_due"] == len(TENANTS) * 10 - 4
 
 
-def test_a_run_against_shadow_quotas_says_who_would_have_been_throttled(
+def test_a_run_with_shadow_quotas_reports_who_would_have_been_throttled(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     text = MIXED.replace("producer_ids_rate: 3", "producer_ids_rate: 3, shadow: true")
@@ -229,17 +230,17 @@ def test_a_run_against_shadow_quotas_says_who_would_have_been_throttled(
     with MockKafka(config=plan.own_broker_config()) as kafka:
         port = AdminPort(kafka.admin_url)
         servers = kafka.bootstrap_servers
-        found = prepare(plan, "r", servers, sets_quotas=True, admin_port=port)
+        target = prepare(plan, "r", servers, sets_quotas=True, admin_port=port)
         results = tmp_path / "results.parquet"
-        pq.write_table(pa.Table.from_batches(run_on(plan, "r", found), ARROW_SCHEMA), results)
+        pq.write_table(pa.Table.from_batches(run_on(plan, "r", target), ARROW_SCHEMA), results)
         report = port.shadow_report()
-        summary = summarise(spark, RunData(plan, found, str(results), None, shadow_report=report))
-    told = verdicts(summary)
-    assert (IDS, "user wasteful at broker 1") not in told
-    assert (MUTATIONS, "tenants maker") not in told
-    assert told[IDS, "user again at broker 1"] == "kept"
-    shadow = {about: word for (promise, about), word in told.items() if "shadow" in promise}
-    assert shadow == {"user wasteful at broker 1": "not judged", "user maker": "not judged"}
+        summary = summarise(spark, RunData(plan, target, str(results), None, shadow_report=report))
+    verdict_of = verdicts(summary)
+    assert (IDS, "user wasteful at broker 1") not in verdict_of
+    assert (MUTATIONS, "tenants maker") not in verdict_of
+    assert verdict_of[IDS, "user again at broker 1"] == "passed"
+    shadow = {scope: word for (check, scope), word in verdict_of.items() if "shadow" in check}
+    assert shadow == {"user wasteful at broker 1": "not checked", "user maker": "not checked"}
     assert summary["throttles"] == []
     wasteful = next(row for row in summary["shadow_quotas"] if row["user"] == "wasteful")
     ids = {row["first_us"] for row in summary["series"]["ids"] if row["user"] == "wasteful"}
@@ -249,33 +250,33 @@ def test_a_run_against_shadow_quotas_says_who_would_have_been_throttled(
 
 def test_the_same_seed_has_the_same_verdicts(spark: "SparkSession", tmp_path: Path) -> None:
     plan = parse_plan(MIXED, "mixed.yaml")
-    found_twice = []
+    verdicts_of_runs = []
     with MockKafka(config=plan.own_broker_config()) as kafka:
         for number in (1, 2):
             run_id = f"run{number}"
-            found = prepare(plan, run_id, kafka.bootstrap_servers, sets_quotas=True)
+            target = prepare(plan, run_id, kafka.bootstrap_servers, sets_quotas=True)
             results, read_back = tmp_path / f"{number}.parquet", tmp_path / f"{number}.read.parquet"
             pq.write_table(
-                pa.Table.from_batches(run_on(plan, run_id, found), ARROW_SCHEMA), results
+                pa.Table.from_batches(run_on(plan, run_id, target), ARROW_SCHEMA), results
             )
-            spec = RunSpec(run_id, plan, found.topology)
+            spec = RunSpec(run_id, plan, target.topology)
             batches = [batch for index in range(2) for batch in partition_batches(spec, "t", index)]
             pq.write_table(pa.Table.from_batches(batches, STORED_SCHEMA), read_back)
-            summary = summarise(spark, RunData(plan, found, str(results), str(read_back)))
-            told = verdicts(summary)
-            del told[("the load generator itself", THIS_RUN)]  # depends on the machine
-            found_twice.append(told)
+            summary = summarise(spark, RunData(plan, target, str(results), str(read_back)))
+            verdict_of = verdicts(summary)
+            del verdict_of[("load generator", THIS_RUN)]  # depends on the machine
+            verdicts_of_runs.append(verdict_of)
             kafka.reset()
-    assert found_twice[0] == found_twice[1]
-    assert found_twice[0] == {
-        (IDS, "user again at broker 1"): "kept",
-        (IDS, "user wasteful at broker 1"): "kept",
-        (MUTATIONS, "tenants maker"): "kept",
-        ("throttled", "tenant wasteful"): "kept",
-        ("throttled", "tenant maker"): "kept",
-        ("batches sent again are recognised", "latest"): "kept",
-        ("told within delivery.timeout.ms=10000", "tenant late"): "kept",
-        (ONCE, "tenant wasteful"): "kept",
-        (ONCE, "tenant again"): "kept",
-        (ONCE, "tenant late"): "kept",
+    assert verdicts_of_runs[0] == verdicts_of_runs[1]
+    assert verdicts_of_runs[0] == {
+        (IDS, "user again at broker 1"): "passed",
+        (IDS, "user wasteful at broker 1"): "passed",
+        (MUTATIONS, "tenants maker"): "passed",
+        ("throttles", "tenant wasteful"): "passed",
+        ("throttles", "tenant maker"): "passed",
+        (DUPLICATES_CHECK, "latest"): "passed",
+        ("reported within delivery.timeout.ms=10000", "tenant late"): "passed",
+        (ONCE, "tenant wasteful"): "passed",
+        (ONCE, "tenant again"): "passed",
+        (ONCE, "tenant late"): "passed",
     }

@@ -1,4 +1,4 @@
-"""Whatever becomes of a batch, its caller hears of it when its time is over (KIP-91)."""
+"""The producer reports each batch within its delivery timeout (KIP-91)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -15,11 +15,11 @@ from protocol.errors import ErrorCode
 from tests.loadgen.runs import Row, endings, of_api, plan_of, run
 from tests.loadgen.stubs import rows_of, run_of
 
-# A busy machine's timers are late; a promise that isn't kept at all is late by more.
+# Timers of a busy machine are late, but by less than this.
 TICK_US = 500_000
 
 
-def test_a_batch_that_no_broker_takes_is_told_at_its_deadline() -> None:
+def test_a_batch_that_no_broker_stores_expires_at_its_deadline() -> None:
     plan = plan_of(
         "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 20,"
         " delivery_timeout_ms: 300, request_timeout_ms: 200}]"
@@ -29,14 +29,14 @@ def test_a_batch_that_no_broker_takes_is_told_at_its_deadline() -> None:
     expired = [row for row in produce if row["status"] == "expired"]
     assert sorted(row["event_id"] for row in expired) == list(range(10))
     for row in expired:
-        late_us = row["response_us"] - row["handed_us"] - 300_000
+        late_us = row["response_us"] - row["submitted_us"] - 300_000
         assert -1_000 <= late_us < TICK_US
     tries = [row for row in produce if row["status"] == "responded"]
     assert {row["error_code"] for row in tries} == {19}
     assert max(row["attempt"] for row in tries) > 1
 
 
-def test_a_batch_that_is_taken_is_one_request_and_does_not_expire(servers: str) -> None:
+def test_a_batch_that_is_stored_is_one_request_and_does_not_expire(servers: str) -> None:
     plan = plan_of(
         "[{name: a, behaviour: delivery-timeout, topic: t, clients: 2, rate: 40,"
         " delivery_timeout_ms: 400, request_timeout_ms: 400, records: 3}]"
@@ -46,9 +46,9 @@ def test_a_batch_that_is_taken_is_one_request_and_does_not_expire(servers: str) 
     assert endings(produce) == {("responded", "new", 0): 20}
     assert {(row["records"], row["attempt"]) for row in produce} == {(3, 1)}
     for client in (0, 1):
-        its = sorted(row["sequence"] for row in produce if row["client"] == client)
-        assert its == list(range(0, 3 * len(its), 3))
-    # What nobody's event asked for has rows as well.
+        sequences = sorted(row["sequence"] for row in produce if row["client"] == client)
+        assert sequences == list(range(0, 3 * len(sequences), 3))
+    # Requests that belong to no event have rows too.
     others = {(row["api"], row["event_id"]) for row in rows if row["api"] != "Produce"}
     assert others == {("Metadata", -1), ("InitProducerId", -1)}
 
@@ -68,25 +68,25 @@ def played(play: Callable[[DeliveryTimeout], Awaitable[None]]) -> list[Row]:
     async def scenario() -> list[Row]:
         client = DeliveryTimeout(run_of(TENANT), TENANT, 0)
         await play(client)
-        for event in client.leftover():
-            client.not_sent(event)
+        for event in client.unsent():
+            client.record_not_sent(event)
         await client.close()
         return rows_of(client.run)
 
     return asyncio.run(scenario())
 
 
-def test_a_caller_that_is_never_told_has_a_row_that_says_so() -> None:
+def test_a_batch_that_is_never_reported_has_an_expired_row() -> None:
     async def play(client: DeliveryTimeout) -> None:
-        client.run.is_over = True  # nothing is sent, so nobody is told
+        client.run.is_over = True  # nothing is sent, so nothing is reported
         now_us = clock.now_us()
-        client.hand(Event(1, 0, now_us - 900_000, 0))
-        client.hand(Event(2, 0, now_us + 60_000_000, 0))
+        client.submit(Event(1, 0, now_us - 900_000, 0))
+        client.submit(Event(2, 0, now_us + 60_000_000, 0))
 
     rows = played(play)
     assert {(row["event_id"], row["status"]) for row in rows} == {(1, "expired"), (2, "not_sent")}
     [late] = [row for row in rows if row["event_id"] == 1]
-    assert late["response_us"] - late["handed_us"] >= 900_000
+    assert late["response_us"] - late["submitted_us"] >= 900_000
 
 
 def test_every_request_is_a_row_however_it_ends() -> None:

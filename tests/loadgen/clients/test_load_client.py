@@ -17,27 +17,27 @@ def test_an_event_of_a_closed_loop_is_followed_by_another_until_the_end() -> Non
     run = run_of(Tenant("a", "steady", "a", arrival="closed"))
     run.end_us = 1000
     client = LoadClient(run, run.plan.tenants[0], 0)
-    second = client.again(EVENT, 500)
+    second = client.next_in_loop(EVENT, 500)
     assert second is not None
-    third = client.again(second, 600)
+    third = client.next_in_loop(second, 600)
     assert third is not None
     assert len({EVENT.event_id, second.event_id, third.event_id}) == 3
     assert (second.intended_us, third.intended_us) == (500, 600)
     assert len({EVENT.salt, second.salt, third.salt}) == 3
-    assert client.again(third, 1000) is None
-    run.give_up("enough")
-    assert client.again(third, 700) is None
+    assert client.next_in_loop(third, 1000) is None
+    run.abort_run("enough")
+    assert client.next_in_loop(third, 700) is None
 
 
 def test_an_open_loop_never_follows_itself() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     run.end_us = 1000
-    assert LoadClient(run, run.plan.tenants[0], 0).again(EVENT, 500) is None
+    assert LoadClient(run, run.plan.tenants[0], 0).next_in_loop(EVENT, 500) is None
 
 
 def test_an_event_that_was_never_sent_has_a_row() -> None:
     run = run_of(Tenant("a", "steady", "a"))
-    LoadClient(run, run.plan.tenants[0], 0).not_sent(EVENT)
+    LoadClient(run, run.plan.tenants[0], 0).record_not_sent(EVENT)
     [row] = rows_of(run)
     assert (row["event_id"], row["intended_us"], row["sent_us"]) == (3, 10, None)
     assert (row["status"], row["api"]) == ("not_sent", "Produce")
@@ -50,7 +50,7 @@ async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -
         taken.bind(("127.0.0.1", 0))
         run = run_of(Tenant("a", "steady", "a"), taken.getsockname()[1])
         client = LoadClient(run, run.plan.tenants[0], 0)
-        with pytest.raises(ConnectionLostError, match="given up"):
+        with pytest.raises(ConnectionLostError, match="aborted"):
             await client.connect(1)
     assert run.is_over
     [reason] = run.counts.reasons
@@ -60,7 +60,7 @@ async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -
 def test_a_reason_is_told_once() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     for reason in ("x", "y", "x"):
-        run.give_up(reason)
+        run.abort_run(reason)
     assert run.counts.reasons == ["x", "y"]
 
 

@@ -1,4 +1,4 @@
-"""A connection of the load: handshake, questions, Produce frames, and how it ends."""
+"""A connection of the load: handshake, requests, Produce frames, and its end."""
 
 import asyncio
 import contextlib
@@ -12,11 +12,12 @@ from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings, Security
-from loadgen.clients.load_connection import Access, Link, ResponseQueue, open_link
+from loadgen.clients.connection_settings import ConnectionSettings
+from loadgen.clients.load_connection import LoadConnection, ResponseQueue, open_connection
 from mock_kafka import MockKafka
 from protocol import messages
 
-ACCESS = Access("test")
+SETTINGS = ConnectionSettings("test")
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -43,32 +44,32 @@ async def server_that(talk: Talk) -> AsyncIterator[Address]:
             await over.wait()
 
 
-def raw_link(address: Address) -> "Awaitable[Link]":
-    async def connect() -> Link:
-        link = Link("test")
-        await asyncio.get_running_loop().create_connection(lambda: link, *address)
-        return link
+def raw_connection(address: Address) -> "Awaitable[LoadConnection]":
+    async def connect() -> LoadConnection:
+        connection = LoadConnection("test")
+        await asyncio.get_running_loop().create_connection(lambda: connection, *address)
+        return connection
 
     return connect()
 
 
-async def test_a_question_gets_its_response(servers: str) -> None:
-    link = await open_link(addresses_of(servers)[0], ACCESS)
+async def test_a_request_gets_its_response(servers: str) -> None:
+    connection = await open_connection(addresses_of(servers)[0], SETTINGS)
     request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
-    response = await link.ask(request, 10)
-    link.abort()
+    response = await connection.send_request(request, 10)
+    connection.abort()
     assert len(response.brokers) == 2
 
 
-async def test_nobody_there_is_told_with_the_address() -> None:
+async def test_an_unreachable_broker_is_named_with_its_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = Address(*taken.getsockname())
         with pytest.raises(UnreachableError, match=f"cannot connect to 127.0.0.1:{address.port}"):
-            await open_link(address, ACCESS)
+            await open_connection(address, SETTINGS)
 
 
-async def test_wrong_credentials_are_told() -> None:
+async def test_wrong_credentials_are_refused() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": "a:b",
@@ -76,10 +77,12 @@ async def test_wrong_credentials_are_told() -> None:
     }
     with MockKafka(config=config) as kafka:
         [address] = addresses_of(kafka.bootstrap_servers)
-        for mechanism, wanted in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
-            access = Access("test", Security(sasl=SaslSettings(mechanism, "a", "wrong")))
-            with pytest.raises(SecurityError, match=wanted):
-                await open_link(address, access)
+        for mechanism, expected in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
+            access = ConnectionSettings(
+                "test", Security(sasl=SaslSettings(mechanism, "a", "wrong"))
+            )
+            with pytest.raises(SecurityError, match=expected):
+                await open_connection(address, access)
 
 
 async def test_silence_breaks_the_connection() -> None:
@@ -87,12 +90,12 @@ async def test_silence_breaks_the_connection() -> None:
         await reader.read()
 
     async with server_that(say_nothing) as address:
-        link = await raw_link(address)
+        connection = await raw_connection(address)
         with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
-            await link.shake_hands(ACCESS, 0.02)
+            await connection.handshake(SETTINGS, 0.02)
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionLostError, match="is closed"):
-            await link.shake_hands(ACCESS, 0.02)
+            await connection.handshake(SETTINGS, 0.02)
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
@@ -103,9 +106,9 @@ async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
         await reader.read()
 
     async with server_that(response) as address:
-        link = await raw_link(address)
-        with pytest.raises(ConnectionLostError, match="makes no sense"):
-            await link.shake_hands(ACCESS, 5)
+        connection = await raw_connection(address)
+        with pytest.raises(ConnectionLostError, match="the broker's response"):
+            await connection.handshake(SETTINGS, 5)
 
 
 class Collector:
@@ -132,10 +135,10 @@ async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
 
     async with server_that(response) as address:
         collector = Collector()
-        link = await raw_link(address)
-        link.reader = collector
+        connection = await raw_connection(address)
+        connection.reader = collector
         await asyncio.wait_for(collector.is_lost.wait(), 10)
-        assert link.is_lost
+        assert connection.is_lost
     assert collector.responses == [b"a", b"", b"bcd"]
 
 
@@ -148,11 +151,11 @@ async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
 
     async with server_that(response) as address:
         collector = Collector()
-        link = await raw_link(address)
-        link.reader = collector
-        link.send(b"everything")
-        await link.lose_responses(5)
-        assert link.is_lost
+        connection = await raw_connection(address)
+        connection.reader = collector
+        connection.send(b"everything")
+        await connection.discard_responses(5)
+        assert connection.is_lost
     assert collector.responses == []
     assert got == [b"everything"]
 
@@ -177,19 +180,19 @@ async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None
             written.append(data)
 
     class Asking:
-        def __init__(self, link: Link) -> None:
-            self._link = link
+        def __init__(self, connection: LoadConnection) -> None:
+            self._connection = connection
 
         def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-            self._link.send(b"next")
+            self._connection.send(b"next")
 
         def lost(self, now_us: int) -> None:
             raise AssertionError("never")
 
-    link = Link("test")
-    link.connection_made(cast("asyncio.Transport", Transport()))
-    link.reader = Asking(link)
-    link.send(b"first")
-    link.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
-    link.data_received(b"\0\1c")
+    connection = LoadConnection("test")
+    connection.connection_made(cast("asyncio.Transport", Transport()))
+    connection.reader = Asking(connection)
+    connection.send(b"first")
+    connection.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
+    connection.data_received(b"\0\1c")
     assert written == [b"first", b"nextnext", b"next"]

@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from client.resources import Address
 from loadgen import clock
 from loadgen.clients import pipelined_producer as steady_client
+from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.load_connection import Access, Link
-from loadgen.clients.pipelined_producer import SteadyClient
+from loadgen.clients.load_connection import LoadConnection
+from loadgen.clients.pipelined_producer import PipelinedProducer
 from loadgen.plan.plan import Plan, Tenant, Topic
 from loadgen.plan.run_spec import RunSpec, Topology
 from loadgen.rows import Rows
 from protocol.codec import DecodeError
-from tests.loadgen.fake_load_connection import FakeLink
+from tests.loadgen.fake_load_connection import FakeConnection
 
-THROTTLED, OUT_OF_ORDER, MOVED, FATAL = 89, 45, 6, 87
+THROTTLED, OUT_OF_ORDER, LEADER_MOVED, FATAL = 89, 45, 6, 87
 
 
 class Bench:
@@ -28,20 +29,20 @@ class Bench:
 
     def __init__(self, **tenant_fields: Any) -> None:
         tenant = Tenant("a", "steady", "a", topic="t", rate=1, **tenant_fields)
-        plan = Plan("p", 10, (tenant,), topics=(Topic("t", 1),))
+        plan = Plan(name="p", duration_s=10, tenants=(tenant,), topics=(Topic("t", 1),))
         topology = Topology({1: Address("h", 1)}, 1, {"t": [1]})
-        self.run = Run(RunSpec("r", plan, topology), Rows(), [Access("a")], topology)
+        self.run = Run(RunSpec("r", plan, topology), Rows(), [ConnectionSettings("a")], topology)
         self.run.end_us = clock.now_us() + 60_000_000
-        self.links: list[FakeLink] = []
+        self.connections: list[FakeConnection] = []
         bench = self
 
-        class Client(SteadyClient):
-            async def connect(self, node: int) -> Link:
+        class Client(PipelinedProducer):
+            async def connect(self, node: int) -> LoadConnection:
                 assert node == 1
-                bench.links.append(FakeLink(70 + len(bench.links)))
-                return cast("Link", bench.links[-1])
+                bench.connections.append(FakeConnection(70 + len(bench.connections)))
+                return cast("LoadConnection", bench.connections[-1])
 
-            async def look_again(self, link: Link, topic: str) -> None:
+            async def refresh_leaders(self, connection: LoadConnection, topic: str) -> None:
                 assert topic == "t"
 
         self.client = Client(self.run, tenant, 0)
@@ -50,21 +51,21 @@ class Bench:
         self._expected: dict[tuple[int, int], int] = {}
 
     @property
-    def link(self) -> FakeLink:
-        return self.links[-1]
+    def connection(self) -> FakeConnection:
+        return self.connections[-1]
 
-    def hand(self, *event_ids: int) -> None:
+    def submit(self, *event_ids: int) -> None:
         for event_id in event_ids:
             now_us = clock.now_us()
-            self.client.hand(Event(event_id, now_us, now_us, 0))
+            self.client.submit(Event(event_id, now_us, now_us, 0))
 
     @property
     def waiting(self) -> int:
-        return len(self.link.sent) - self.responded
+        return len(self.connection.sent) - self.responded
 
     def broker(self, error_code: int = 0, throttle_time_ms: int = 0) -> int:
         """Judge the oldest request as a broker would, or with this error; returns the code."""
-        correlation_id, header = self.link.sent[self.responded]
+        correlation_id, header = self.connection.sent[self.responded]
         self.responded += 1
         key = (header.producer_id, header.producer_epoch)
         if not error_code and header.base_sequence != self._expected.get(key, 0):
@@ -72,7 +73,7 @@ class Bench:
         if not error_code:
             self._expected[key] = header.base_sequence + header.records_count
             self.stored.append((header.producer_epoch, header.base_sequence))
-        self.link.response(correlation_id, clock.now_us(), error_code, throttle_time_ms)
+        self.connection.response(correlation_id, clock.now_us(), error_code, throttle_time_ms)
         return error_code
 
     async def turn(self) -> None:
@@ -81,8 +82,8 @@ class Bench:
             await asyncio.sleep(0.001)
 
     async def lose(self) -> None:
-        link, self.responded = self.link, 0
-        link.lose(clock.now_us())
+        connection, self.responded = self.connection, 0
+        connection.lose(clock.now_us())
         await self.turn()
 
     def statuses(self) -> list[str]:
@@ -114,10 +115,10 @@ def play(scenario: Callable[[Bench], Coroutine[Any, Any, None]], **tenant_fields
 
 def test_no_more_than_the_window_is_on_its_way() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(*range(7))
+        bench.submit(*range(7))
         assert bench.waiting == 3
         bench.broker()
-        assert len(bench.link.sent) == 4
+        assert len(bench.connection.sent) == 4
         while bench.waiting:
             bench.broker()
         assert bench.client.is_idle
@@ -128,7 +129,7 @@ def test_no_more_than_the_window_is_on_its_way() -> None:
 
 def test_what_is_behind_a_refused_batch_comes_back_with_it_in_order() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(*range(5))
+        bench.submit(*range(5))
         assert bench.broker(THROTTLED) == THROTTLED
         assert [bench.broker() for _ in range(4)] == [OUT_OF_ORDER] * 4
         await bench.turn()
@@ -139,13 +140,13 @@ def test_what_is_behind_a_refused_batch_comes_back_with_it_in_order() -> None:
 
 def test_a_batch_that_is_given_up_makes_the_next_epoch() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(*range(3))
+        bench.submit(*range(3))
         bench.broker(FATAL)
         bench.broker()
         bench.broker()
         await bench.turn()
         assert [bench.broker() for _ in range(2)] == [0, 0]
-        bench.hand(9)
+        bench.submit(9)
         assert bench.broker() == 0
 
     bench = play(scenario)
@@ -156,12 +157,12 @@ def test_a_batch_that_is_given_up_makes_the_next_epoch() -> None:
 def test_behind_the_last_epoch_comes_a_new_id() -> None:
     async def scenario(bench: Bench) -> None:
         bench.client._epoch = steady_client.EPOCH_MAX
-        bench.hand(0, 1)
+        bench.submit(0, 1)
         bench.broker(FATAL)
         bench.broker(OUT_OF_ORDER)
-        assert bench.link.is_aborted
+        assert bench.connection.is_aborted
         await bench.lose()
-        assert [header.producer_id for _, header in bench.link.sent] == [71]
+        assert [header.producer_id for _, header in bench.connection.sent] == [71]
         assert bench.broker() == 0
 
     assert play(scenario).stored == [(0, 0)]
@@ -169,26 +170,26 @@ def test_behind_the_last_epoch_comes_a_new_id() -> None:
 
 def test_a_throttle_is_kept_by_who_obeys() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(0)
+        bench.submit(0)
         bench.broker(throttle_time_ms=60_000)
-        bench.hand(1)
+        bench.submit(1)
         await bench.turn()
         assert bench.waiting == 0
-        assert bench.client.behind_us(clock.now_us() + 10**7) == 0  # it waits as it was told
-        assert [event.event_id for event in bench.client.leftover()] == [1]
+        assert bench.client.behind_us(clock.now_us() + 10**7) == 0  # it is throttled
+        assert [event.event_id for event in bench.client.unsent()] == [1]
 
     play(scenario)
 
 
 def test_who_does_not_obey_sends_and_the_row_says_how_early() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(0)
+        bench.submit(0)
         bench.broker(throttle_time_ms=60_000)
-        bench.hand(1)
+        bench.submit(1)
         assert bench.waiting == 1
-        assert bench.link.muted_until_us > clock.now_us() + 50_000_000
+        assert bench.connection.throttled_until_us > clock.now_us() + 50_000_000
         # The target does what it said: that is no reason to give the run up.
-        bench.hand(*range(2, 10))
+        bench.submit(*range(2, 10))
         assert bench.client.behind_us(clock.now_us() + 10**7) == 0
 
     play(scenario, obeys_throttle=False)
@@ -196,11 +197,11 @@ def test_who_does_not_obey_sends_and_the_row_says_how_early() -> None:
 
 def test_a_lost_connection_sends_all_unheard_batches_again_with_their_sequences() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(*range(4))
+        bench.submit(*range(4))
         bench.broker()
         await bench.lose()
-        assert [header.base_sequence for _, header in bench.link.sent] == [1, 2, 3]
-        assert {header.producer_id for _, header in bench.link.sent} == {70}
+        assert [header.base_sequence for _, header in bench.connection.sent] == [1, 2, 3]
+        assert {header.producer_id for _, header in bench.connection.sent} == {70}
         while bench.waiting:
             bench.broker()
 
@@ -211,22 +212,22 @@ def test_a_lost_connection_sends_all_unheard_batches_again_with_their_sequences(
 
 def test_a_silent_connection_is_broken_after_the_request_timeout() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(0)
+        bench.submit(0)
         bench.client.check(clock.now_us() + 30_000_000)
-        assert not bench.link.is_aborted
+        assert not bench.connection.is_aborted
         bench.client.check(clock.now_us() + 60_000_000)
-        assert bench.link.is_aborted
+        assert bench.connection.is_aborted
 
     play(scenario, request_timeout_ms=60_000)
 
 
 def test_a_response_to_something_else_is_no_response() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(0)
+        bench.submit(0)
         with pytest.raises(DecodeError, match="correlation id 99, not 1"):
-            bench.link.response(99, clock.now_us())
-        with pytest.raises(DecodeError, match="nothing was asked"):
-            bench.link.response(1, clock.now_us())
+            bench.connection.response(99, clock.now_us())
+        with pytest.raises(DecodeError, match="a response without a request"):
+            bench.connection.response(1, clock.now_us())
 
     play(scenario)
 
@@ -239,7 +240,7 @@ def test_whatever_happens_each_batch_is_stored_once_and_in_order(
     outcomes: list[str], window: int
 ) -> None:
     async def scenario(bench: Bench) -> None:
-        bench.hand(*range(10))
+        bench.submit(*range(10))
         for outcome in outcomes:
             if not bench.waiting:
                 await bench.turn()
@@ -248,9 +249,9 @@ def test_whatever_happens_each_batch_is_stored_once_and_in_order(
             if outcome == "lost":
                 await bench.lose()
             else:
-                bench.broker({"ok": 0, "refused": THROTTLED, "moved": MOVED}[outcome])
+                bench.broker({"ok": 0, "refused": THROTTLED, "moved": LEADER_MOVED}[outcome])
         for _ in range(40):
-            if bench.link.is_aborted:
+            if bench.connection.is_aborted:
                 await bench.lose()
             while bench.waiting:
                 bench.broker()

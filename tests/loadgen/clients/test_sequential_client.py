@@ -8,12 +8,12 @@ import pytest
 from client.errors import ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event
-from loadgen.clients.sequential_client import Stepper
+from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
 from tests.loadgen.stubs import rows_of, run_of
 
 
-class Listing(Stepper):
+class Listing(SequentialClient):
     """Notes its events; odd ones fail."""
 
     def __init__(self, *arguments: object) -> None:
@@ -22,7 +22,7 @@ class Listing(Stepper):
         self.disconnects = 0
         self.gate = asyncio.Event()
 
-    async def step(self, event: Event) -> None:
+    async def handle(self, event: Event) -> None:
         await self.gate.wait()
         await asyncio.sleep(0)
         self.steps.append(event.event_id)
@@ -61,10 +61,10 @@ def play(tenant: Tenant, scenario: Callable[[Listing], object]) -> Listing:
 def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
     async def scenario(client: Listing) -> None:
         for number in (NO_EVENT, 0, 1, 2):
-            client.hand(event(number))
+            client.submit(event(number))
         assert not client.is_idle
         await asyncio.sleep(0)
-        assert client.leftover() == [event(0), event(1), event(2)]
+        assert client.unsent() == [event(0), event(1), event(2)]
         client.gate.set()
         await until(lambda: client.is_idle)
         assert client.steps == [NO_EVENT, 0, 1, 2]
@@ -77,11 +77,11 @@ def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
 def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_same() -> None:
     async def scenario(client: Listing) -> None:
         for number in (0, 1, NO_EVENT, 2):
-            client.hand(event(number))
+            client.submit(event(number))
         client.gate.set()
         await until(lambda: client.is_idle)
         client.gate.clear()
-        client.hand(event(4))
+        client.submit(event(4))
         await asyncio.sleep(0)
 
     client = play(Tenant("a", "steady", "a"), scenario)
@@ -95,10 +95,10 @@ def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_sa
 def test_nothing_is_begun_once_the_run_was_given_up() -> None:
     async def scenario(client: Listing) -> None:
         client.gate.set()
-        client.run.give_up("x")
-        client.hand(event(0))
+        client.run.abort_run("x")
+        client.submit(event(0))
         await asyncio.sleep(0)
-        assert client.leftover() == [event(0)]
+        assert client.unsent() == [event(0)]
 
     assert play(Tenant("a", "steady", "a"), scenario).steps == []
 
@@ -107,13 +107,13 @@ def test_who_obeys_waits_and_who_does_not_knows_how_early_it_is() -> None:
     async def early_us(client: Listing, wait_us: int) -> int:
         now_us = clock.now_us() + wait_us
         client._note(0, 1, now_us, now_us)
-        return await client._keep_quiet()
+        return await client._wait_for_throttle()
 
     async def obey(client: Listing) -> None:
         began_us = clock.now_us()
         assert await early_us(client, 20_000) == 0
         assert clock.now_us() - began_us >= 20_000
-        client.run.give_up("x")
+        client.run.abort_run("x")
         with pytest.raises(ConnectionLostError):
             await early_us(client, 10**9)
 
@@ -128,7 +128,7 @@ def test_a_closed_loop_goes_on_by_itself() -> None:
     async def scenario(client: Listing) -> None:
         client.run.end_us = clock.now_us() + 60_000_000
         client.gate.set()
-        client.hand(event(0))
+        client.submit(event(0))
         await until(lambda: len(client.steps) >= 5)
 
     play(Tenant("a", "steady", "a", arrival="closed"), scenario)

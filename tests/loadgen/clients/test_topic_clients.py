@@ -1,6 +1,6 @@
 """Topics are created, expanded and deleted, and what the quota refuses is tried again."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from loadgen.plan.plan import Quota
 from tests.loadgen.runs import endings, of_api, plan_of, run

@@ -4,7 +4,11 @@ from client.resources import Address
 from loadgen.plan.plan import Plan, Tenant
 from loadgen.plan.run_spec import RunSpec, Topology
 
-PLAN = Plan("p", 1, (Tenant("a", "steady", "a", clients=2), Tenant("b", "steady", "b", clients=3)))
+PLAN = Plan(
+    name="p",
+    duration_s=1,
+    tenants=(Tenant("a", "steady", "a", clients=2), Tenant("b", "steady", "b", clients=3)),
+)
 BROKERS = {2: Address("h", 1), 5: Address("h", 2)}
 
 

@@ -15,7 +15,7 @@ TENANTS = (
     Tenant("b", "steady", "b", clients=4, rate=8.0, arrival="burst", burst_every_s=2.0),
     Tenant("l", "steady", "l", clients=5, arrival="closed"),
 )
-PLAN = Plan("x", 4.0, TENANTS, warm_up_s=1.0, seed=5)
+PLAN = Plan(name="x", duration_s=4.0, tenants=TENANTS, warm_up_s=1.0, seed=5)
 COUNT = 1500 + 100 + 40 + 5
 
 
@@ -59,13 +59,19 @@ def test_the_hash_is_what_it_was() -> None:
 
 
 def test_another_seed_is_another_schedule_of_the_same_size() -> None:
-    other = Plan("x", 4.0, TENANTS, warm_up_s=1.0, seed=6)
+    other = Plan(name="x", duration_s=4.0, tenants=TENANTS, warm_up_s=1.0, seed=6)
     assert columns(other, range(100))["t_us"] != columns(PLAN, range(100))["t_us"]
     assert schedule.event_counts(other) == schedule.event_counts(PLAN)
 
 
 def test_a_further_tenant_leaves_the_others_times_alone() -> None:
-    more = Plan("x", 4.0, (*TENANTS, Tenant("z", "steady", "z")), warm_up_s=1.0, seed=5)
+    more = Plan(
+        name="x",
+        duration_s=4.0,
+        tenants=(*TENANTS, Tenant("z", "steady", "z")),
+        warm_up_s=1.0,
+        seed=5,
+    )
     assert columns(more, range(COUNT)) == columns(PLAN, range(COUNT))
 
 
@@ -94,6 +100,6 @@ def test_a_closed_loop_begins_each_client_once() -> None:
 
 
 def test_more_events_than_a_schedule_holds_are_refused() -> None:
-    plan = Plan("x", 10_000.0, (Tenant("p", "steady", "p", rate=10_000.0),))
+    plan = Plan(name="x", duration_s=10_000.0, tenants=(Tenant("p", "steady", "p", rate=10_000.0),))
     with pytest.raises(PlanError, match="100000000 events are more than 10000000"):
         schedule.event_counts(plan)

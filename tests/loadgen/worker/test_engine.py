@@ -3,6 +3,8 @@
 import asyncio
 from dataclasses import replace
 
+from msgspec import structs
+
 from loadgen import clock
 from loadgen.clients.load_client import Event, LoadClient, Run
 from loadgen.plan.plan import BEHAVIOURS, Tenant
@@ -21,7 +23,7 @@ class Listing(LoadClient):
     async def prepare(self) -> None:
         self.got = []
 
-    def hand(self, event: Event) -> None:
+    def submit(self, event: Event) -> None:
         self.got.append((self.number, event))
 
     @property
@@ -58,9 +60,9 @@ def drive(
     return asyncio.run(scenario())
 
 
-def run_for(duration_s: float, give_up_behind_s: float = 5.0) -> Run:
-    run = run_of(TENANT, give_up_behind_s=give_up_behind_s, drain_s=1.0)
-    run.spec = replace(run.spec, plan=replace(run.plan, duration_s=duration_s))
+def run_for(duration_s: float, abort_behind_s: float = 5.0) -> Run:
+    run = run_of(TENANT, abort_behind_s=abort_behind_s, drain_s=1.0)
+    run.spec = replace(run.spec, plan=structs.replace(run.plan, duration_s=duration_s))
     return run
 
 
@@ -82,7 +84,7 @@ def test_every_event_is_handed_to_its_client_when_it_is_due() -> None:
     ]
     for (_, event), time_us in zip(got, times_us, strict=True):
         assert event.intended_us == run.zero_us + time_us
-        assert event.handed_us >= event.intended_us
+        assert event.submitted_us >= event.intended_us
     assert rows_of(run) == []
     assert not run.counts.reasons
 
@@ -94,10 +96,10 @@ def test_without_events_the_run_lasts_its_time_all_the_same() -> None:
 
 
 def test_a_target_that_falls_behind_ends_the_run() -> None:
-    run = run_for(60, give_up_behind_s=1.0)
+    run = run_for(60, abort_behind_s=1.0)
     drive(run, [0, 50_000_000], behind_us=1_100_000)
     assert run.counts.reasons == [
-        "tenant a is more than 1 s behind: the target can't keep up with this rate"
+        "tenant a is more than 1 s behind: the target cannot keep up with this rate"
     ]
 
 

@@ -1,15 +1,15 @@
-"""An alarm rings once for each time it is set."""
+"""A timer calls back once for each time it is set."""
 
 import asyncio
 
 import pytest
 
 from loadgen.worker import timer
-from loadgen.worker.timer import Alarm
+from loadgen.worker.timer import PreciseTimer
 
 
 @pytest.mark.parametrize("has_timerfd", [True, False])
-async def test_it_rings_once_at_its_time(
+async def test_it_calls_back_once_at_its_time(
     monkeypatch: pytest.MonkeyPatch, has_timerfd: bool
 ) -> None:
     if not has_timerfd:
@@ -17,27 +17,27 @@ async def test_it_rings_once_at_its_time(
         monkeypatch.setattr(timer, "_open_timerfd", lambda: (libc, -1))
 
     loop = asyncio.get_running_loop()
-    rings: list[float] = []
-    rung = asyncio.Event()
+    calls: list[float] = []
+    was_called = asyncio.Event()
 
-    def ring() -> None:
-        rings.append(loop.time())
-        rung.set()
+    def callback() -> None:
+        calls.append(loop.time())
+        was_called.set()
 
-    alarm = Alarm(loop, ring)
-    began = loop.time()
-    alarm.set(60_000_000)
-    alarm.set(5_000)  # takes the place of the one before
-    await asyncio.wait_for(rung.wait(), 10)
-    alarm.set(60_000_000)
-    alarm.close()
-    [rang] = rings
-    assert rang - began >= 0.004
+    precise_timer = PreciseTimer(loop, callback)
+    started = loop.time()
+    precise_timer.set(60_000_000)
+    precise_timer.set(5_000)  # replaces the time before
+    await asyncio.wait_for(was_called.wait(), 10)
+    precise_timer.set(60_000_000)
+    precise_timer.close()
+    [called] = calls
+    assert called - started >= 0.004
 
 
-async def test_a_time_that_is_over_rings_at_once() -> None:
-    rung = asyncio.Event()
-    alarm = Alarm(asyncio.get_running_loop(), rung.set)
-    alarm.set(-5)
-    await asyncio.wait_for(rung.wait(), 10)
-    alarm.close()
+async def test_a_time_in_the_past_calls_back_at_once() -> None:
+    was_called = asyncio.Event()
+    precise_timer = PreciseTimer(asyncio.get_running_loop(), was_called.set)
+    precise_timer.set(-5)
+    await asyncio.wait_for(was_called.wait(), 10)
+    precise_timer.close()

@@ -1,0 +1,130 @@
+"""Read plans: built-in ones by name, others from a file."""
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from loadgen import plans
+from loadgen.plan.plan import BEHAVIOURS, OPTIONS, QUOTA_KEYS, Plan, PlanFields, PlanFile, Tenant
+from loadgen.plan.yaml_reader import FieldPath, PlanError, YamlDocument
+
+
+def built_in_plans() -> dict[str, str]:
+    """Return the first comment line of each built-in plan, by its name."""
+    found = {}
+    paths = [path for path in files(plans).iterdir() if path.name.endswith(".yaml")]
+    for path in sorted(paths, key=lambda path: path.name):
+        first_line = path.read_text(encoding="utf-8").partition("\n")[0]
+        found[path.name.removesuffix(".yaml")] = first_line.removeprefix("# ")
+    return found
+
+
+def load_plan(name_or_path: str) -> Plan:
+    """Return a built-in plan by name, or the plan in a file.
+
+    Raises:
+        PlanError: there is no such plan or file, or the file is invalid.
+    """
+    path = Path(name_or_path)
+    if path.suffix in {".yaml", ".yml"} or path.exists():
+        try:
+            return parse_plan(path.read_text(encoding="utf-8"), str(path))
+        except (OSError, UnicodeDecodeError) as error:
+            raise PlanError(f"cannot read {path}: {error}") from error
+    names = built_in_plans()
+    if name_or_path not in names:
+        raise PlanError(
+            f"{name_or_path!r} is neither a file nor a built-in plan; built in: {', '.join(names)}"
+        )
+    resource = files(plans) / f"{name_or_path}.yaml"
+    return parse_plan(resource.read_text(encoding="utf-8"), f"{name_or_path}.yaml")
+
+
+def parse_plan(text: str, source: str) -> Plan:
+    """Return the plan in a YAML document; `source` names it in errors.
+
+    Raises:
+        PlanError: it is invalid.
+    """
+    document = YamlDocument(text, source)
+    target = document.data.get("target")
+    if isinstance(target, dict):
+        for key in ("security", "config"):
+            if isinstance(target.get(key), dict):
+                target[key] = {name: _property(value) for name, value in target[key].items()}
+    plan_file = document.convert(PlanFile)
+    _check_quotas(plan_file, document)
+    _check_tenants(plan_file, document)
+    fields = {name: getattr(plan_file, name) for name in PlanFields.__struct_fields__}
+    fields["name"] = plan_file.name or Path(source).stem
+    quotas = tuple(quota for entry in plan_file.quotas for quota in entry.quotas)
+    return Plan(**fields, quotas=quotas, text=text)
+
+
+def _property(value: Any) -> Any:
+    """Return a scalar as a properties file has it; leave the rest for `convert` to refuse."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _check_quotas(plan: PlanFile, document: YamlDocument) -> None:
+    for index, entry in enumerate(plan.quotas):
+        if entry.user is None and entry.client_id is None:
+            document.refuse(("quotas", index), "a quota needs user, client_id or both")
+        if not entry.quotas:
+            document.refuse(("quotas", index), f"a quota needs one of {', '.join(QUOTA_KEYS)}")
+
+
+def _check_tenants(plan: PlanFile, document: YamlDocument) -> None:
+    names = [tenant.name for tenant in plan.tenants]
+    topics = {topic.name for topic in plan.topics}
+    for index, tenant in enumerate(plan.tenants):
+        path = ("tenants", index)
+        _check_tenant(tenant, path, plan.duration_s, document)
+        if tenant.behaviour == "delivery-timeout":
+            _check_producer(tenant, path, document)
+        if names.count(tenant.name) > 1:
+            document.refuse((*path, "name"), f"another tenant has the name {tenant.name!r}")
+        if "topic" in BEHAVIOURS[tenant.behaviour] and tenant.topic not in topics:
+            document.refuse(
+                (*path, "topic"), f"{tenant.topic!r} is not among topics: {sorted(topics)}"
+            )
+
+
+def _check_tenant(
+    tenant: Tenant, path: FieldPath, duration_s: float, document: YamlDocument
+) -> None:
+    for key in OPTIONS:
+        if document.has((*path, key)) and key not in BEHAVIOURS[tenant.behaviour]:
+            document.refuse((*path, key), f"the behaviour {tenant.behaviour} does not use it")
+    has_rate = document.has((*path, "rate"))
+    if tenant.arrival == "closed" and has_rate:
+        document.refuse((*path, "rate"), "a closed loop has no rate: it sends after each response")
+    if tenant.arrival != "closed" and not has_rate:
+        document.refuse(path, "rate is missing")
+    if (tenant.user is None) != (tenant.password is None):
+        document.refuse(
+            (*path, "user" if tenant.user else "password"),
+            "a tenant needs both user and password, or neither",
+        )
+    for key, time_s in (("start_s", tenant.start_s), ("stop_s", tenant.stop_s)):
+        if time_s is not None and time_s > duration_s:
+            document.refuse((*path, key), f"{time_s:g} is after the end at {duration_s:g} s")
+    if (tenant.stop_s or duration_s) <= (tenant.start_s or 0.0):
+        document.refuse((*path, "stop_s"), "not after start_s")
+
+
+def _check_producer(tenant: Tenant, path: FieldPath, document: YamlDocument) -> None:
+    """Refuse settings that Kafka's own producer would refuse or does not have."""
+    if tenant.delivery_timeout_ms < tenant.request_timeout_ms:
+        has_delivery_timeout = document.has((*path, "delivery_timeout_ms"))
+        document.refuse(
+            (*path, "delivery_timeout_ms" if has_delivery_timeout else "request_timeout_ms"),
+            f"delivery_timeout_ms={tenant.delivery_timeout_ms} is shorter than one request with"
+            f" request_timeout_ms={tenant.request_timeout_ms}",
+        )
+    if not tenant.obeys_throttle:
+        document.refuse(
+            (*path, "obeys_throttle"), "the producer of this behaviour always obeys throttles"
+        )

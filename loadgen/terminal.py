@@ -1,0 +1,93 @@
+"""What a run shows on the terminal: a progress bar, Ctrl-C handling and a table of verdicts."""
+
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich import progress as rich_progress
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from loadgen.plan.plan import Plan
+from loadgen.plan.schedule import event_counts
+from loadgen.progress import Progress, ProgressListener, RateMeter
+
+_COLOURS = {"passed": "green", "failed": "bold red", "not checked": "dim"}
+
+
+@contextmanager
+def progress_bar(plan: Plan, console: Console) -> Iterator[Callable[[Progress], None]]:
+    """Show a progress bar; yield the function that updates it."""
+    total = sum(event_counts(plan))
+    is_open = all(tenant.arrival != "closed" for tenant in plan.tenants)
+    with rich_progress.Progress(
+        rich_progress.TextColumn("{task.description}"),
+        rich_progress.BarColumn(),
+        rich_progress.TaskProgressColumn(),
+        rich_progress.TimeElapsedColumn(),
+        rich_progress.TextColumn("{task.fields[counts]}"),
+        console=console,
+        transient=False,
+    ) as bar:
+        task = bar.add_task("load", total=total if is_open else plan.duration_s, counts="")
+        rate_meter = RateMeter()
+
+        def update(progress: Progress) -> None:
+            done, t_s = progress.total("done"), progress.t_s
+            rate = rate_meter.update(t_s, progress.total("requests"))
+            bar.update(
+                task,
+                completed=min(total, done) if is_open else max(0.0, min(t_s, plan.duration_s)),
+                counts=f"{done:,} done  {rate:,.0f} requests/s"
+                f"  errors {progress.total('errors'):,}"
+                f"  throttled {progress.total('throttled'):,}",
+            )
+
+        yield update
+
+
+@contextmanager
+def stopping_by_ctrl_c(listener: ProgressListener, console: Console) -> Iterator[None]:
+    """Make the first Ctrl-C stop the workers and keep their results.
+
+    The second one interrupts as usual, and so does the first before any worker has reported.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+
+    def stop(_number: int, _frame: object) -> None:
+        signal.signal(signal.SIGINT, previous)
+        if not listener.progress.by_worker:
+            signal.raise_signal(signal.SIGINT)
+            return
+        listener.stop_workers()
+        console.print("stopping; the results so far are kept (Ctrl-C again: quit at once)")
+
+    signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def print_summary(summary: Mapping[str, Any], report: Path, console: Console) -> None:
+    """Print the verdicts, the totals and the path of the report."""
+    table = Table("verdict", "check", "scope", "details", title=summary["run_id"])
+    for verdict in summary["verdicts"]:
+        word = verdict["verdict"]
+        colour = _COLOURS[word]
+        cells = (escape(verdict[key]) for key in ("check", "scope", "details"))
+        table.add_row(f"[{colour}]{word}[/{colour}]", *cells)
+    console.print(table)
+    totals = summary["totals"]
+    console.print(
+        f"{totals['requests']:,} requests, {summary['responses_per_s']:,.0f} responses/s,"
+        f" {totals['errors']:,} errors, {totals['throttled']:,} throttled,"
+        f" {totals['no_response']:,} without a response, {totals['not_sent']:,} not sent,"
+        f" {totals['not_due']:,} not due before the end"
+    )
+    for reason in summary["abort_reasons"]:
+        console.print(f"[bold red]incomplete:[/bold red] {escape(reason)}")
+    console.print(f"report: {escape(str(report))}", soft_wrap=True)

@@ -1,0 +1,151 @@
+"""Plan files: defaults, and errors with line, field and reason."""
+
+from pathlib import Path
+
+import pytest
+
+from loadgen.plan.plan import BEHAVIOURS, Plan, Quota, Tenant, Topic
+from loadgen.plan.plan_file import built_in_plans, load_plan, parse_plan
+from loadgen.plan.yaml_reader import PlanError
+
+WHOLE = """\
+duration_s: 20
+topics: [{name: orders, partitions: 3}]
+tenants:
+  - name: a
+    behaviour: steady
+    rate: 10
+    topic: orders
+"""
+
+
+def test_missing_fields_have_defaults() -> None:
+    plan = parse_plan(WHOLE, "some/where/short.yaml")
+    assert plan == Plan(
+        name="short",
+        duration_s=20,
+        topics=(Topic("orders", 3),),
+        tenants=(Tenant("a", "steady", "a", rate=10, topic="orders", group="a"),),
+        text=WHOLE,
+    )
+    assert plan.tenants[0].principal == "ANONYMOUS"
+    assert plan.span_s(plan.tenants[0]) == (0.0, 20.0)
+
+
+def test_quotas_are_one_per_key() -> None:
+    text = (
+        WHOLE + "quotas:\n- {user: a, client_id: '', producer_ids_rate: 5, producer_byte_rate: 1}\n"
+    )
+    entity = {"user": "a", "client-id": ""}
+    assert parse_plan(text, "x.yaml").quotas == (
+        Quota(entity, "producer_byte_rate", 1.0),
+        Quota(entity, "producer_ids_rate", 5.0),
+    )
+
+
+@pytest.mark.parametrize(
+    ("replacement", "expected"),
+    [
+        ("behaviour: stedy", "p.yaml:5: tenants[0].behaviour: 'stedy' is unknown; did you mean"),
+        (
+            "behaviour: restart-loop\n    window: 3",
+            "p.yaml:6: tenants[0].window: the behaviour restart",
+        ),
+        ("behaviour: steady\n    arrival: closed", "a closed loop has no rate"),
+        ("behaviour: steady\n    user: u", "tenants[0].user: a tenant needs both user and"),
+        ("behaviour: steady\n    password: u", "password: a tenant needs both user and"),
+        (
+            "behaviour: steady\n    start_s: 5\n    stop_s: 5",
+            "tenants[0].stop_s: not after start_s",
+        ),
+        (
+            "behaviour: steady\n    stop_s: 21",
+            "p.yaml:6: tenants[0].stop_s: 21 is after the end at 20 s",
+        ),
+        (
+            "behaviour: steady\n    clients: 0",
+            "p.yaml:6: tenants[0].clients: expected int >= 1, not 0",
+        ),
+        (
+            "behaviour: steady\n    acks: 0",
+            "p.yaml:6: tenants[0].acks: 0 is unknown; known: 1, all",
+        ),
+    ],
+)
+def test_an_invalid_tenant_is_refused_with_line_and_field(replacement: str, expected: str) -> None:
+    with pytest.raises(PlanError, match="tenants") as caught:
+        parse_plan(WHOLE.replace("behaviour: steady", replacement), "p.yaml")
+    assert expected in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("duration_s: 1\n", "p.yaml:1: the plan: tenants is missing"),
+        (
+            "duration_s: 1\ntenants: []\n",
+            "p.yaml:2: tenants: expected array of length >= 1, not []",
+        ),
+        ("topics: []\n", "p.yaml:1: the plan: duration_s is missing"),
+        (WHOLE.replace("topic: orders", "topic: order"), "p.yaml:7: tenants[0].topic: 'order' is"),
+        (
+            WHOLE + "  - {name: a, behaviour: topic-creator, rate: 1}\n",
+            "another tenant has the name 'a'",
+        ),
+        (WHOLE.replace("    rate: 10\n", ""), "p.yaml:4: tenants[0]: rate is missing"),
+        (WHOLE + "text: x\n", "p.yaml:8: text: unknown field; "),
+        (
+            WHOLE + "target: {config: {a: [1]}}\n",
+            "p.yaml:8: target.config.a: expected str, not [1]",
+        ),
+        (
+            WHOLE + "quotas: [{user: a, producer_ids_rate: 0}]\n",
+            "producer_ids_rate: expected float > 0",
+        ),
+        (WHOLE + "quotas: [{producer_ids_rate: 1}]\n", "a quota needs user, client_id or both"),
+        (WHOLE + "quotas: [{user: a}]\n", "a quota needs one of producer_byte_rate"),
+        (WHOLE + "quotas: [{user: a, producer_id_rate: 1}]\n", "did you mean producer_ids_rate?"),
+        (WHOLE + "record: [result]\n", "'result' is unknown; did you mean results?"),
+        (
+            WHOLE.replace("steady", "delivery-timeout") + "    delivery_timeout_ms: 9999\n",
+            "delivery_timeout_ms=9999 is shorter than one request with request_timeout_ms=10000",
+        ),
+        (
+            WHOLE.replace("steady", "delivery-timeout") + "    obeys_throttle: false\n",
+            "always obeys throttles",
+        ),
+    ],
+)
+def test_an_invalid_plan_is_refused_with_line_and_field(text: str, expected: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        parse_plan(text, "p.yaml")
+    assert expected in str(caught.value)
+
+
+def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
+    names = built_in_plans()
+    assert set(names) == {
+        "steady",
+        "producer-churn",
+        "topic-storm",
+        "lost-responses",
+        "mixed-tenants",
+    }
+    plans = [load_plan(name) for name in names]
+    assert [plan.name for plan in plans] == list(names)
+    assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == set(BEHAVIOURS)
+
+
+def test_a_path_is_read_as_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(WHOLE)
+    assert load_plan(str(path)).name == "mine"
+
+
+def test_an_unknown_plan_is_refused_with_the_names_of_the_built_in_plans() -> None:
+    with pytest.raises(
+        PlanError, match=r"'stead' is neither a file nor a built-in plan; built in: lost"
+    ):
+        load_plan("stead")
+    with pytest.raises(PlanError, match=r"cannot read none.yaml"):
+        load_plan("none.yaml")

@@ -1,0 +1,108 @@
+"""Runs with Spark, from the command line to the report."""
+
+import json
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from loadgen import load_run, terminal
+from loadgen.cli import parser_of
+from loadgen.plan.run_spec import STOPPED_BY_USER
+from loadgen.progress import Progress
+from mock_kafka import MockKafka
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def own_broker(brokers: int, config: dict[str, str], _has_admin_port: bool, /) -> MockKafka:
+    return MockKafka(brokers, config)
+
+
+def run(spark: "SparkSession", out: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
+    options = parser_of("test").parse_args([*arguments, "--out", str(out)])
+    status = load_run.run(options, lambda: nullcontext(spark), own_broker)
+    return status, json.loads((out / "summary.json").read_text())
+
+
+def test_a_plan_runs_and_writes_its_report(
+    spark: "SparkSession", tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, summary = run(spark, tmp_path, "producer-churn", "--duration", "1")
+    verdicts = {(verdict["scope"], verdict["verdict"]) for verdict in summary["verdicts"]}
+    assert status == 0, verdicts
+    assert ("user wasteful at broker 1", "passed") in verdicts
+    assert ("tenant well-behaved", "passed") in verdicts
+    assert summary["is_complete"]
+    assert summary["host"]["broker_percent"] > 0
+    page = (tmp_path / "report.html").read_text()
+    assert "producer-churn" in page
+    assert {path.name for path in (tmp_path / "charts").iterdir()} >= {"ids.png", "rates.png"}
+    assert "report: " in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+
+
+def run_until(
+    spark: "SparkSession",
+    out: Path,
+    servers: str,
+    end: Callable[[], object],
+    topic: str = "t",
+) -> tuple[int, dict[str, Any]]:
+    """Start a load of ten minutes; call `end` once some batches are stored."""
+    plan = out / "plan.yaml"
+    plan.write_text(
+        f"duration_s: 600\nrecord: [results]\ntopics: [{{name: {topic}, partitions: 1}}]\n"
+        f"tenants: [{{name: a, behaviour: steady, topic: {topic}, clients: 4, rate: 50}}]\n"
+    )
+    ends = iter([end])
+
+    def show(progress: Progress) -> None:
+        if progress.total("done") > 20:
+            next(ends, bool)()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(terminal, "progress_bar", lambda *_: nullcontext(show))
+        return run(spark, out, str(plan), "--bootstrap-server", servers)
+
+
+def test_a_target_that_dies_aborts_the_run_and_keeps_its_results(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    kafka = MockKafka().start()
+    try:
+        status, summary = run_until(spark, tmp_path, kafka.bootstrap_servers, kafka.stop)
+    finally:
+        kafka.stop()
+    assert status == 1
+    assert not summary["is_complete"]
+    assert any("cannot connect to" in reason for reason in summary["abort_reasons"])
+    assert summary["totals"]["responded"] > 20
+    assert summary["totals"]["not_due"] > 20_000
+    assert "This run is incomplete." in (tmp_path / "report.html").read_text()
+
+
+def test_ctrl_c_stops_the_run_and_keeps_its_results(
+    spark: "SparkSession", servers: str, tmp_path: Path
+) -> None:
+    main_thread = threading.main_thread().ident or 0
+
+    def press() -> None:
+        signal.pthread_kill(main_thread, signal.SIGINT)
+
+    status, summary = run_until(spark, tmp_path, servers, press, topic="stopped")
+    assert status == 1
+    assert summary["abort_reasons"] == [STOPPED_BY_USER]
+    assert 20 < summary["totals"]["responded"] < 30_000 - 20_000
+    assert summary["totals"]["not_due"] > 20_000
+    assert summary["measured_s"] < 400
+    # The topics were not read back, and the plan keeps only the results.
+    assert not (tmp_path / "read-back").exists()
+    assert [path.name for path in (tmp_path / "results").iterdir()] == [f"run={summary['run_id']}"]
+    assert list((tmp_path / "schedule").iterdir()) == []
+    assert "stopped by the user" in (tmp_path / "report.html").read_text()
