@@ -14,7 +14,7 @@ from uuid import uuid4
 
 import structlog
 
-import broker.handlers  # noqa: F401 - registers every API
+from broker import handlers  # noqa: F401 - registers every API
 from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
