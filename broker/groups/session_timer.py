@@ -38,7 +38,7 @@ class SessionTimer:
         fired, self._timer = self._timer, None
         assert fired is not None
         if fired.due_ms < self._deadline_ms:
-            # Not at `now_ms`, even if that is later: sessions must expire in the order of deadlines.
+            # Not at `now_ms`, even if that is later: sessions expire in the order of deadlines.
             self._timer = self._timers.schedule(self._deadline_ms, self._run)
         else:
             self._expire(now_ms)
