@@ -11,14 +11,15 @@ from broker.config.broker_config import (
     retention_ms,
     unknown_key_message,
 )
-from broker.config.keys import ConfigError, ConfigSource, ResourceType
+from broker.config.keys import ConfigError
 from broker.config.topic_keys import TOPIC_KEYS
+from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
 
-DEFAULT = ConfigSource.DEFAULT
-STATIC = ConfigSource.STATIC_BROKER
-DYNAMIC = ConfigSource.DYNAMIC_BROKER
-DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER
+DEFAULT = ConfigSource.DEFAULT_CONFIG
+STATIC = ConfigSource.STATIC_BROKER_CONFIG
+DYNAMIC = ConfigSource.DYNAMIC_BROKER_CONFIG
+DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 
 STOCK_PROPERTIES = """
 process.roles=broker,controller
@@ -274,7 +275,7 @@ def test_a_bad_value_of_one_broker_is_refused(name: str, text: str, message: str
         BrokerConfig.from_overrides({name: text})
 
 
-def test_every_key_that_brokers_share_can_be_told_from_those_they_may_differ_in() -> None:
+def test_keys_in_which_brokers_may_differ() -> None:
     """A topic's default is shared: all replicas of a partition have one configuration."""
     own = {key.name for key in BROKER_KEYS.values() if key.is_per_broker and key.is_enforced}
     assert own == {

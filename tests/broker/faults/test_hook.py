@@ -6,9 +6,8 @@ import pytest
 
 from broker.faults import FaultRule
 from broker.faults.hook import PlainHook, hook_of
-from tests.broker.dispatch.test_connection import metadata_frame
-from tests.broker.faults.test_injection import Clients, produce_frame
-from tests.broker.faults.test_response_patch import base_offset, offset
+from tests.broker.connection_driver import metadata_frame
+from tests.broker.faults.faulty_clients import Clients, base_offset, offset, produce_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -28,10 +28,9 @@ from broker.http_admin.topics import (
     put_leader,
 )
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import fetch_frame
+from tests.broker.connection_driver import fetch_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
-from tests.broker.http_admin.test_brokers import connect, leave
-from tests.broker.http_admin.test_groups import commit, produce
+from tests.broker.http_admin.kafka_clients import commit, connect, leave, produce
 
 RESET_MS_MAX = 5
 
@@ -121,7 +120,7 @@ async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> 
     async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
-        while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
+        while site.admin.server.protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert list(site.admin.journal) == []
         await leave(writer)

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from broker.http_admin import web
 from broker.http_admin.operation import OPERATIONS, Problem
 from tests.broker.http_admin.admin_server import serving_site
-from tests.broker.http_admin.test_brokers import connect, leave
+from tests.broker.http_admin.kafka_clients import connect, leave
 
 
 async def test_a_topic_is_made_and_seen_over_http() -> None:

@@ -6,23 +6,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import (
-    Alteration,
-    Operation,
-    OperationKind,
-    alter_configs,
-)
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
 from broker.cluster.cluster import Cluster
-from broker.config.keys import ResourceType
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from quotas.shadow import ShadowCounter
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
     NOW_MS,
     Client,
@@ -30,8 +25,7 @@ from tests.broker.dispatch.test_connection import (
     metadata_frame,
     request_frame,
 )
-from tests.broker.request.test_producer_id_gate import Producers, codes
-from tests.broker.request.test_throttling import (
+from tests.broker.request.byte_rate_driver import (
     BURST,
     RATE,
     decode_fetch,
@@ -41,6 +35,7 @@ from tests.broker.request.test_throttling import (
     responses,
     stored_count,
 )
+from tests.broker.request.producer_driver import Producers, codes
 
 HOUR_MS = 3_600_000
 SHADOW = {"client.quota.shadow": "true"}
@@ -57,7 +52,7 @@ def counters(cluster: Cluster, now_ms: int = NOW_MS) -> dict[str, ShadowCounter]
 
 
 def set_shadow(cluster: Cluster, value: str, name: str = "") -> None:
-    operation = Operation("client.quota.shadow", OperationKind.SET, value)
+    operation = Operation("client.quota.shadow", ConfigOperation.SET, value)
     alteration = Alteration(ResourceType.BROKER, name, (operation,), is_replacement=False)
     assert alter_configs(cluster, int(name or 1), [alteration], validate_only=False) == [None]
 

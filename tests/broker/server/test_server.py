@@ -2,12 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, MutableMapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
@@ -17,44 +16,13 @@ from broker.faults import FaultRule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
 from tests.broker.cluster_builder import make_cluster
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     fetch_frame,
     metadata_frame,
     throttle_metadata,
 )
-
-
-class ManualClock:
-    """Time that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.time_ms = 1_700_000_000_000
-
-    def now_ms(self) -> int:
-        return self.time_ms
-
-    def wait_s(self, delay_ms: int) -> float | None:
-        return max(0, delay_ms) / 1000
-
-    def move_to(self, time_ms: int) -> None:
-        self.time_ms = max(self.time_ms, time_ms)
-
-
-@asynccontextmanager
-async def serving(
-    **overrides: str,
-) -> AsyncIterator[tuple[Server, int, Sequence[MutableMapping[str, Any]]]]:
-    """A listening server, its port, and the log entries so far."""
-    server = Server(make_cluster(1, **overrides), ManualClock())
-    port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
-    with capture_logs() as logs:
-        server.start()
-        try:
-            async with asyncio.timeout(60):
-                yield server, port, logs
-        finally:
-            await server.stop()
+from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
 
 
 @asynccontextmanager
@@ -69,15 +37,6 @@ async def serving_two() -> AsyncIterator[tuple[Server, int, int]]:
             yield server, ports[0], ports[1]
     finally:
         await server.stop()
-
-
-async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    return await asyncio.open_connection("127.0.0.1", port)
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    size = int.from_bytes(await reader.readexactly(4), "big")
-    return await reader.readexactly(size)
 
 
 async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
@@ -97,7 +56,7 @@ async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothin
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
         assert len(timers) == timer_count + 1
         writer.close()
-        while server._protocols:  # noqa: ASYNC110 - the server tells nobody
+        while server._protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert len(timers) == timer_count
 
@@ -113,7 +72,7 @@ async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved(
             await assert_serves(port)
         timer_count = len(server.cluster.timers)
         reader, writer = await connect(port)
-        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         clock.time_ms += 499
         server.cluster.timers.run_due(clock.time_ms)
@@ -185,7 +144,7 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
         timer_count = len(server.cluster.timers)
         reader, writer = await connect(port)
         writer.write(metadata_frame(1))
-        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         await assert_serves(port)
         server.advance(499)
@@ -233,7 +192,7 @@ async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() ->
         reader, writer = await connect(port)
         server.cluster.create_topic("a", [(1,)], {})
         writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
-        while not any(  # noqa: ASYNC110 - the server tells nobody
+        while not any(  # noqa: ASYNC110 - no event reports it
             p.connection and p.connection.is_waiting for p in server._protocols
         ):
             await asyncio.sleep(0)
@@ -259,15 +218,6 @@ async def test_time_that_goes_faster_rings_sooner() -> None:
     server.reset_alarm()
     await asyncio.wait_for(rung.wait(), 10)
     await server.stop()
-
-
-async def assert_serves(port: int) -> None:
-    """A well-behaved client is answered."""
-    reader, writer = await connect(port)
-    writer.write(metadata_frame(77))
-    frame = await read_frame(reader)
-    assert int.from_bytes(frame[:4], "big") == 77
-    writer.close()
 
 
 async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
@@ -304,7 +254,7 @@ async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_ar
         waiting_writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
         await assert_serves(port)
 
-        while len(server._protocols) > 2:  # noqa: ASYNC110 - the server tells nobody
+        while len(server._protocols) > 2:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
 
         clock.time_ms += 601_000
