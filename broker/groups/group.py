@@ -24,6 +24,7 @@ from broker.groups.requests import (
     SyncRequest,
 )
 from broker.groups.results import (
+    TRANSITIONS,
     GroupState,
     JoinReply,
     JoinResult,
@@ -38,15 +39,6 @@ from protocol.errors import ErrorCode
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """Time that a new member may wait for its first join; fixed in Kafka, too (5 minutes)."""
-
-TRANSITIONS: Mapping[GroupState, frozenset[GroupState]] = {
-    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE, GroupState.DEAD}),
-    GroupState.PREPARING_REBALANCE: frozenset({GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
-    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE}),
-    GroupState.STABLE: frozenset({GroupState.PREPARING_REBALANCE}),
-    GroupState.DEAD: frozenset(),
-}
-"""The states that may follow each state."""
 
 
 class Group:
@@ -142,7 +134,7 @@ class Group:
 
     def rejoin(self, member: Member, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
         """Have a member join the current rebalance, or begin one."""
-        self._complete_join_request(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        self._reply_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.members.update(member, request)
         self.members.await_join(member, reply)
         self._rebalance_or_complete(now_ms)
@@ -151,8 +143,8 @@ class Group:
         self, member: Member, new_member_id: str, request: JoinRequest, now_ms: int
     ) -> None:
         """Give a static member a new id and fence requests that wait under the old one."""
-        self._complete_join_request(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
-        self._complete_sync_request(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
+        self._reply_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
+        self._reply_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
         if member.member_id in self._awaited_syncs:
             del self._awaited_syncs[member.member_id]
             self._awaited_syncs[new_member_id] = None
@@ -288,10 +280,10 @@ class Group:
         self._awaited_syncs.pop(member.member_id, None)
         if not self._awaited_syncs:
             self._stop_sync_timer()
-        self._complete_sync_request(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
+        self._reply_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_reply = reply
         if self.state is GroupState.STABLE:
-            self._complete_sync_request(member, self._synced(member))
+            self._reply_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
             self._enter(GroupState.STABLE, now_ms)
@@ -316,9 +308,8 @@ class Group:
             member.assignment = assignments.get(member.member_id, b"")
             if member.sync_reply is not None:
                 is_error = error_code is not ErrorCode.NONE
-                self._complete_sync_request(
-                    member, SyncResult(error_code) if is_error else self._synced(member)
-                )
+                result = SyncResult(error_code) if is_error else self._synced(member)
+                self._reply_sync(member, result)
                 # Its session did not expire while it waited.
                 member.session.restart(now_ms, member.session_timeout_ms)
 
@@ -354,7 +345,7 @@ class Group:
             for leaver in leavers
         )
         if any(member.error_code is ErrorCode.NONE for member in left):
-            self._rebalance_after_removal(now_ms)
+            self._after_removal(now_ms)
         return left
 
     def _remove_leaver(self, leaver: MemberIdentity) -> ErrorCode:
@@ -374,10 +365,10 @@ class Group:
         if member.is_excused_from_heartbeats():
             return  # the response it waits for restarts its session
         self._remove(member)
-        self._rebalance_after_removal(now_ms)
+        self._after_removal(now_ms)
         self.deliver()
 
-    def _rebalance_after_removal(self, now_ms: int) -> None:
+    def _after_removal(self, now_ms: int) -> None:
         if self.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
             self._prepare_rebalance(now_ms)
         else:
@@ -385,8 +376,8 @@ class Group:
 
     def _remove(self, member: Member) -> None:
         """Remove a member. Its waiting requests get UNKNOWN_MEMBER_ID, so its client rejoins."""
-        self._complete_join_request(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
-        self._complete_sync_request(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        self._reply_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
+        self._reply_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         member.session.stop()
         self._awaited_syncs.pop(member.member_id, None)
         self.members.remove(member)
@@ -403,8 +394,8 @@ class Group:
         Remove members that do not know their id yet, and restart the sessions of all others.
         """
         for member in tuple(self.members):
-            self._complete_join_request(member, ErrorCode.NOT_COORDINATOR, member.member_id)
-            self._complete_sync_request(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
             self.touch(member.member_id, now_ms)
             if member.is_new:
                 self._remove(member)
@@ -418,8 +409,6 @@ class Group:
         self._stop_join_timer()
         self._stop_sync_timer()
         self._enter(GroupState.DEAD, now_ms)
-
-    # Commits -------------------------------------------------------------------------------
 
     def check_commit(self, request: CommitRequest) -> ErrorCode:
         """Return why this member may not commit offsets, or NONE."""
@@ -437,19 +426,17 @@ class Group:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    # ---------------------------------------------------------------------------------------
-
     def _enter(self, state: GroupState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
         self.state = state
         self.state_since_ms = now_ms
 
-    def _complete_join_request(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
+    def _reply_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
         reply = self.members.take_join_reply(member)
         if reply is not None:
             self.post_join(reply, JoinResult(error_code, member_id))
 
-    def _complete_sync_request(self, member: Member, result: SyncResult) -> None:
+    def _reply_sync(self, member: Member, result: SyncResult) -> None:
         reply, member.sync_reply = member.sync_reply, None
         if reply is not None:
             self._outbox.append(lambda: reply(result))

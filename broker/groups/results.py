@@ -1,6 +1,6 @@
 """Results of requests to a group, as frozen values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -17,6 +17,16 @@ class GroupState(Enum):
     COMPLETING_REBALANCE = "CompletingRebalance"
     STABLE = "Stable"
     DEAD = "Dead"
+
+
+TRANSITIONS: Mapping[GroupState, frozenset[GroupState]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE, GroupState.DEAD}),
+    GroupState.PREPARING_REBALANCE: frozenset({GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
+    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE}),
+    GroupState.STABLE: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.DEAD: frozenset(),
+}
+"""The states that may follow each state."""
 
 
 @dataclass(frozen=True, slots=True)
