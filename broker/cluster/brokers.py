@@ -11,10 +11,10 @@ from broker.addresses import Address
 class Availability(Enum):
     """Whether the sockets of a broker accept connections and serve requests."""
 
-    UP = "serves"
-    DOWN = "refuses"
+    UP = "up"
+    DOWN = "down"
     """Its connections are closed and new ones refused, as if the process had ended."""
-    ISOLATED = "silent"
+    ISOLATED = "isolated"
     """Nothing is read or sent until it is up again, as if the network was cut."""
 
 
