@@ -48,7 +48,7 @@ Each has a line of its own: bootstrap.servers=... for the first one, then
 bootstrap.servers.SASL_PLAINTEXT=... and so on. With --brokers the ports of the
 next brokers follow in the smallest step with which no two listeners meet.
 
-Clients are told to come back to --host and the broker's port. For clients in
+Brokers advertise --host and their port. For clients in
 containers or on other hosts, listen on all addresses and advertise a name that
 they can reach:
   mock-kafka serve --host 0.0.0.0 -o advertised.listeners=PLAINTEXT://myhost:9092

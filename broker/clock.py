@@ -1,4 +1,4 @@
-"""The broker's clock; this file alone reads the machine's."""
+"""The broker's clock; only this module reads the system clock."""
 
 import time
 from collections.abc import Callable
@@ -7,14 +7,14 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """Where the time of a request comes from."""
+    """The source of a request's time."""
 
     def now_ms(self) -> int:
-        """Wall-clock milliseconds since the epoch; never less than it said before."""
+        """Return wall-clock milliseconds since the epoch; never less than before."""
         ...
 
     def wait_s(self, delay_ms: int) -> float | None:
-        """Seconds of the machine until `delay_ms` have passed here; None if time stands."""
+        """Return the real seconds until `delay_ms` have passed here; None if time stands."""
         ...
 
     def move_to(self, time_ms: int) -> None:
@@ -34,7 +34,7 @@ _MACHINE = SystemClock()
 
 
 class ClockMode(Enum):
-    """How the broker's time goes by (`broker.clock`)."""
+    """The mode of the broker's clock (`broker.clock`)."""
 
     REAL = "real"
     SCALED = "scaled"
@@ -42,9 +42,9 @@ class ClockMode(Enum):
 
 
 class BrokerClock:
-    """Time that goes by like the machine's, faster, slower or not at all, and can be moved on.
+    """A clock in real time, scaled or standing, which can be moved forward.
 
-    It begins at the machine's time and never goes back, whatever the machine's does.
+    It starts at the system's time and never goes back, even if the system's does.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class BrokerClock:
         factor: float = 1.0,
         read_ms: Callable[[], int] = _MACHINE.now_ms,
     ) -> None:
-        """`factor` is how many times faster than the machine a scaled clock goes."""
+        """`factor` is how many times faster than real time a scaled clock runs."""
         self._read_ms = read_ms
         self._machine_anchor_ms = self._anchor_ms = self._latest_ms = read_ms()
         self.mode = mode
@@ -63,11 +63,11 @@ class BrokerClock:
 
     @property
     def factor(self) -> float:
-        """How much time goes by here while a unit of it goes by on the machine."""
+        """Speed of this clock relative to real time."""
         return self._factor
 
     def set_mode(self, mode: ClockMode, factor: float = 1.0) -> None:
-        """Go on from now in another way.
+        """Change the mode from now on.
 
         Raises:
             ValueError: the factor of a scaled clock is not more than 0.
@@ -76,11 +76,11 @@ class BrokerClock:
             raise ValueError(f"a scaled clock needs a factor of more than 0, not {factor}")
         self._anchor(self.now_ms())
         self.mode = mode
-        # A whole 1 keeps the arithmetic of the real clock in whole numbers.
+        # An int 1 keeps the arithmetic of the real clock in integers.
         self._factor = {ClockMode.REAL: 1, ClockMode.STANDING: 0}.get(mode, factor)
 
     def now_ms(self) -> int:
-        """Milliseconds since the epoch, as this clock has them."""
+        """Return milliseconds since the epoch."""
         passed_ms = (self._read_ms() - self._machine_anchor_ms) * self._factor
         now_ms = self._anchor_ms + int(passed_ms)
         if now_ms < self._latest_ms:
@@ -100,7 +100,7 @@ class BrokerClock:
             self._anchor(time_ms)
 
     def restart(self) -> None:
-        """Begin anew, with the machine's time: here alone it may go back."""
+        """Restart at the system's time, in the first mode; only this may go back."""
         self._anchor(self._read_ms())
         self.set_mode(*self._first_mode)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from protocol.errors import ErrorCode
 
 ERROR_MESSAGE_CHARACTERS_MAX = 1000
-"""What fits into a response of any version."""
+"""Length that fits into a response of any version."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
-"""What is due, and when: one heap of callbacks, no clock.
+"""Timers: one heap of callbacks, no clock.
 
-The shell asks `next_due_ms` and sleeps until then; a test or a moved clock calls `run_due` itself.
+The server sleeps until `next_due_ms`; a test or a moved clock calls `run_due` itself.
 Everything in the broker that happens later (a Fetch that waits, a session timeout, the end of a
 mute) is a timer here, so moving the clock fires all of it in order.
 """
@@ -31,14 +31,14 @@ class Timers:
         self._cancelled_count = 0
         self.latest_ms = 0
         """The time that callbacks were last run at."""
-        # The shell's alarm clock: called when a new timer is due before all others.
+        # The server's alarm: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
 
     def __len__(self) -> int:
         return len(self._heap) - self._cancelled_count
 
     def schedule(self, due_ms: int, callback: TimerCallback) -> Timer:
-        """Have `callback(now_ms)` called once, at or after `due_ms`."""
+        """Schedule one call of `callback(now_ms)`, at or after `due_ms`."""
         timer = Timer(due_ms, callback)
         heapq.heappush(self._heap, (due_ms, self._scheduled_count, timer))
         self._scheduled_count += 1
@@ -47,7 +47,7 @@ class Timers:
         return timer
 
     def cancel(self, timer: Timer | None) -> None:
-        """Forget a timer; one that fired, was cancelled before, or is None is left alone."""
+        """Cancel a timer; ignore None and one that fired or was cancelled before."""
         if timer is None or timer.callback is None:
             return
         timer.callback = None
@@ -60,14 +60,14 @@ class Timers:
             self._cancelled_count = 0
 
     def clear(self) -> None:
-        """Forget all timers."""
+        """Cancel all timers."""
         for _due_ms, _count, timer in self._heap:
             timer.callback = None
         self._heap.clear()
         self._cancelled_count = 0
 
     def next_due_ms(self) -> int | None:
-        """When the earliest timer is due, or None when nothing is scheduled."""
+        """Return when the earliest timer is due, or None."""
         heap = self._heap
         while heap and heap[0][2].callback is None:
             heapq.heappop(heap)

@@ -1,1 +1,1 @@
-"""What administration of topics allows: pure checks and their outcomes, without any messages."""
+"""Checks and changes of administration requests, without messages."""

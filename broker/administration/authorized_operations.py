@@ -1,4 +1,4 @@
-"""What a client may do with a resource where nothing forbids it: everything (KIP-430).
+"""Authorized operations of a resource: all, since there is no authorization (KIP-430).
 
 Source: Kafka's `AclEntry.supportedOperations`.
 """
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class AclOperation(IntEnum):
-    """What can be allowed or denied, numbered as in Kafka's `AclOperation`."""
+    """Operations, numbered as in Kafka's `AclOperation`."""
 
     READ = 3
     WRITE = 4
@@ -32,9 +32,9 @@ CLUSTER_OPERATIONS = frozenset(AclOperation) - {
 }
 
 NOT_REQUESTED = -(2**31)
-"""In place of a bit field: the client didn't ask."""
+"""Value for a client that did not request them."""
 
 
 def bit_field(operations: frozenset[AclOperation]) -> int:
-    """A set of operations as the wire has it: one number, with the bit of each code set."""
+    """Return a set of operations as a bit field, with the bit of each code set."""
     return sum(1 << operation for operation in operations)

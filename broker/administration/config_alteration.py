@@ -1,13 +1,13 @@
-"""Changes to configuration at run time: AlterConfigs and IncrementalAlterConfigs alike.
+"""Change configurations at run time, for AlterConfigs and IncrementalAlterConfigs.
 
-Each resource is changed whole or not at all, and says for itself what was wrong. Sources: Kafka's
+Each resource is changed completely or not at all, and has its own error. Sources: Kafka's
 `ConfigAdminManager` (shape of the request, brokers) and `ConfigurationControlManager` with
 `ControllerConfigurationValidator` (topics, groups, client metrics).
 """
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ _LIST_KINDS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One key to change. `kind` is as sent, so it may be no ConfigOperation; `text` may be null."""
+    """One key to change. `kind` is as sent and may be no ConfigOperation; `text` may be null."""
 
     name: str
     kind: int
@@ -39,7 +39,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
-    """What to change of one resource; a replacement first forgets everything set before."""
+    """Changes to one resource; a replacement first removes everything that was set."""
 
     resource_type: int
     resource_name: str
@@ -47,13 +47,53 @@ class Alteration:
     is_replacement: bool
 
 
+def alter_requested_configs(
+    cluster: Cluster,
+    broker_id: int,
+    request: Any,
+    new_result: Callable[..., Any],
+    *,
+    is_replacement: bool,
+) -> list[Any]:
+    """Carry out a request; return one `new_result(...)` for each of its resources.
+
+    With `is_replacement` it is an AlterConfigs request, else an IncrementalAlterConfigs request.
+    """
+    alterations = [
+        Alteration(
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+            operations=tuple(
+                Operation(
+                    config.name,
+                    ConfigOperation.SET if is_replacement else config.config_operation,
+                    config.value,
+                )
+                for config in resource.configs
+            ),
+            is_replacement=is_replacement,
+        )
+        for resource in request.resources
+    ]
+    refusals = alter_configs(cluster, broker_id, alterations, validate_only=request.validate_only)
+    return [
+        new_result(
+            error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
+            error_message=None if refusal is None else refusal.error_message,
+            resource_type=resource.resource_type,
+            resource_name=resource.resource_name,
+        )
+        for resource, refusal in zip(request.resources, refusals, strict=True)
+    ]
+
+
 def alter_configs(
     cluster: Cluster, broker_id: int, alterations: Sequence[Alteration], *, validate_only: bool
 ) -> list[Refusal | None]:
-    """Change resources in request order; one result for each, None where it was changed.
+    """Change resources in request order; return a refusal for each, or None if it was changed.
 
-    `broker_id` is the broker that was asked: it changes no other broker's configuration. With
-    `validate_only` everything is checked and nothing changed.
+    `broker_id` is the broker that serves the request; it changes no other broker's configuration.
+    With `validate_only` everything is checked and nothing changed.
     """
     named = [(alteration.resource_type, alteration.resource_name) for alteration in alterations]
     counts = Counter(named)
@@ -75,9 +115,9 @@ def apply_operations(
     keys: Mapping[str, ConfigKey],
     values: Mapping[str, Any],
 ) -> dict[str, str] | Refusal:
-    """The layer after the operations. APPEND and SUBTRACT start from `values` where it has no list.
+    """Return the layer after the operations. APPEND and SUBTRACT start from `values` by default.
 
-    Only lists can be appended to or subtracted from; an element is never there twice.
+    Only lists can be appended to or subtracted from; an element occurs once.
     """
     changed = dict(layer)
     for operation in operations:
@@ -107,7 +147,7 @@ def _changed_list(
 
 
 def _shape_problem(alteration: Alteration) -> Refusal | None:
-    """What is wrong with the request for a resource, before looking at the resource itself."""
+    """Check the request for a resource, without the resource itself."""
     names = Counter(operation.name for operation in alteration.operations)
     if any(count > 1 for count in names.values()):
         return _invalid_request("A configuration key may appear only once in a resource.")
@@ -143,7 +183,7 @@ def _alter(
 def _alter_topic(
     cluster: Cluster, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
-    """Unknown keys and bad values are told before an unknown topic is, as in Kafka."""
+    """Change a topic. As in Kafka, bad keys and values come before a missing topic."""
     name = alteration.resource_name
     if not name:
         return _invalid_request("Default topic resources are not allowed.")
@@ -174,10 +214,9 @@ def _alter_topic(
 def _alter_broker(
     cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
 ) -> Refusal | None:
-    """Bad keys and values are INVALID_REQUEST here, not INVALID_CONFIG, as in Kafka.
+    """Change a broker. Bad keys and values are INVALID_REQUEST, as in Kafka.
 
-    So is a key that a broker can't have for itself. With a single broker every key may be set for
-    it: there is no other to differ from.
+    So is a key that all brokers share, if it is set for one of several brokers.
     """
     target = None
     if alteration.resource_name:
@@ -200,7 +239,7 @@ def _alter_broker(
     if read_only:
         return _invalid_request(f"Cannot update these configs dynamically: {', '.join(read_only)}")
     if target is not None and len(cluster.brokers) > 1:
-        for name in _names_set(alteration.operations):
+        for name in _set_names(alteration.operations):
             if name in BROKER_KEYS and not BROKER_KEYS[name].is_per_broker:
                 return _invalid_request(f"{shared_key_message(name)}; set it without a broker id")
     try:
@@ -212,12 +251,12 @@ def _alter_broker(
     return None
 
 
-def _names_set(operations: Sequence[Operation]) -> list[str]:
-    return [each.name for each in operations if each.kind != ConfigOperation.DELETE]
+def _set_names(operations: Sequence[Operation]) -> list[str]:
+    return [item.name for item in operations if item.kind != ConfigOperation.DELETE]
 
 
 def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal | None:
-    """A broker configures and describes itself only; `allowed` says what else it would take."""
+    """Refuse another broker's id; `allowed` says what else would be accepted."""
     if not _BROKER_ID.fullmatch(name):
         return _invalid_request(f"Broker id must be an integer, but it is: {name}")
     if int(name) != broker_id:
@@ -227,7 +266,7 @@ def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal |
 
 
 def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
-    """This broker has no loggers that could be changed from outside, so any name is unknown."""
+    """Refuse every logger: none can be configured."""
     refusal = check_broker_name(alteration.resource_name, broker_id)
     if refusal is not None:
         return refusal
@@ -255,7 +294,7 @@ def _alter_resource(
     )
     if isinstance(changed, Refusal):
         return changed
-    # Kafka calls a bad subscription a bad request, and a bad group setting a bad configuration.
+    # Kafka's errors: INVALID_CONFIG for groups, INVALID_REQUEST for client metrics.
     error_code = (
         ErrorCode.INVALID_CONFIG
         if resource_type is ResourceType.GROUP

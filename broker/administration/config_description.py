@@ -1,4 +1,4 @@
-"""What DescribeConfigs tells of a resource: its keys with values and sources.
+"""Describe a resource for DescribeConfigs: its keys with values and sources.
 
 Source: Kafka's `ConfigHelper`.
 """
@@ -32,7 +32,7 @@ class ConfigEntry:
 def describe_topic(
     config: BrokerConfig, broker_id: int | None, values: TopicConfig
 ) -> list[ConfigEntry]:
-    """Every key of a topic; none is read-only.
+    """Return every key of a topic; none is read-only.
 
     `broker_id` is the broker whose own layer the topic falls back to, or None when several
     brokers share the topic and no layer of one of them counts.
@@ -51,7 +51,7 @@ def describe_topic(
 
 
 def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
-    """Every key of one broker; read-only is what can't be changed at run time."""
+    """Return every key of one broker; a key that cannot change at run time is read-only."""
     values = config.for_broker(broker.node_id)
     own = _own_texts(broker)
     entries = []
@@ -66,7 +66,7 @@ def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
 
 
 def _own_texts(broker: Broker) -> dict[str, str]:
-    """What differs between the brokers of a cluster that was started with one set of keys."""
+    """Return the values that differ between brokers started with the same keys."""
     texts = {"node.id": str(broker.node_id), "broker.id": str(broker.node_id)}
     if broker.host:
         endpoints = broker.endpoints or {"PLAINTEXT": broker.address("PLAINTEXT")}
@@ -77,7 +77,7 @@ def _own_texts(broker: Broker) -> dict[str, str]:
 
 
 def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
-    """Only what was changed at run time for all brokers (a resource without a name)."""
+    """Return the keys changed at run time for all brokers (a resource without a name)."""
     entries = []
     for name in sorted(config.dynamic_default):
         key = BROKER_KEYS[name]
@@ -93,7 +93,7 @@ def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
 def describe_resource(
     config: BrokerConfig, resource_type: ResourceType, name: str
 ) -> list[ConfigEntry]:
-    """Every key of a group or of client metrics, whether or not anything was set on it."""
+    """Return every key of a group or of client metrics, set or not."""
     layer = config.resources.get((resource_type, name), {})
     entries = []
     for key in RESOURCE_KEYS[resource_type].values():

@@ -1,4 +1,4 @@
-"""Which topics a DeleteTopics request may delete.
+"""Find the topics that a DeleteTopics request may delete.
 
 Source: Kafka's `ControllerApis.deleteTopics`, but results keep the order of the request.
 """
@@ -27,7 +27,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What the response calls the topic, and the topic itself or why it stays."""
+    """The name and id in the response, and the topic or its refusal."""
 
     name: str | None
     topic_id: UUID
@@ -35,7 +35,7 @@ class Found:
 
 
 def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
-    """Whether topics may be deleted at all; refuses every topic of the request."""
+    """Refuse all topics of the request if delete.topic.enable is false."""
     if cluster.config["delete.topic.enable"]:
         return None
     if api_version < DELETION_DISABLED_VERSION_MIN:
@@ -44,7 +44,7 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
 
 
 def find_topics(cluster: Cluster, wanted: Sequence[Wanted]) -> list[Found]:
-    """The topics to delete in request order; what is named twice is refused, once."""
+    """Return the topics to delete in request order; refuse duplicates once."""
     counts = Counter(wanted)
     names_once = {
         each.name for each, count in counts.items() if count == 1 and each.topic_id == NO_TOPIC_ID
@@ -62,7 +62,7 @@ def find_topics(cluster: Cluster, wanted: Sequence[Wanted]) -> list[Found]:
             found.append(_by_name(cluster, each.name, ids))
         else:
             by_id = _by_id(cluster, each.topic_id)
-            # A topic given both ways is refused where it is named.
+            # A topic given by name and by id is refused at its name.
             if by_id.name is None or by_id.name not in names_once:
                 found.append(by_id)
     return found

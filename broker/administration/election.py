@@ -1,4 +1,4 @@
-"""Choosing a partition's leader anew, because a client asks for it (KIP-460).
+"""Elect a partition's leader on request (KIP-460).
 
 Sources: Kafka's `ReplicationControlManager.electLeader` and `PartitionChangeBuilder`.
 """
@@ -12,7 +12,7 @@ from protocol.errors import ErrorCode
 
 
 class ElectionType(IntEnum):
-    """Back to the preferred leader, or any replica for a partition without a leader."""
+    """An election of the preferred leader, or an unclean one."""
 
     PREFERRED = 0
     UNCLEAN = 1
@@ -25,7 +25,7 @@ def elect_leader(
     election_type: ElectionType,
     now_ms: int,
 ) -> Refusal | None:
-    """Elect, and begin a new leader epoch; or say why everything stays as it is."""
+    """Elect a leader and begin a new leader epoch, or return why nothing changes."""
     topic = cluster.topics.get(topic_name)
     if topic is None:
         message = f"No such topic as {topic_name}"
@@ -62,7 +62,7 @@ def _first_in_sync(cluster: Cluster, partition: Partition, candidates: tuple[int
 
 
 def _elect_out_of_sync(cluster: Cluster, partition: Partition) -> int:
-    """The first replica that is up; with it all of them are in sync, since they share the log."""
+    """Return the first replica that is up. All that are up are in sync: they share the log."""
     alive = tuple(filter(cluster.is_alive, partition.replicas))
     if not alive:
         return NO_LEADER

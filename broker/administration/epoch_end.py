@@ -1,4 +1,4 @@
-"""Where the records of a leader epoch end: how a client finds out that its log was cut.
+"""The end offset of a leader epoch, by which a client detects a truncated log.
 
 Source: Kafka's `LeaderEpochFileCache.endOffsetFor`.
 """
@@ -6,11 +6,11 @@ Source: Kafka's `LeaderEpochFileCache.endOffsetFor`.
 from broker.cluster.topics import Partition
 
 UNDEFINED = (-1, -1)
-"""Epoch and offset of a response that knows neither."""
+"""Undefined epoch and offset."""
 
 
 def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]:
-    """The largest epoch up to `leader_epoch` that the log knows, and the offset where it ended.
+    """Return the largest epoch in the log up to `leader_epoch`, and its end offset.
 
     The current epoch ends at the log's end, even before its first record. An epoch in the future
     is UNDEFINED; one older than all records ends where the log begins.
@@ -30,11 +30,11 @@ def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]
 
 
 def _epoch_starts(partition: Partition) -> list[tuple[int, int]]:
-    """Epochs with their first offset still in the log, ascending; never empty."""
+    """Return the epochs of the log with their first offsets, ascending; never empty."""
     log = partition.log
     starts = list(log.epoch_starts)
     if not starts or starts[-1][0] < partition.leader_epoch:
-        # A leader enters its epoch when it becomes leader; our log does so with the first record.
+        # Kafka's leader adds its epoch when it becomes leader; this log with the first record.
         starts.append((partition.leader_epoch, log.log_end_offset))
     while len(starts) > 1 and starts[1][1] <= log.log_start_offset:
         del starts[0]

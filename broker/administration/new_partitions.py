@@ -1,4 +1,4 @@
-"""Whether a topic can be given more partitions, and where they would go.
+"""Check a request for more partitions of a topic, and place them.
 
 Source: Kafka's `ReplicationControlManager.createPartitions`.
 """
@@ -23,7 +23,7 @@ def check_new_partitions(
     partition_count: int,
     assignments: Sequence[tuple[int, ...]] | None,
 ) -> Assignments | Refusal:
-    """Replicas of the partitions to add, so that there are `partition_count`; changes nothing.
+    """Return the replicas of the partitions to add up to `partition_count`; change nothing.
 
     `assignments` are the client's own choice, one per added partition, or None.
     """

@@ -1,4 +1,4 @@
-"""Whether a topic can be created as a client wants it, and what it would then be.
+"""Check a new topic of CreateTopics, and plan it.
 
 Source: Kafka's `ReplicationControlManager.createTopics`; checks are made in its order.
 """
@@ -19,7 +19,7 @@ from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 BY_DEFAULT = -1
-"""A number of partitions or replicas that is left to the broker's configuration."""
+"""Number of partitions or replicas that stands for the broker's default."""
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 
@@ -65,7 +65,7 @@ def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
 
 
 def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
-    """The plan for a new topic, or the first reason against it; changes nothing."""
+    """Return the plan of a new topic, or its first error; change nothing."""
     refusal = _name_problem(cluster, topic.name)
     if refusal is not None:
         return refusal

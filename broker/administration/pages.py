@@ -1,4 +1,4 @@
-"""Dividing the partitions of many topics into pages (KIP-966's DescribeTopicPartitions).
+"""Divide the partitions of topics into pages (KIP-966's DescribeTopicPartitions).
 
 Source: Kafka's `KRaftMetadataCache.describeTopicResponse`.
 """
@@ -10,13 +10,13 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition, Topic
 
 PAGE_PARTITIONS_MAX = 2000
-"""How many partitions a page has at most, whatever a client asks for: Kafka's default of
+"""Largest number of partitions in a page: Kafka's default of
 `max.request.partition.size.limit`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Where a page begins: a topic's name and the first partition of it to tell."""
+    """Start of a page: a topic's name and the index of its first partition in the page."""
 
     topic_name: str
     partition_index: int = 0
@@ -24,7 +24,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class PageEntry:
-    """One topic of a page and those of its partitions that are on it; None is a missing topic."""
+    """One topic of a page with its partitions in the page; None for a missing topic."""
 
     name: str
     topic: Topic | None
@@ -32,7 +32,7 @@ class PageEntry:
 
 
 def names_from(names: Iterable[str], cursor: Cursor | None) -> list[str]:
-    """The names that a page from `cursor` on may have, each once, in order."""
+    """Return the sorted, distinct names that a page from `cursor` on may have."""
     first_name = cursor.topic_name if cursor is not None else ""
     return sorted({name for name in names if name >= first_name})
 
@@ -40,7 +40,7 @@ def names_from(names: Iterable[str], cursor: Cursor | None) -> list[str]:
 def read_page(
     cluster: Cluster, names: Collection[str], cursor: Cursor | None, limit: int
 ) -> tuple[list[PageEntry], Cursor | None]:
-    """The topics of sorted `names` until `limit` partitions are told, and where the next begins.
+    """Return the topics of sorted `names` up to `limit` partitions, and the next cursor.
 
     A limit below 1 counts as 1, one above PAGE_PARTITIONS_MAX as that.
     """

@@ -1,4 +1,4 @@
-"""On which brokers new partitions go, and whether a client's own choice of brokers will do.
+"""Place new partitions on brokers, or check the brokers that a client chose.
 
 Sources: Kafka's `ReplicationControlManager.validateManualPartitionAssignment` and
 `StripedReplicaPlacer`.
@@ -12,7 +12,7 @@ from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 PARTITIONS_MAX = 10_000
-"""How many partitions one request may create, all its topics together, as in Kafka's controller."""
+"""Largest number of partitions that one request may create, as in Kafka's controller."""
 
 Assignments = list[tuple[int, ...]]
 """Replicas of consecutive partitions; the first replica of each is its preferred leader."""
@@ -21,7 +21,7 @@ Assignments = list[tuple[int, ...]]
 def check_replicas(
     cluster: Cluster, replicas: Sequence[int], replication_factor: int | None = None
 ) -> Refusal | None:
-    """Why a client can't have these brokers as the replicas of a partition, or None.
+    """Return why these brokers cannot be the replicas of a partition, or None.
 
     `replication_factor` is that of the topic's other partitions, if it has any.
     """
@@ -54,7 +54,7 @@ def check_new_replicas(
     partition_index: int,
     replication_factor: int | None,
 ) -> Refusal | None:
-    """As `check_replicas`, for a partition that doesn't exist yet: one of them has to be up."""
+    """Check the replicas of a new partition: at least one broker must be up."""
     refusal = check_replicas(cluster, replicas, replication_factor)
     if refusal is None and not any(map(cluster.is_alive, replicas)):
         return _invalid(
@@ -67,7 +67,7 @@ def check_new_replicas(
 def place_new_topic(
     cluster: Cluster, partition_count: int, replication_factor: int
 ) -> Assignments | Refusal:
-    """Replicas for a new topic that leaves the choice to the cluster."""
+    """Place the replicas of a new topic."""
     refusal = _replication_problem(cluster, replication_factor)
     if refusal is not None:
         return refusal
@@ -76,7 +76,7 @@ def place_new_topic(
 
 
 def place_more(cluster: Cluster, topic: Topic, partition_count: int) -> Assignments | Refusal:
-    """Replicas for further partitions, spread as if the topic had had them from the start."""
+    """Place more partitions of a topic as if it had them from the start."""
     replication_factor = len(topic.partitions[0].replicas)
     refusal = _replication_problem(cluster, replication_factor)
     if refusal is not None:
@@ -102,7 +102,7 @@ def _replication_problem(cluster: Cluster, replication_factor: int) -> Refusal |
 
 
 def _split(cluster: Cluster, replication_factor: int) -> tuple[int, tuple[int, ...]]:
-    """How many replicas go on brokers that are up; and the brokers that are down for the rest."""
+    """Return the number of replicas on brokers that are up, and the other brokers for the rest."""
     alive_count = min(replication_factor, len(cluster.alive_broker_ids()))
     dead_ids = [broker.node_id for broker in cluster.brokers.values() if not broker.is_alive]
     return alive_count, tuple(dead_ids[: replication_factor - alive_count])

@@ -1,4 +1,4 @@
-"""Moving a partition to other brokers (KIP-455).
+"""Move a partition to other brokers (KIP-455).
 
 All replicas share one log, so there is nothing to copy: a reassignment is done as soon as every
 broker that it names is up, and waits only for those that are down.
@@ -26,7 +26,7 @@ def start_reassignment(
     *,
     may_change_replication_factor: bool = True,
 ) -> Refusal | None:
-    """Move a partition to `replicas`, in place of any move under way; ends at once if it can."""
+    """Move a partition to `replicas`, replacing a waiting move; complete it at once if possible."""
     found = _find(cluster, topic_name, partition_index)
     if isinstance(found, Refusal):
         return found
@@ -46,7 +46,7 @@ def start_reassignment(
     partition.removing_replicas = tuple(n for n in original if n not in target)
     partition.replicas = target + partition.removing_replicas
     if not is_reassigning(partition):
-        # Only another order, or back to where it was: no broker has to be waited for.
+        # Only another order, or the original replicas: no broker to wait for.
         cluster.set_replicas(partition, target, now_ms)
     elif not complete_reassignment(cluster, partition, now_ms):
         _let_go(cluster, partition, now_ms)
@@ -56,7 +56,7 @@ def start_reassignment(
 def cancel_reassignment(
     cluster: Cluster, topic_name: str, partition_index: int, now_ms: int
 ) -> Refusal | None:
-    """Put a partition whose move waits back on the brokers it came from."""
+    """Cancel a waiting move and return the partition to its original brokers."""
     found = _find(cluster, topic_name, partition_index)
     if isinstance(found, Refusal):
         return found
@@ -76,7 +76,7 @@ def cancel_reassignment(
 
 
 def _let_go(cluster: Cluster, partition: Partition, now_ms: int) -> None:
-    """Have those in sync that a move added, and another in its place no longer wants, leave."""
+    """Remove from the ISR the replicas that only the replaced move added."""
     partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
     if partition.leader_id not in partition.isr:
         alive = filter(cluster.is_alive, partition.isr)
@@ -84,7 +84,7 @@ def _let_go(cluster: Cluster, partition: Partition, now_ms: int) -> None:
 
 
 def original_replicas(partition: Partition) -> tuple[int, ...]:
-    """The replicas without those that a waiting move would add."""
+    """Return the replicas without those that a waiting move adds."""
     return tuple(n for n in partition.replicas if n not in partition.adding_replicas)
 
 

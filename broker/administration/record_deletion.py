@@ -1,4 +1,4 @@
-"""How far the records of a partition may be deleted.
+"""Check how far the records of a partition may be deleted.
 
 Source: Kafka's `Partition.deleteRecordsOnLeader` and `ReplicaManager.deleteRecordsOnLocalLog`.
 """
@@ -7,7 +7,7 @@ from broker.cluster.topics import Partition, Topic
 from protocol.errors import ErrorCode
 
 HIGH_WATERMARK = -1
-"""The offset that asks for all records there are."""
+"""The offset that stands for the high watermark."""
 
 INVALID_LOW_WATERMARK = -1
 
@@ -15,7 +15,7 @@ INVALID_LOW_WATERMARK = -1
 def check_record_deletion(
     topic: Topic, partition: Partition, broker_id: int, offset: int
 ) -> tuple[ErrorCode, int]:
-    """NONE and the log start offset to be, or an error and -1; `broker_id` is who was asked.
+    """Return NONE and the new log start offset, or an error and -1.
 
     An offset before the log's start is fine and deletes nothing.
     """

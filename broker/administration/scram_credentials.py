@@ -1,4 +1,4 @@
-"""Changes to SCRAM credentials: what Kafka allows, and what it says otherwise.
+"""Change SCRAM credentials, with Kafka's checks and errors.
 
 Source: Kafka's `ScramControlManager` and KIP-554.
 """
@@ -19,7 +19,7 @@ MECHANISMS_BY_CODE = {1: SCRAM_SHA_256, 2: SCRAM_SHA_512}
 
 @dataclass(frozen=True, slots=True)
 class Deletion:
-    """A credential that shall go."""
+    """A credential to delete."""
 
     name: str
     mechanism_code: int
@@ -27,7 +27,7 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Upsertion:
-    """A credential that shall be, of a password that the client has salted."""
+    """A credential to set, of a password that the client has salted."""
 
     name: str
     mechanism_code: int
@@ -45,9 +45,9 @@ Alteration = Deletion | Upsertion
 def alter_credentials(
     credentials: Credentials, alterations: Sequence[Alteration]
 ) -> dict[str, Refusal | None]:
-    """Carry out what is allowed; gives each user's refusal, or None where everything was done.
+    """Apply valid alterations; return a refusal for each user, or None on success.
 
-    Users are told in the order in which they first occur. Of a user whose alterations are not all
+    Users come in the order in which they first occur. Of a user whose alterations are not all
     allowed none is carried out; other users are not hurt by it.
     """
     counts = Counter((each.name, each.mechanism_code) for each in alterations)

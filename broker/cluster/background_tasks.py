@@ -1,4 +1,4 @@
-"""What a cluster does by itself and regularly: retention, and forgetting producers."""
+"""Regular tasks of a cluster: retention and the expiry of producers."""
 
 from collections.abc import Iterator
 from itertools import chain, islice
@@ -7,18 +7,18 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import limit_producer_ids
 
 EXPIRY_STEPS_PER_TURN = 500
-"""A step looks through a few dozen producers: this many take about 10 ms."""
+"""A step checks a few dozen producers; this many steps take about 10 ms."""
 
 
 def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
-    """Begin the regular work, which goes on until the cluster's timers are cleared."""
+    """Start the tasks, which repeat until the cluster's timers are cleared."""
     limit_producer_ids(cluster)
     _schedule_retention(cluster, now_ms)
     _schedule_producer_expiry(cluster, now_ms)
 
 
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
-    """Drop what `retention.ms` no longer keeps, in every partition whose policy deletes."""
+    """Delete batches past `retention.ms`, in every partition whose policy deletes."""
     for topic in cluster.topics.all():
         retention_ms = topic.config["retention.ms"]
         if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
@@ -44,7 +44,7 @@ def _schedule_producer_expiry(cluster: Cluster, now_ms: int) -> None:
 
 
 def _expire_producers(cluster: Cluster, steps: Iterator[int], now_ms: int) -> None:
-    """Take a turn at forgetting producers; what is left comes a millisecond later."""
+    """Expire producers for some steps; continue a millisecond later."""
     for _ in islice(steps, EXPIRY_STEPS_PER_TURN):
         pass
     if (step := next(steps, None)) is None:

@@ -1,4 +1,4 @@
-"""Brokers that join a running cluster, and that leave it for good.
+"""Add brokers to a running cluster, and decommission them.
 
 Sources: Kafka's `ClusterControlManager.registerBroker` and `unregisterBroker`.
 """
@@ -9,11 +9,11 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 
 BROKERS_MAX = 100
-"""How many brokers a cluster may have, with those it had: each keeps its port until a reset."""
+"""Largest number of brokers, with decommissioned ones, which keep their ports until a reset."""
 
 
 def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
-    """A broker to be added once it has addresses; one that was decommissioned has them.
+    """Return a broker for `add_broker`; one that was decommissioned keeps its addresses.
 
     Without a node id it gets the next that was never used.
 
@@ -33,13 +33,13 @@ def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
 
 
 def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
-    """Take in a broker of `new_broker`; what is there already stays where it is.
+    """Add a broker of `new_broker`; existing partitions stay where they are.
 
     New partitions come to it, and what is moved there. One that was decommissioned is in sync again
     at once for the replicas it still has.
 
     Raises:
-        ValueError: its node id has been taken meanwhile.
+        ValueError: its node id was taken since `new_broker`.
     """
     node_id = broker.node_id
     if node_id in cluster.brokers:
@@ -47,13 +47,13 @@ def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     cluster.decommissioned.pop(node_id, None)
     cluster.brokers = dict(sorted({**cluster.brokers, node_id: broker}.items()))
     cluster.quotas.add_broker(node_id, cluster.config)
-    # What a lone broker has for itself counts for no two.
+    # A single broker's own values of shared keys no longer apply.
     cluster.set_config(cluster.config)
     failover.start_broker(cluster, node_id, now_ms)
 
 
 def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Stop a broker and forget it: Metadata has it no more, and it can't be started.
+    """Stop and unregister a broker: Metadata no longer lists it, and it cannot be started.
 
     Partitions that have it as a replica keep it as one that is offline, until they are moved.
 
@@ -69,5 +69,5 @@ def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
             cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
             cluster.set_config(cluster.config)
 
-    # Behind the election, wherever that is in the queue.
+    # After the election, which may be in the queue.
     cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)

@@ -9,21 +9,21 @@ from broker.addresses import Address
 
 
 class Availability(Enum):
-    """What happens to who connects to a broker."""
+    """Whether the sockets of a broker accept connections and serve requests."""
 
     UP = "up"
     DOWN = "down"
-    """Its connections are cut, new ones are refused: the process has ended."""
+    """Its connections are closed and new ones refused, as if the process had ended."""
     ISOLATED = "isolated"
-    """Nothing is read and nothing is answered, until it serves again: the network is cut."""
+    """Nothing is read or sent until it is up again, as if the network was cut."""
 
 
 @dataclass(slots=True, eq=False)
 class Broker:
     """One broker of the cluster: the addresses it advertises, and whether it is up.
 
-    `host` and `port` are those of its first listener, `endpoints` those of all by name. `is_alive`
-    is what the other brokers believe and clients are told; `availability` is what clients find.
+    `host` and `port` are those of its first listener, `endpoints` those of all listeners by name.
+    `is_alive`: Metadata lists it. `availability`: whether its sockets accept and respond.
     """
 
     node_id: int
@@ -33,11 +33,11 @@ class Broker:
     is_alive: bool = True
     availability: Availability = Availability.UP
     is_out_of_memory: bool = False
-    """Whether it ended by `broker.max.producer.ids`; until it is started again."""
+    """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
 
     def address(self, listener: str) -> Address:
-        """What a client that came in by a listener is told; every broker has every listener."""
+        """Return the advertised address of a listener; every broker has every listener."""
         return self.endpoints.get(listener) or Address(self.host, self.port)
 
 
@@ -47,11 +47,10 @@ def coordinator_of(
     first_node_ids: Sequence[int],
     moved: Mapping[str, int],
 ) -> int | None:
-    """The broker to coordinate a group or transactional id: moved there, or the key's own.
+    """Return the coordinator of a group or transactional id: where it was moved, or by hash.
 
-    That is one of those there were from the start: a broker that is added takes nothing from the
-    others. When it is down it is the next, so that what others coordinate stays; None if none is
-    up.
+    Only the first brokers are hashed to, so an added broker takes nothing from the others. If the
+    coordinator is down, the next broker takes over. None if no broker is up.
     """
     first = zlib.crc32(key.encode()) % len(first_node_ids)
     in_turn = (*first_node_ids[first:], *first_node_ids[:first], *brokers)

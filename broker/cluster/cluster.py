@@ -1,8 +1,7 @@
-"""The one owner of all state: brokers, topics, groups, ids, timers, configuration.
+"""The state of the cluster: brokers, topics, groups, ids, timers, configuration.
 
-One cluster of several brokers lives in one process and on one thread. Handlers get it as their last
-argument, look things up and call its verbs; nothing else in the project keeps state that a request
-can change.
+A cluster of several brokers runs in one process and on one thread. Handlers get it as their last
+argument. Nothing else keeps state that a request can change.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +24,7 @@ from producer_state.allocator import ProducerIdAllocator
 
 
 class Cluster:
-    """State and the verbs that change it; knows no sockets, no clock and no messages."""
+    """The state, and operations that keep its invariants; no sockets, clock or messages."""
 
     def __init__(
         self,
@@ -35,7 +34,7 @@ class Cluster:
         cluster_id: str,
         new_uuid: Callable[[], UUID],
     ) -> None:
-        """`new_uuid` gives topic ids, member ids and the seeds of hashes.
+        """`new_uuid` returns topic ids, member ids and the seeds of hashes.
 
         A seeded one makes a run repeatable.
         """
@@ -45,22 +44,22 @@ class Cluster:
         self.timers = Timers()
         self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
         self.brokers = dict(self._first_brokers)
-        """Those that are registered, by node id, ascending."""
+        """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
-        """The shell's part of an outage: called when a broker's `availability` has changed."""
+        """Called when a broker's `availability` has changed; the server closes its sockets."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
         self._begin()
 
     def _begin(self) -> None:
-        """Everything that requests can change, as it is at the start."""
+        """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
         self.routes = RoutesByBroker(config)
         self.controller_id = 1
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
-        """Coordinators that were moved by hand, by group or transactional id."""
+        """Coordinators that were moved through the admin port, by group or transactional id."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
         self.groups = GroupCoordinator(
@@ -85,10 +84,9 @@ class Cluster:
         self._next_placement = 0
 
     def reset(self) -> None:
-        """Forget everything since the start, what was to happen included, and start anew.
+        """Reset all state to that of the start, and cancel all timers.
 
-        Whoever is connected must have been let go before; brokers keep their addresses, and those
-        that were added are gone.
+        Close all connections first. Brokers keep their addresses; added brokers are removed.
         """
         self.timers.clear()
         self.brokers = dict(self._first_brokers)
@@ -99,9 +97,9 @@ class Cluster:
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
-        """Configuration of what the brokers share: topics and memory.
+        """The configuration of what brokers share: topics and memory.
 
-        A key that was set for a single broker counts here only where there is no other broker.
+        A key that was set for a single broker applies only if there is no other broker.
         """
         if len(self.brokers) > 1:
             return self.config
@@ -110,11 +108,11 @@ class Cluster:
     # Brokers -------------------------------------------------------------------------------
 
     def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
-        """Every broker with what a client that came in by a listener is told of it."""
+        """Return every broker with its advertised address of a listener."""
         return [(broker, broker.address(listener)) for broker in self.brokers.values()]
 
     def alive_broker_ids(self) -> list[int]:
-        """Node ids of the brokers that are up, ascending."""
+        """Return the node ids of brokers that are up, ascending."""
         return [broker.node_id for broker in self.brokers.values() if broker.is_alive]
 
     def is_alive(self, node_id: int) -> bool:
@@ -124,19 +122,19 @@ class Cluster:
 
     @property
     def first_node_ids(self) -> tuple[int, ...]:
-        """Node ids of the brokers that there are from the start."""
+        """The node ids of the brokers that exist from the start."""
         return tuple(self._first_brokers)
 
     def coordinator_id(self, key: str) -> int | None:
-        """The broker that coordinates a group or transactional id; None when none is up.
+        """Return the coordinator of a group or transactional id; None if no broker is up.
 
-        Kafka hashes the id to a partition of an internal topic; what matters to a client is that
-        coordinators are spread and that every broker names the same one.
+        Kafka hashes the id to a partition of an internal topic. Clients only need every broker to
+        name the same coordinator, and coordinators to be spread.
         """
         return coordinator_of(key, self.brokers, self.first_node_ids, self.moved_coordinators)
 
     def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
-        """Have a broker coordinate a group or transactional id, for as long as it is up.
+        """Move a group or transactional id to a coordinator, for as long as that is up.
 
         Raises:
             ValueError: there is no such broker, or it is down.
@@ -156,10 +154,10 @@ class Cluster:
             if self.coordinator_id(group_id) != coordinator_id:
                 self.groups.unload(group_id, now_ms)
 
-    # Outages -------------------------------------------------------------------------------
+    # Availability ----------------------------------------------------------------------------
 
     def set_availability(self, broker: Broker, availability: Availability) -> None:
-        """Set whether the sockets of a broker accept and response, and tell the server."""
+        """Set whether the sockets of a broker accept and respond, and notify the server."""
         broker.is_out_of_memory &= availability is not Availability.UP
         if broker.availability is not availability:
             broker.availability = availability
@@ -192,7 +190,7 @@ class Cluster:
     # Topics --------------------------------------------------------------------------------
 
     def place(self, partition_count: int, replication_factor: int) -> list[tuple[int, ...]]:
-        """Replicas for the partitions of a new topic, on brokers that are up."""
+        """Return replicas for the partitions of a new topic, on brokers that are up."""
         broker_ids = self.alive_broker_ids()
         return place_replicas(
             broker_ids, partition_count, replication_factor, self._next_placement % len(broker_ids)
@@ -235,12 +233,12 @@ class Cluster:
             partition.log.wake(now_ms)
 
     def alter_topic_config(self, topic: Topic, overrides: Mapping[str, str]) -> None:
-        """Replace a topic's own configuration, checked before; counts from the next request."""
+        """Replace a topic's own, checked configuration; it applies from the next request on."""
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
 
     def set_config(self, config: BrokerConfig) -> None:
-        """Replace the configuration of the brokers; topics and leaders follow it at once."""
+        """Replace the configuration of the brokers; it applies to topics and leaders at once."""
         self.config = config
         self.groups.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
@@ -259,7 +257,7 @@ class Cluster:
     # Leaders -------------------------------------------------------------------------------
 
     def set_leader(self, partition: Partition, leader_id: int, now_ms: int) -> None:
-        """Move the leadership (or take it away with NO_LEADER) and begin a new leader epoch."""
+        """Set the leader, or NO_LEADER, and begin a new leader epoch."""
         if partition.leader_id == leader_id:
             return
         partition.leader_id = leader_id
@@ -270,7 +268,7 @@ class Cluster:
             self.on_new_leader(leader_id, now_ms)
 
     def move_leader(self, partition: Partition, node_id: int, now_ms: int) -> None:
-        """Have a broker lead; one that is no replica becomes one in place of the old leader.
+        """Make a broker the leader; one that is no replica replaces the old leader.
 
         Raises:
             ValueError: there is no such broker, or it is down.
@@ -294,7 +292,7 @@ class Cluster:
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
         """Finish a reassignment: new replicas, all of them in sync, the leader among them.
 
-        Followers share the log, so a reassignment has nothing to copy and ends where it begins.
+        Followers share the log, so a reassignment has nothing to copy and completes at once.
         """
         partition.replicas = tuple(replicas)
         partition.adding_replicas = partition.removing_replicas = ()
@@ -308,7 +306,7 @@ class Cluster:
     # Records -------------------------------------------------------------------------------
 
     def appended(self, topic: Topic, partition: Partition, byte_count: int, now_ms: int) -> None:
-        """Account for a batch just appended: memory bounds first, then wake who waits for it."""
+        """Account for an appended batch: enforce memory bounds, then wake waiting requests."""
         self.log_bytes += byte_count
         log = partition.log
         if 0 <= topic.retention_bytes < log.size_bytes:
@@ -326,7 +324,7 @@ class Cluster:
         partition.log.wake(now_ms)
 
     def _shrink_logs(self) -> None:
-        """Drop oldest batches of the largest partitions until an eighth of the bound is free.
+        """Delete the oldest batches of the largest partitions until an eighth of the bound is free.
 
         Freeing more than is needed keeps the search for the largest out of the next appends.
         """

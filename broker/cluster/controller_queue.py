@@ -1,8 +1,8 @@
-"""The controller's event queue: mutations take time, and everything else waits behind them.
+"""The controller's event queue: mutations take time, and later events wait for them.
 
-The controller does one event after the other, in the order of their arrival. An event that creates,
-adds or deletes N partitions takes N x `controller.mutation.time.ms`; all others take no time of
-their own. The metadata changes when the time of an event is over, for the whole event at once.
+The controller processes events one after the other, in the order of their arrival. An event that
+creates, adds or deletes N partitions takes N x `controller.mutation.time.ms`; all others take no
+time. The metadata changes when the time of an event is over, for the whole event at once.
 
 Sources: Kafka's `ControllerEventManager` (metrics) and `QuorumController` (events' names).
 """
@@ -20,9 +20,9 @@ from quotas.metrics import Measurement
 
 GROUP = "ControllerEventManager"
 SAMPLES_MAX = 1028
-"""How many of the last events the times in the metrics are taken from: Kafka's reservoir size."""
+"""Number of recent events in the metrics of times: Kafka's reservoir size."""
 TIMED_OUT = Refusal(ErrorCode.REQUEST_TIMED_OUT, None)
-"""The controller is not done within the request's timeout; the work stays in the queue."""
+"""The controller did not finish within the request's timeout; the work stays in the queue."""
 
 _QUANTILES = (0.5, 0.95, 0.99, 1.0)
 
@@ -33,7 +33,7 @@ def _no_mutations() -> int:
 
 @dataclass(slots=True, eq=False)
 class ControllerEvent:
-    """One thing for the controller to do.
+    """One event for the controller.
 
     `apply(now_ms)` changes the metadata; it is called when the processing time is over.
     `mutation_count()` is the number of partitions that it creates, adds or deletes; it is called
@@ -72,11 +72,11 @@ class ControllerQueue:
 
     @property
     def is_immediate(self) -> bool:
-        """Whether an event that is submitted now is done at once, whatever it does."""
+        """Whether an event that is submitted now is processed at once."""
         return not self._events and not self.mutation_time_ms
 
     def submit(self, event: ControllerEvent, now_ms: int) -> None:
-        """Process an event after those that are in the queue: at once if it need not wait."""
+        """Add an event to the queue; process it at once if it need not wait."""
         if self.is_immediate:
             event.apply(now_ms)
             return
@@ -99,7 +99,7 @@ class ControllerQueue:
         finish: Callable[[int], Any],
         timed_out: Callable[[int], Any],
     ) -> Any:
-        """Process a client's request; returns its response, or a `PendingResponse` that gets it later.
+        """Process a client's request; return its response, or a `PendingResponse`.
 
         `finish(now_ms)` does the work and returns the response. `timed_out(now_ms)` returns the
         response that is sent if the work is not done `timeout_ms` after now; the work stays in the
@@ -129,7 +129,7 @@ class ControllerQueue:
         return pending
 
     def remaining_ms(self, now_ms: int) -> float:
-        """Time until everything that is in the queue now is done, if nothing fails."""
+        """Return the time until all events in the queue are processed."""
         if not self._events:
             return 0.0
         first, *waiting = self._events
@@ -159,10 +159,10 @@ class ControllerQueue:
         self._timers.schedule(-(-event.done_us // 1000), self._finish)
 
     def _finish(self, now_ms: int) -> None:
-        """Apply the first event, whose time is over, and begin the next."""
+        """Apply the first event, whose time is over, and start the next."""
         event = self._events[0]
         try:
-            # It stays in the queue meanwhile: what it submits itself comes behind all others.
+            # It is still in the queue, so events that it submits come after all others.
             event.apply(now_ms)
         finally:
             self._events.popleft()

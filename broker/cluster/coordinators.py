@@ -1,11 +1,11 @@
-"""Whether a broker is the one to ask about a group."""
+"""Check whether a broker coordinates a group."""
 
 from broker.cluster.cluster import Cluster
 from protocol.errors import ErrorCode
 
 
 def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCode:
-    """NONE for the group's coordinator, NOT_COORDINATOR for any other broker.
+    """Return NONE for the group's coordinator, NOT_COORDINATOR for any other broker.
 
     COORDINATOR_NOT_AVAILABLE when no broker is up to be the coordinator.
     """

@@ -1,4 +1,4 @@
-"""What a cluster makes of a broker that goes down or comes back: in-sync replicas and leaders.
+"""Failover: stop, isolate, fence and start brokers; update ISRs and elect leaders.
 
 Sources: Kafka's `ReplicationControlManager.handleBrokerFenced`, `handleBrokerUnfenced` and
 `PartitionChangeBuilder`.
@@ -15,13 +15,13 @@ from broker.cluster.topics import NO_LEADER, Partition, Topic
 
 
 def stop_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool = True) -> None:
-    """Stop a broker: cut its connections and refuse new ones. No record is lost.
+    """Stop a broker: close its connections and refuse new ones. No record is lost.
 
-    With `elect` it is fenced: it leaves every ISR except those it is the last member of, and what it
-    led, coordinated or controlled moves to brokers that are up. Without `elect` Metadata still names
-    it; stop it again with `elect` to fence it later.
-    The election is an event of `cluster.controller_queue`. Where mutations take time, it waits behind
-    those in the queue, and until then Metadata names the old leaders.
+    With `elect` it is fenced: it leaves every ISR except those of which it is the last member, and
+    what it led, coordinated or controlled moves to brokers that are up. Without `elect` Metadata
+    still lists it; stop it again with `elect` to fence it later.
+    The election is an event of `cluster.controller_queue`. It waits for mutations in the queue, and
+    until then Metadata names the old leaders.
 
     Raises:
         ValueError: there is no such broker.
@@ -44,7 +44,7 @@ def isolate_broker(cluster: Cluster, node_id: int, now_ms: int, *, elect: bool =
 def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     """Start a broker again. It is in sync at once, since replicas share their log.
 
-    It leads only the partitions that have no leader, as in Kafka before a preferred leader election.
+    It leads only partitions that have no leader, as in Kafka before a preferred leader election.
 
     Raises:
         ValueError: there is no such broker.
@@ -56,7 +56,7 @@ def start_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
 
 
 def fence_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Fence a broker that goes on serving its connections.
+    """Fence a broker that continues to serve its connections.
 
     It leaves Metadata, leads and coordinates nothing. `start_broker` unfences it.
 
@@ -92,9 +92,9 @@ def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
 
 
 def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Have the others notice that a broker is gone: it leaves ISRs, and what it led is led anew.
+    """Remove a broker from ISRs and elect new leaders for its partitions.
 
-    It stays in those ISRs that it is the last of, whose partitions wait for it without a leader.
+    It stays in ISRs of which it is the last member; those partitions have no leader.
     """
     cluster.brokers[node_id].is_alive = False
     if cluster.controller_id == node_id:
@@ -107,7 +107,7 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
 
 
 def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Take a broker in again: in sync at once, since replicas share their log."""
+    """Return a broker to ISRs; it is in sync at once, since replicas share their log."""
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:
         cluster.controller_id = node_id
@@ -123,7 +123,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
 
 
 def _elect(cluster: Cluster, topic: Topic, partition: Partition, now_ms: int) -> None:
-    """Have the first replica lead that is up and in sync; or, where topics may, just up."""
+    """Elect the first replica that is up and in sync, or just up where the topic allows it."""
     alive = list(filter(cluster.is_alive, partition.replicas))
     leader_id = next((n for n in alive if n in partition.isr), NO_LEADER)
     if leader_id == NO_LEADER and alive and topic.config["unclean.leader.election.enable"]:

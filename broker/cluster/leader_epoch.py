@@ -1,4 +1,4 @@
-"""Whether a broker may answer for a partition, as a client with an epoch in mind asks."""
+"""Check whether a broker leads a partition in the epoch that a client knows."""
 
 from broker.cluster.topics import Partition
 from protocol.errors import ErrorCode
@@ -7,7 +7,7 @@ from protocol.errors import ErrorCode
 def leader_epoch_error(
     partition: Partition, broker_id: int, current_leader_epoch: int
 ) -> ErrorCode:
-    """NONE when this broker leads in the epoch the client believes in (-1: in any).
+    """Return NONE if this broker leads in the client's epoch (-1: in any epoch).
 
     Kafka's `Partition.checkCurrentLeaderEpoch` and `getLocalLog`.
     """

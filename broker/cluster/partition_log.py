@@ -1,4 +1,4 @@
-"""The records of one partition: stored batches, their offsets, and who waits for more.
+"""The log of one partition: stored batches, their offsets, and waiting requests.
 
 A batch is one `bytes` object, exactly as it came but for base offset and leader epoch. Beside the
 list of batches stand two arrays of the same length, base offsets and largest timestamps: nothing
@@ -38,12 +38,12 @@ class PartitionLog:
         self.size_bytes = 0
         # (leader epoch, first offset written in it), ascending: what OffsetForLeaderEpoch asks.
         self.epoch_starts: list[tuple[int, int]] = []
-        # In the order they came: two fetches are answered in the same order in every run.
+        # In the order of arrival: fetches complete in the same order in every run.
         self.waiters: dict[Waiter, None] = {}
 
     @property
     def batch_count(self) -> int:
-        """How many batches are kept."""
+        """Number of stored batches."""
         return len(self._batches)
 
     def append(
@@ -60,7 +60,7 @@ class PartitionLog:
         self.size_bytes += len(batch)
 
     def wake(self, now_ms: int) -> None:
-        """Tell everyone who waits for this partition to look again."""
+        """Call all waiters of this partition."""
         for waiter in tuple(self.waiters):
             waiter(now_ms)
 

@@ -1,9 +1,9 @@
-"""A broker that ends when it has more producers to remember than it may, as if out of memory.
+"""Stop a broker that leads too many producer ids, as if it was out of memory.
 
-What counts is what KIP-936 counts in its story of a cluster that goes down broker by broker: the
-producer ids of the partitions that a broker leads. They move with the leadership, to a broker that
-may then have too many itself. Followers would remember them too in Kafka; were they counted here,
-a moved leadership would bring nobody an id that it hadn't got.
+The limit counts the producer ids of the partitions that a broker leads, as KIP-936 does in its
+example of a cluster that fails broker by broker: ids move with the leadership, to a broker that may
+then have too many itself. Kafka's followers remember them too. If they counted here, a failover
+would bring no broker more ids.
 """
 
 from functools import partial
@@ -14,11 +14,11 @@ from broker.cluster.cluster import Cluster
 
 def limit_producer_ids(cluster: Cluster) -> None:
     """Check `broker.max.producer.ids` whenever a broker becomes a leader."""
-    cluster.on_new_leader = partial(watch_producer_ids, cluster)
+    cluster.on_new_leader = partial(check_producer_id_limit, cluster)
 
 
 def producer_id_count(cluster: Cluster, node_id: int) -> int:
-    """Producer ids over the partitions that a broker leads, counted once for each partition."""
+    """Return the number of producer ids in the partitions that a broker leads."""
     return sum(
         len(partition.producers)
         for topic in cluster.topics.all()
@@ -27,8 +27,8 @@ def producer_id_count(cluster: Cluster, node_id: int) -> int:
     )
 
 
-def watch_producer_ids(cluster: Cluster, node_id: int, now_ms: int) -> None:
-    """Have a broker stop, once what it is doing is done, if it leads more ids than it may."""
+def check_producer_id_limit(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Stop a broker after the current request if it leads too many producer ids."""
     if _has_too_many(cluster, node_id):
         cluster.timers.schedule(now_ms, lambda now_ms: _run_out_of_memory(cluster, node_id, now_ms))
 

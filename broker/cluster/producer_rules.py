@@ -1,9 +1,8 @@
-"""By which rule the leader of a partition decides about batches of idempotent producers.
+"""The leader's rule for batches of idempotent producers.
 
-Brokers of one cluster may differ in `producer.state.batches` and in the window of KIP-758, as they
-do in a rolling upgrade. All replicas share one producer state; it has the form that the leader
-needs, and is converted when another broker leads or the leader's configuration changes. No batch
-pays for it.
+Brokers of one cluster may differ in `producer.state.batches` and in the window of KIP-758, as in a
+rolling upgrade. All replicas share one producer state in the form of the leader's rule. It is
+converted when the leader or its configuration changes, never for a batch.
 """
 
 from broker.cluster.topics import NO_LEADER, Partition
@@ -12,15 +11,15 @@ from producer_state.producer_state_manager import ProducerStateManager
 
 
 def new_producers(config: BrokerConfig, leader_id: int) -> ProducerStateManager:
-    """Producer state without producers, for a leader; NO_LEADER for the cluster's own rule."""
+    """Return empty producer state for a leader; NO_LEADER for the cluster's own rule."""
     batches, window = _rule_of(config, leader_id)
     return ProducerStateManager(batches=batches, window=window)
 
 
 def adopt_rule_of_leader(config: BrokerConfig, partition: Partition) -> None:
-    """Convert a partition's producer state to its leader's rule, if it has another one.
+    """Convert a partition's producer state to its leader's rule, if that differs.
 
-    Without a leader nobody decides, and the state stays as it is.
+    Without a leader the state stays as it is.
     """
     if partition.leader_id != NO_LEADER:
         batches, window = _rule_of(config, partition.leader_id)

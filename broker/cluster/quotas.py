@@ -1,4 +1,4 @@
-"""All quotas of a cluster: what is set, the counters of the cluster and of each of its brokers."""
+"""All quotas of a cluster: settings, and counters of the cluster and of each broker."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -48,7 +48,7 @@ class BrokerQuotas:
 
 
 class QuotaManagers:
-    """What `cluster.quotas` is.
+    """The quotas of a cluster (`cluster.quotas`).
 
     `clients` holds what is set (AlterClientQuotas, or the key `client.quotas` at the start);
     `brokers` has the counters by broker id; `shadow` is what quotas in shadow mode would have done;
@@ -83,7 +83,7 @@ class QuotaManagers:
             self.add_broker(broker_id, config)
 
     def add_broker(self, broker_id: int, config: Mapping[str, Any]) -> None:
-        """Count for one broker more; one that was there before goes on where it was."""
+        """Add the counters of a broker; one that is known keeps its counters."""
         if broker_id in self.brokers:
             return
         self.brokers[broker_id] = quotas = BrokerQuotas(self.clients, config, self._new_seed)

@@ -13,9 +13,9 @@ def is_reassigning(partition: Partition) -> bool:
 
 
 def complete_reassignment(cluster: Cluster, partition: Partition, now_ms: int) -> bool:
-    """End a move if all brokers it goes to are up; to be called when a broker comes up.
+    """Complete a move if all its target brokers are up; call it when a broker comes up.
 
-    Returns whether it ended one.
+    Return whether a move was completed.
     """
     if not is_reassigning(partition):
         return False

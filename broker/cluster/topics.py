@@ -1,4 +1,4 @@
-"""Topics and partitions: who leads what, and under which configuration. State, no decisions."""
+"""Topics and partitions: replicas, leaders and configuration."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 
 
 def topic_name_problem(name: str) -> str | None:
-    """What is wrong with a topic name, in Kafka's words (`Topic.validate`), or None."""
+    """Return what is wrong with a topic name, in Kafka's words (`Topic.validate`), or None."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in {".", ".."}:
@@ -79,7 +79,7 @@ class Topic:
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Read the settings of the hot path anew; to be called when `config` was replaced."""
+        """Read the settings of the hot path again; call it when `config` was replaced."""
         config = self.config
         cleanup_policy = config["cleanup.policy"]
         self.max_message_bytes = config["max.message.bytes"]

@@ -1,1 +1,1 @@
-"""What can be configured, how a value is read and checked, and which layer wins."""
+"""Configuration keys, the parsing of their values, and the layers of a broker's configuration."""

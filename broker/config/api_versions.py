@@ -1,4 +1,4 @@
-"""What `broker.api.versions` says: the brokers of an older release, or single APIs with limits."""
+"""The value of `broker.api.versions`: the APIs of a release, or limits of single APIs."""
 
 import re
 from collections.abc import Mapping
@@ -6,40 +6,40 @@ from collections.abc import Mapping
 from protocol.messages import API_NAMES, api_key_of, schema_versions
 from protocol.releases import Release, Versions, find_release, release_versions
 
-NOT_THERE = "-1"
+NOT_SERVED = "-1"
 _LIMIT = re.compile(r"(?:([0-9]{1,5})-)?([0-9]{1,5})", re.ASCII)
 
 
-def parse_api_versions(told: tuple[str, ...]) -> Mapping[int, Versions]:
-    """The versions, by API key, of the APIs that are there.
+def parse_api_versions(elements: tuple[str, ...]) -> Mapping[int, Versions]:
+    """Return the versions of the served APIs by API key.
 
     Elements are a release, `NAME=HIGHEST`, `NAME=LOWEST-HIGHEST`, or `NAME=-1` for an API that is
-    not there. What isn't named is as in the release; without one, as in the schemas.
+    not served. Other APIs are as in the release, or without a release as in the schemas.
 
     Raises:
-        ValueError: it names the element and what is wrong with it.
+        ValueError: the message names the element and the problem.
     """
-    releases = [each for each in told if "=" not in each]
+    releases = [element for element in elements if "=" not in element]
     if len(releases) > 1:
         raise ValueError(f"{releases[0]} and {releases[1]} are two releases")
     versions = {int(key): schema_versions(key) for key in API_NAMES}
     if releases:
         versions = dict(release_versions(releases[0]))
-    for element in told:
+    for element in elements:
         if "=" in element:
             _limit(versions, element)
     return versions
 
 
-def emulated_release(told: tuple[str, ...]) -> Release | None:
+def emulated_release(elements: tuple[str, ...]) -> Release | None:
     """Return the release that a valid value names; None when it names none."""
-    return next((find_release(each) for each in told if "=" not in each), None)
+    return next((find_release(name) for name in elements if "=" not in name), None)
 
 
 def _limit(versions: dict[int, Versions], element: str) -> None:
     name, _, limit = (part.strip() for part in element.partition("="))
     api_key = api_key_of(name)
-    if limit == NOT_THERE:
+    if limit == NOT_SERVED:
         versions.pop(api_key, None)
         return
     served_low, served_high = schema_versions(api_key)
@@ -52,10 +52,10 @@ def _limit(versions: dict[int, Versions], element: str) -> None:
     versions[api_key] = (low, high)
 
 
-def api_versions_problem(told: tuple[str, ...]) -> str | None:
-    """What is wrong with a value, in a few words; None when it will do."""
+def api_versions_problem(elements: tuple[str, ...]) -> str | None:
+    """Return why a value is invalid, in a few words, or None if it is valid."""
     try:
-        parse_api_versions(told)
+        parse_api_versions(elements)
     except ValueError as error:
         return str(error)
     return None

@@ -37,7 +37,7 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         ignored_keys.PROCESS_KEYS,
     )
 )
-"""Every key a broker knows, sorted by name."""
+"""Every key of a broker, sorted by name."""
 
 _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
 """`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
@@ -54,12 +54,12 @@ SYNONYMS: tuple[tuple[str, ...], ...] = (
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
     ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 )
-"""Keys that say the same thing in different units; the first one that is set counts."""
+"""Keys for the same setting in different units; the first one that is set wins."""
 
 
 @dataclass(frozen=True, slots=True)
 class Synonym:
-    """One place that gives, or could give, a key its value. `text` is None for a secret."""
+    """One source of a key's value. `text` is None for a secret."""
 
     name: str
     text: str | None
@@ -67,12 +67,11 @@ class Synonym:
 
 
 class BrokerConfig(Mapping[str, Any]):
-    """Parsed values by key; never changes, every `with_...` returns a new one.
+    """Parsed values by key. Immutable: every `with_...` returns a new one.
 
-    `overrides` is what all brokers were started with, `overrides_by_broker` what single brokers
-    were started with instead; `dynamic_default` and `dynamic_by_broker` what was changed since then
-    through AlterConfigs, for all brokers and for one. `resources` carries
-    what AlterConfigs set on groups and client metrics, which have no other owner.
+    `overrides` are the keys that all brokers were started with, `overrides_by_broker` those of
+    single brokers. `dynamic_default` and `dynamic_by_broker` were set through AlterConfigs, for all
+    brokers and for one. `resources` are the keys of groups and client metrics.
     """
 
     __slots__ = (
@@ -93,7 +92,7 @@ class BrokerConfig(Mapping[str, Any]):
         resources: Mapping[ResourceName, Mapping[str, str]] | None = None,
         overrides_by_broker: Mapping[int, Mapping[str, str]] | None = None,
     ) -> None:
-        """Raises ConfigError for an unknown key, a value that won't parse, or a contradiction."""
+        """Raise ConfigError for an unknown key, an invalid value, or a contradiction."""
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self.overrides_by_broker = _without_empty(overrides_by_broker or {})
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
@@ -114,9 +113,9 @@ class BrokerConfig(Mapping[str, Any]):
 
     @classmethod
     def from_overrides(cls, overrides: Mapping[str, str]) -> "BrokerConfig":
-        """What brokers started with these keys have; ConfigError says what is wrong with them.
+        """Return the configuration of brokers started with these keys; may raise ConfigError.
 
-        `broker.2.KEY` is KEY of broker 2 alone, for the keys in which brokers may differ.
+        `broker.2.KEY` sets KEY of broker 2 alone; only some keys may differ between brokers.
         """
         shared: dict[str, str] = {}
         by_broker: dict[int, dict[str, str]] = {}
@@ -138,7 +137,7 @@ class BrokerConfig(Mapping[str, Any]):
     def with_overrides_of(
         self, broker_id: int, overrides: Mapping[str, str | None]
     ) -> "BrokerConfig":
-        """The same with keys set as if this broker had been started with them; None takes one away.
+        """Return it with keys set as if this broker was started with them; None removes a key.
 
         Raises:
             ConfigError: an unknown key, a bad value, or a key that all brokers share.
@@ -154,13 +153,13 @@ class BrokerConfig(Mapping[str, Any]):
         return self._changed(overrides_by_broker={**self.overrides_by_broker, broker_id: own})
 
     def with_dynamic(self, broker_id: int | None, layer: Mapping[str, str]) -> "BrokerConfig":
-        """The same with one dynamic layer replaced: a broker's, or for None that of all brokers."""
+        """Return it with one dynamic layer replaced: a broker's, or for None the default one."""
         if broker_id is None:
             return self._changed(dynamic_default=layer)
         return self._changed(dynamic_by_broker={**self.dynamic_by_broker, broker_id: layer})
 
     def with_resource(self, name: ResourceName, layer: Mapping[str, str]) -> "BrokerConfig":
-        """The same with the keys of a group or of client metrics replaced; they are not checked."""
+        """Return it with the keys of a group or of client metrics replaced, unchecked."""
         return self._changed(resources={**self.resources, name: layer})
 
     def _changed(self, **layers: Any) -> "BrokerConfig":
@@ -168,20 +167,20 @@ class BrokerConfig(Mapping[str, Any]):
         return BrokerConfig(**{name: getattr(self, name) for name in names} | layers)
 
     def dynamic_layer(self, broker_id: int | None) -> Mapping[str, str]:
-        """What was changed at run time for one broker, or for None for all of them."""
+        """Return the keys changed at run time for one broker, or for None for all."""
         if broker_id is None:
             return self.dynamic_default
         return self.dynamic_by_broker.get(broker_id, _NOTHING)
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
-        """The values of one broker: those of this mapping, but for what that broker has alone."""
+        """Return the values of one broker: this mapping with the broker's own values."""
         return self._views.get(broker_id, self._values)
 
     def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
-        """Every place that gives the key a value, the one that counts first.
+        """Return every source of a key's value, in order of precedence.
 
-        Keys of other units come along, as in Kafka: `log.retention.hours` behind
-        `log.retention.ms`. Where the default is "not set", there is no default among them.
+        Keys in other units are included, as in Kafka: `log.retention.hours` after
+        `log.retention.ms`. A default of "not set" is left out.
         """
         names = next((group for group in SYNONYMS if name in group), (name,))
         own, started_with = _NOTHING, self.overrides
@@ -220,7 +219,7 @@ class BrokerConfig(Mapping[str, Any]):
         return len(self._values)
 
     def __eq__(self, other: object) -> bool:
-        """Equal are configurations that give every broker the same values."""
+        """Compare by the values of every broker."""
         if not isinstance(other, BrokerConfig):
             return NotImplemented
         return (self._values, self._views, self.resources) == (
@@ -241,7 +240,7 @@ def _without_empty(layers: Mapping[_Name, Mapping[str, str]]) -> Mapping[_Name, 
 
 
 def find_key(name: str) -> ConfigKey:
-    """The definition of a broker's key; ConfigError names the nearest known one."""
+    """Return the definition of a broker's key; a ConfigError suggests the nearest one."""
     key = BROKER_KEYS.get(name)
     if key is None:
         raise ConfigError(unknown_key_message(name, BROKER_KEYS))
@@ -249,22 +248,22 @@ def find_key(name: str) -> ConfigKey:
 
 
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
-    """One line for a key nobody knows, with the nearest one that somebody does."""
+    """Return the error for an unknown key, with the nearest known one."""
     return f"Unknown configuration {shortened(name)}{did_you_mean(name, known)}"
 
 
 def shared_key_message(name: str) -> str:
-    """One line for a key that was set for one of several brokers, which must agree in it."""
+    """Return the error for a shared key that was set for one of several brokers."""
     return f"{name} has one value for all brokers of the cluster, not one for each"
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
-    """Values of a broker's keys given as text; ConfigError for the first bad one."""
+    """Parse the values of a broker's keys; ConfigError for the first invalid one."""
     return {name: parse_value(find_key(name), text) for name, text in overrides.items()}
 
 
 def retention_ms(values: Mapping[str, Any]) -> int:
-    """`log.retention.*` in milliseconds; any negative value is -1, for ever."""
+    """Return `log.retention.*` in milliseconds; any negative value is -1, unlimited."""
     if values["log.retention.ms"] is not None:
         kept_ms = values["log.retention.ms"]
     elif values["log.retention.minutes"] is not None:
@@ -279,7 +278,7 @@ def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
 
 
 def _checked(values: dict[str, Any]) -> dict[str, Any]:
-    """The same values, if none contradicts another."""
+    """Return the values if none contradicts another."""
     low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
     if values[low] > values[high]:
         raise ConfigError(f"{low} ({values[low]}) must not be more than {high} ({values[high]})")

@@ -1,4 +1,4 @@
-"""One topic's configuration: what was set on the topic, else what its broker says, else a default.
+"""One topic's configuration: its own value of a key, else its broker's, else the default.
 
 Sources: Kafka's `LogConfig`, `ServerTopicConfigSynonyms` and `ControllerConfigurationValidator`.
 """
@@ -17,7 +17,7 @@ _NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 class TopicConfig(Mapping[str, Any]):
-    """Parsed values by key; never changes. `overrides` is what was set on the topic itself.
+    """Parsed values by key. Immutable. `overrides` is what was set on the topic itself.
 
     `broker_values` is a BrokerConfig, or the view `BrokerConfig.for_broker(id)` of one broker.
     """
@@ -27,7 +27,7 @@ class TopicConfig(Mapping[str, Any]):
     def __init__(
         self, broker_values: Mapping[str, Any], overrides: Mapping[str, str] = _NOTHING
     ) -> None:
-        """Raises ConfigError where `validate_topic_overrides` would have returned a message."""
+        """Raise ConfigError where `validate_topic_overrides` returns a message."""
         self.overrides: Mapping[str, str] = MappingProxyType(dict(overrides))
         self._values: dict[str, Any] = _broker_defaults(broker_values) | _parse(overrides)
 
@@ -45,7 +45,7 @@ class TopicConfig(Mapping[str, Any]):
 
 
 def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
-    """What is wrong with the keys of a new or altered topic (INVALID_CONFIG), or None.
+    """Return what is wrong with the keys of a new or altered topic, or None.
 
     The message names the key, and the value where the value is at fault.
     """
@@ -82,7 +82,7 @@ def _contradiction(values: Mapping[str, Any]) -> str | None:
     return None
 
 
-# Keys for which the broker has several units, or another key to fall back to.
+# Keys for which the broker has keys in several units.
 _DERIVED: Mapping[str, Callable[[Mapping[str, Any]], int]] = {
     "retention.ms": retention_ms,
     "segment.ms": lambda values: _first_set(values, "log.roll.ms", "log.roll.hours"),

@@ -1,4 +1,4 @@
-"""Text to value and back, and the checks a value must pass (Kafka's `ConfigDef.parseType`).
+"""Parse, format and check values (Kafka's `ConfigDef.parseType`).
 
 A value is a bool, int, float, str, tuple of str, or None for "not set".
 """
@@ -15,7 +15,7 @@ _DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.AS
 
 
 def parse_value(key: ConfigKey, text: str) -> Any:
-    """The value of `text` as `key` wants it; ConfigError names key, text and reason."""
+    """Parse a value of a key; ConfigError names key, text and reason."""
     value = _parse_type(key, text)
     reason = key.check(value) if key.check is not None else None
     if reason is not None:
@@ -24,7 +24,7 @@ def parse_value(key: ConfigKey, text: str) -> Any:
 
 
 def format_value(value: Any) -> str | None:
-    """The text Kafka sends for a value: `true`, `1,2`, `0.5`; None stays None."""
+    """Return Kafka's text of a value: `true`, `1,2`, `0.5`; None stays None."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -35,7 +35,7 @@ def format_value(value: Any) -> str | None:
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """The elements of a LIST as text: separated by commas, blanks around them dropped."""
+    """Return the elements of a LIST: separated by commas, without blanks around them."""
     text = text.strip()
     return tuple(element.strip() for element in text.split(",")) if text else ()
 
@@ -69,14 +69,14 @@ def _parse_type(key: ConfigKey, text: str) -> Any:
 
 def _parse_integer(key: ConfigKey, text: str) -> int:
     limit = 1 << (_INTEGER_BITS[key.config_type] - 1)
-    # The length is looked at first: Python refuses to convert some thousands of digits.
+    # Check the length first: Python refuses to convert thousands of digits.
     if len(text) > 64 or not _INTEGER.fullmatch(text) or not -limit <= int(text) < limit:
         raise _invalid(key, text, f"not a number of type {key.config_type.name}")
     return int(text)
 
 
 def at_least(low: float) -> Check:
-    """The value is `low` or more."""
+    """Return a check that the value is `low` or more."""
 
     def check(value: Any) -> str | None:
         return None if value >= low else f"must be at least {low}"
@@ -85,7 +85,7 @@ def at_least(low: float) -> Check:
 
 
 def more_than(low: float) -> Check:
-    """The value is above `low`."""
+    """Return a check that the value is above `low`."""
 
     def check(value: Any) -> str | None:
         return None if value > low else f"must be more than {low}"
@@ -94,7 +94,7 @@ def more_than(low: float) -> Check:
 
 
 def between(low: float, high: float) -> Check:
-    """The value is within `low` and `high`, both included."""
+    """Return a check that the value is between `low` and `high`, both included."""
 
     def check(value: Any) -> str | None:
         return None if low <= value <= high else f"must be between {low} and {high}"
@@ -103,7 +103,7 @@ def between(low: float, high: float) -> Check:
 
 
 def one_of(*allowed: str) -> Check:
-    """The value is one of a few words."""
+    """Return a check that the value is one of these words."""
 
     def check(value: Any) -> str | None:
         return None if value in allowed else f"must be one of: {', '.join(allowed)}"
@@ -112,7 +112,7 @@ def one_of(*allowed: str) -> Check:
 
 
 def one_of_numbers(*allowed: int) -> Check:
-    """The value is one of a few numbers."""
+    """Return a check that the value is one of these numbers."""
 
     def check(value: Any) -> str | None:
         if value in allowed:
@@ -123,7 +123,7 @@ def one_of_numbers(*allowed: int) -> Check:
 
 
 def each_of(*allowed: str) -> Check:
-    """Every element of the list is one of a few words."""
+    """Return a check that every element of a list is one of these words."""
 
     def check(value: Any) -> str | None:
         for element in value:
@@ -135,12 +135,12 @@ def each_of(*allowed: str) -> Check:
 
 
 def unlimited_or_positive(value: Any) -> str | None:
-    """Negative stands for unlimited; zero would keep nothing at all."""
+    """Refuse 0; a negative value is unlimited."""
     return None if value != 0 else "must be -1 for unlimited, or at least 1"
 
 
 def throttled_replicas(value: Any) -> str | None:
-    """A list of `partition:broker`, or `*` alone for all (KIP-73)."""
+    """Require a list of `partition:broker`, or `*` alone for all (KIP-73)."""
     if value in {(), ("*",)}:
         return None
     if all(re.fullmatch(r"[0-9]+:[0-9]+", element, re.ASCII) for element in value):

@@ -1,7 +1,7 @@
-"""The table of groups: finds or makes the group of a request, and keeps offsets no longer than due.
+"""The table of groups: find or create the group of a request, and expire committed offsets.
 
-Errors that concern no group in particular are decided here, in the order of Kafka's
-`GroupCoordinatorService`; what happens inside a group is decided by `group` and `joining`.
+This module checks what concerns no group in particular, in the order of Kafka's
+`GroupCoordinatorService`. `group` and `joining` decide what happens inside a group.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -58,7 +58,7 @@ class GroupCoordinator:
     # Membership ----------------------------------------------------------------------------
 
     def join(self, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
-        """Join a group; `reply` is called once, at once or when the rebalance is through."""
+        """Join a group; `reply` is called once: now, or when the rebalance completes."""
         if not request.group_id:
             reply(JoinResult(ErrorCode.INVALID_GROUP_ID, request.member_id))
             return
@@ -84,7 +84,7 @@ class GroupCoordinator:
         group.deliver()
 
     def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
-        """Hand in or wait for an assignment; `reply` is called once."""
+        """Send or wait for an assignment; `reply` is called once."""
         group = self._groups.get(request.group_id)
         if not request.group_id:
             reply(SyncResult(ErrorCode.INVALID_GROUP_ID))
@@ -102,7 +102,7 @@ class GroupCoordinator:
         generation_id: int,
         now_ms: int,
     ) -> ErrorCode:
-        """Keep a member's session."""
+        """Keep a member's session alive."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID
         group = self._groups.get(group_id)
@@ -113,14 +113,15 @@ class GroupCoordinator:
     def leave(
         self, group_id: str, leavers: Sequence[MemberIdentity], now_ms: int
     ) -> tuple[ErrorCode, tuple[LeftMember, ...]]:
-        """Let members go: an error for all, or what became of each, in the order given."""
+        """Remove members; return an error for all, or a result for each, in request order."""
         if not group_id:
             return ErrorCode.INVALID_GROUP_ID, ()
         group = self._groups.get(group_id)
         if group is None:
             unknown = ErrorCode.UNKNOWN_MEMBER_ID
             return ErrorCode.NONE, tuple(
-                LeftMember(who.member_id, who.group_instance_id, unknown) for who in leavers
+                LeftMember(leaver.member_id, leaver.group_instance_id, unknown)
+                for leaver in leavers
             )
         left = group.leave(leavers, now_ms)
         group.deliver()
@@ -129,9 +130,9 @@ class GroupCoordinator:
     # Committed offsets ---------------------------------------------------------------------
 
     def commit(self, request: CommitRequest, now_ms: int) -> tuple[ErrorCode, ...]:
-        """Remember offsets; one error code for each, in the order given.
+        """Store committed offsets; return one error code for each, in request order.
 
-        A commit without a generation to a group that is not there makes one without members.
+        A commit without a generation creates a missing group, without members.
         """
         group = self._groups.get(request.group_id)
         if group is None and request.generation_id < 0:
@@ -149,34 +150,34 @@ class GroupCoordinator:
         return tuple(self._commit_one(group, each, expires_ms, now_ms) for each in request.offsets)
 
     def _commit_one(
-        self, group: Group, wanted: OffsetToCommit, expires_ms: int | None, now_ms: int
+        self, group: Group, offset: OffsetToCommit, expires_ms: int | None, now_ms: int
     ) -> ErrorCode:
-        metadata = wanted.metadata or ""
+        metadata = offset.metadata or ""
         if len(metadata) > self.config["offset.metadata.max.bytes"]:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
         group.offsets.put(
-            wanted.topic_name,
-            wanted.partition_index,
-            CommittedOffset(wanted.offset, wanted.leader_epoch, metadata, now_ms, expires_ms),
+            offset.topic_name,
+            offset.partition_index,
+            CommittedOffset(offset.offset, offset.leader_epoch, metadata, now_ms, expires_ms),
         )
         return ErrorCode.NONE
 
     def committed(
         self, group_id: str, topic_name: str, partition_index: int
     ) -> CommittedOffset | None:
-        """What a group last committed for a partition, or None."""
+        """Return the offset that a group last committed for a partition, or None."""
         group = self._groups.get(group_id)
         return None if group is None else group.offsets.get(topic_name, partition_index)
 
     def all_committed(self, group_id: str) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """Topic name, partition index and offset of all that a group committed."""
+        """Return topic name, partition index and offset of every commit of a group."""
         group = self._groups.get(group_id)
         return iter(()) if group is None else iter(group.offsets)
 
     def delete_offsets(
         self, group_id: str, partitions: Sequence[tuple[str, int]]
     ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
-        """Forget offsets of partitions nobody in the group reads.
+        """Delete offsets of partitions that no member of the group reads.
 
         Returns an error for all, or NONE and an error code for each (topic name, index).
         """
@@ -197,14 +198,14 @@ class GroupCoordinator:
         return ErrorCode.NONE, tuple(error_codes)
 
     def forget_topic(self, name: str) -> None:
-        """Forget what any group committed for a topic: it was deleted."""
+        """Delete all committed offsets of a topic that was deleted."""
         for group in self._groups.values():
             group.offsets.remove_topic(name)
 
     # Groups --------------------------------------------------------------------------------
 
     def describe(self, group_id: str) -> GroupDescription | None:
-        """A group with its members, or None when there is none of this id."""
+        """Return a group with its members, or None if there is no group of this id."""
         group = self._groups.get(group_id)
         if group is None:
             return None
@@ -230,23 +231,23 @@ class GroupCoordinator:
     def list_groups(
         self, states: Collection[str] = (), types: Collection[str] = ()
     ) -> list[GroupListing]:
-        """All groups, or those in one of these states and of one of these types, in any case."""
-        wanted_states = {name.strip().lower() for name in states}
-        wanted_types = {name.strip().lower() for name in types}
-        if wanted_types and CLASSIC_GROUP_TYPE not in wanted_types:
+        """Return all groups, or those in these states and of these types, ignoring case."""
+        state_names = {name.strip().lower() for name in states}
+        type_names = {name.strip().lower() for name in types}
+        if type_names and CLASSIC_GROUP_TYPE not in type_names:
             return []
         return [
             GroupListing(group.group_id, group.state, group.protocol_type or "")
             for group in self._groups.values()
-            if not wanted_states or group.state.value.lower() in wanted_states
+            if not state_names or group.state.value.lower() in state_names
         ]
 
     def group_ids(self) -> list[str]:
-        """The id of every group."""
+        """Return the ids of all groups."""
         return list(self._groups)
 
     def unload(self, group_id: str, now_ms: int) -> None:
-        """Move a group to another coordinator: who waits at this one learns that it is not one."""
+        """Move a group to another coordinator; waiting requests get NOT_COORDINATOR."""
         group = self._groups[group_id]
         group.unload(now_ms)
         group.deliver()
@@ -274,7 +275,7 @@ class GroupCoordinator:
         return group
 
     def _drop(self, group: Group, now_ms: int) -> None:
-        group.bury(now_ms)
+        group.close(now_ms)
         del self._groups[group.group_id]
 
     # Expiry --------------------------------------------------------------------------------
@@ -290,7 +291,7 @@ class GroupCoordinator:
             self._schedule_expiry(now_ms)
 
     def expire_offsets(self, now_ms: int) -> None:
-        """Forget offsets past their retention, and groups without members that have none left."""
+        """Delete offsets past their retention, and empty groups without offsets."""
         retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
         for group in tuple(self._groups.values()):
             for topic_name, partition_index, committed in tuple(group.offsets):
@@ -306,8 +307,8 @@ def _is_expired(
 ) -> bool:
     """Kafka's `ClassicGroup.offsetExpirationCondition` (KIP-211).
 
-    Retention counts from when the group lost its last member. Without members ever, and for topics
-    that a stable group of consumers no longer reads, it counts from the commit.
+    Retention counts from the time at which the group lost its last member. If it never had one,
+    and for topics that a stable group no longer subscribes to, it counts from the commit.
     """
     if group.protocol_type is None:
         since_ms = committed.committed_ms

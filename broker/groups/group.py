@@ -3,10 +3,12 @@
     Empty -> PreparingRebalance -> CompletingRebalance -> Stable -> PreparingRebalance ...
 
 PreparingRebalance waits for every member to join, CompletingRebalance for the leader's assignment.
-What happens in which order is Kafka's `GroupMetadataManager.classicGroup*` and `ClassicGroup`.
+`TRANSITIONS` has all transitions. Sources: Kafka's `GroupMetadataManager.classicGroup*` and
+`ClassicGroup`.
 
-Answers go into an outbox, and out of it with `deliver` once the state is whole again: a client that
-gets its response may have the next request waiting in its buffer. Timers deliver on their own.
+Responses are queued in an outbox. `deliver` sends them once the state is consistent again, because
+a client that gets its response may have its next request in the buffer already. Timers call
+`deliver` themselves.
 """
 
 from collections import deque
@@ -22,6 +24,7 @@ from broker.groups.requests import (
     SyncRequest,
 )
 from broker.groups.results import (
+    TRANSITIONS,
     GroupState,
     JoinReply,
     JoinResult,
@@ -35,11 +38,11 @@ from protocol.errors import ErrorCode
 
 CONSUMER_PROTOCOL_TYPE = "consumer"
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long a new member may wait for its first join; Kafka's is as fixed (5 minutes)."""
+"""Time that a new member may wait for its first join; fixed in Kafka, too (5 minutes)."""
 
 
 class Group:
-    """One group. Whoever calls a method that may answer somebody calls `deliver` afterwards."""
+    """One group. Call `deliver` after any method that may complete a response."""
 
     def __init__(
         self, group_id: str, timers: Timers, *, initial_rebalance_delay_ms: int, now_ms: int
@@ -51,37 +54,37 @@ class Group:
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.subscribed_topics: frozenset[str] | None = None
-        """Topics its members subscribe to; None when that isn't known."""
+        """Topics that members subscribe to; None if unknown."""
         self.members = Membership()
         self.offsets = OffsetTable()
         self._timers = timers
         self._initial_rebalance_delay_ms = initial_rebalance_delay_ms
-        # The first rebalance ends after a delay, all others when everybody has joined.
+        # The first rebalance ends after a delay, all others when every member has joined.
         self._is_first_rebalance = False
         self._has_grown_since_delay = False
-        self._awaited_syncs: dict[str, None] = {}  # a set that remembers its order
+        self._awaited_syncs: dict[str, None] = {}  # an ordered set of member ids
         self._join_timer: Timer | None = None
         self._sync_timer: Timer | None = None
         self._outbox: deque[Callable[[], None]] = deque()
 
     @property
     def is_consumer_group(self) -> bool:
-        """Whether its members speak the protocol of consumers, which names topics."""
+        """Whether its members use the protocol of consumers, which names topics."""
         return self.protocol_type == CONSUMER_PROTOCOL_TYPE
 
     def deliver(self) -> None:
-        """Give the responses there are; each may come back with the client's next request."""
+        """Send the queued responses; sending one may handle the client's next request."""
         while self._outbox:
             self._outbox.popleft()()
 
-    # Join: `joining` decides, these do -----------------------------------------------------
+    # Join: `joining` decides, these act -----------------------------------------------------
 
     def post_join(self, reply: JoinReply, result: JoinResult) -> None:
-        """Have `deliver` give this response."""
+        """Queue a JoinGroup response for `deliver`."""
         self._outbox.append(lambda: reply(result))
 
     def joined(self, member: Member) -> JoinResult:
-        """What a member of the current generation is told; the leader is told of all members."""
+        """Return the result for a member of the current generation; the leader gets all members."""
         is_leader = self.members.leader_id == member.member_id
         return JoinResult(
             error_code=ErrorCode.NONE,
@@ -93,8 +96,8 @@ class Group:
             members=self.members.with_metadata(self.protocol_name or "") if is_leader else (),
         )
 
-    def expect(self, member_id: str, session_timeout_ms: int, now_ms: int) -> None:
-        """Give out a member id; it is good for as long as a session."""
+    def reserve_member_id(self, member_id: str, session_timeout_ms: int, now_ms: int) -> None:
+        """Reserve a member id for the length of a session (KIP-394)."""
 
         def expire(now_ms: int) -> None:
             self.members.pending.pop(member_id, None)
@@ -108,8 +111,8 @@ class Group:
     def add_member(
         self, member_id: str, request: JoinRequest, reply: JoinReply, now_ms: int
     ) -> None:
-        """Let a new member in, which begins a rebalance or takes part in the current one."""
-        self._forget_pending(member_id)
+        """Add a new member, which begins a rebalance or joins the current one."""
+        self._release_member_id(member_id)
         member = Member(
             member_id=member_id,
             group_instance_id=request.group_instance_id,
@@ -125,13 +128,13 @@ class Group:
         self.members.add(member)
         self.members.await_join(member, reply)
         self._has_grown_since_delay = True
-        # It can't heartbeat before it knows its id; if its client gives up, this ends the wait.
+        # It cannot heartbeat before it knows its id. This timeout ends the wait of a lost client.
         member.session.restart(now_ms, NEW_MEMBER_JOIN_TIMEOUT_MS)
         self._rebalance_or_complete(now_ms)
 
     def rejoin(self, member: Member, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
-        """Have a member take part in a rebalance, the current one or one that begins with it."""
-        self._response_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
+        """Have a member join the current rebalance, or begin one."""
+        self._reply_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.members.update(member, request)
         self.members.await_join(member, reply)
         self._rebalance_or_complete(now_ms)
@@ -139,9 +142,9 @@ class Group:
     def replace_static(
         self, member: Member, new_member_id: str, request: JoinRequest, now_ms: int
     ) -> None:
-        """Give a static member a new id; whoever waits under the old one is fenced."""
-        self._response_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
-        self._response_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
+        """Give a static member a new id and fence requests that wait under the old one."""
+        self._reply_join(member, ErrorCode.FENCED_INSTANCE_ID, member.member_id)
+        self._reply_sync(member, SyncResult(ErrorCode.FENCED_INSTANCE_ID))
         if member.member_id in self._awaited_syncs:
             del self._awaited_syncs[member.member_id]
             self._awaited_syncs[new_member_id] = None
@@ -150,9 +153,9 @@ class Group:
         member.is_new = False
         member.session.restart(now_ms, request.session_timeout_ms)
 
-    def turn_away(self, member_id: str, now_ms: int) -> None:
-        """Forget whom there is no room for: an id given out, or a member that came back late."""
-        self._forget_pending(member_id)
+    def reject(self, member_id: str, now_ms: int) -> None:
+        """Remove a reserved id, or a member that rejoined late, for which there is no room."""
+        self._release_member_id(member_id)
         member = self.members.get(member_id)
         if member is not None:
             self._remove(member)
@@ -167,7 +170,7 @@ class Group:
             self._prepare_rebalance(now_ms)
 
     def _prepare_rebalance(self, now_ms: int) -> None:
-        """Have everybody join again."""
+        """Begin a rebalance: every member has to join again."""
         if self.state is GroupState.COMPLETING_REBALANCE:
             self._assign({}, ErrorCode.REBALANCE_IN_PROGRESS, now_ms)
         self._awaited_syncs.clear()
@@ -185,7 +188,7 @@ class Group:
             self._schedule_complete_join(now_ms)
 
     def _delay_first_rebalance(self, delay_ms: int, left_ms: int, now_ms: int) -> None:
-        """Wait for more members, and on while they come, up to the rebalance timeout (KIP-134)."""
+        """Wait for more members, again while they join, up to the rebalance timeout (KIP-134)."""
         if delay_ms == 0:
             self._complete_join(now_ms)
             return
@@ -206,7 +209,7 @@ class Group:
             self._complete_join(now_ms)
             self.deliver()
 
-        # A timeout of zero that finds nobody joined would otherwise fire for ever at one time.
+        # With a timeout of zero and no member joined, the timer would fire forever at one time.
         due_ms = now_ms + max(self.members.rebalance_timeout_ms, 1)
         self._join_timer = self._timers.schedule(due_ms, run)
 
@@ -219,13 +222,13 @@ class Group:
             self._complete_join(now_ms)
 
     def _complete_join(self, now_ms: int) -> None:
-        """End the join phase: who has not joined is out, all others are the next generation."""
+        """End the join phase: remove members that have not joined, and begin a new generation."""
         self._stop_join_timer()
         for member in tuple(self.members):
             if member.join_reply is None and member.group_instance_id is None:
                 self._remove(member)
         if self.members and not self.members.elect_joined_leader():
-            # Only static members are left and none has joined; in the end their sessions expire.
+            # Only static members are left and none has joined; wait for their sessions to expire.
             self._schedule_complete_join(now_ms)
             return
         self.generation_id += 1
@@ -260,7 +263,7 @@ class Group:
         self._sync_timer = self._timers.schedule(due_ms, run)
 
     def is_subscribed_to(self, topic_name: str) -> bool:
-        """Whether a member subscribes to a topic; consumers that can't be read subscribe to all."""
+        """Whether a member subscribes to a topic; unreadable subscriptions count as all topics."""
         if self.subscribed_topics is None:
             return self.is_consumer_group
         return topic_name in self.subscribed_topics
@@ -268,7 +271,7 @@ class Group:
     # Sync ----------------------------------------------------------------------------------
 
     def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
-        """Answer a SyncGroup now, or when the leader has sent the assignment."""
+        """Complete a SyncGroup now, or when the leader has sent the assignment."""
         error_code = self._check_sync(request)
         member = self.members.get(request.member_id)
         if error_code is not ErrorCode.NONE or member is None:
@@ -277,10 +280,10 @@ class Group:
         self._awaited_syncs.pop(member.member_id, None)
         if not self._awaited_syncs:
             self._stop_sync_timer()
-        self._response_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
+        self._reply_sync(member, SyncResult(ErrorCode.REBALANCE_IN_PROGRESS))
         member.sync_reply = reply
         if self.state is GroupState.STABLE:
-            self._response_sync(member, self._synced(member))
+            self._reply_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
             self._enter(GroupState.STABLE, now_ms)
@@ -300,15 +303,14 @@ class Group:
         return ErrorCode.NONE
 
     def _assign(self, assignments: Mapping[str, bytes], error_code: ErrorCode, now_ms: int) -> None:
-        """Set everybody's assignment, empty where none is given, and response who waits for it."""
+        """Set the assignment of all members, empty by default, and complete waiting SyncGroups."""
         for member in self.members:
             member.assignment = assignments.get(member.member_id, b"")
             if member.sync_reply is not None:
                 is_error = error_code is not ErrorCode.NONE
-                self._response_sync(
-                    member, SyncResult(error_code) if is_error else self._synced(member)
-                )
-                # Its session was not watched while it waited.
+                result = SyncResult(error_code) if is_error else self._synced(member)
+                self._reply_sync(member, result)
+                # Its session did not expire while it waited.
                 member.session.restart(now_ms, member.session_timeout_ms)
 
     def _synced(self, member: Member) -> SyncResult:
@@ -337,22 +339,23 @@ class Group:
             member.session.restart(now_ms, member.session_timeout_ms)
 
     def leave(self, leavers: Sequence[MemberIdentity], now_ms: int) -> tuple[LeftMember, ...]:
-        """Let members go; what is left rebalances once."""
+        """Remove members; the rest rebalances once."""
         left = tuple(
-            LeftMember(who.member_id, who.group_instance_id, self._let_go(who)) for who in leavers
+            LeftMember(leaver.member_id, leaver.group_instance_id, self._remove_leaver(leaver))
+            for leaver in leavers
         )
-        if any(each.error_code is ErrorCode.NONE for each in left):
-            self._after_loss(now_ms)
+        if any(member.error_code is ErrorCode.NONE for member in left):
+            self._after_removal(now_ms)
         return left
 
-    def _let_go(self, who: MemberIdentity) -> ErrorCode:
-        member_id = who.member_id
-        if member_id == UNKNOWN_MEMBER and who.group_instance_id is not None:
-            # An administrator removes whoever stands for a static instance now (KIP-345).
-            member_id = self.members.static_id(who.group_instance_id) or UNKNOWN_MEMBER
-        if self._forget_pending(member_id):
+    def _remove_leaver(self, leaver: MemberIdentity) -> ErrorCode:
+        member_id = leaver.member_id
+        if member_id == UNKNOWN_MEMBER and leaver.group_instance_id is not None:
+            # An administrator removes the current member of a static instance (KIP-345).
+            member_id = self.members.static_id(leaver.group_instance_id) or UNKNOWN_MEMBER
+        if self._release_member_id(member_id):
             return ErrorCode.NONE
-        error_code = self.members.check(member_id, who.group_instance_id)
+        error_code = self.members.check(member_id, leaver.group_instance_id)
         member = self.members.get(member_id)
         if error_code is ErrorCode.NONE and member is not None:
             self._remove(member)
@@ -360,59 +363,57 @@ class Group:
 
     def _expire(self, member: Member, now_ms: int) -> None:
         if member.is_excused_from_heartbeats():
-            return  # the answer it waits for starts its session anew
+            return  # the response it waits for restarts its session
         self._remove(member)
-        self._after_loss(now_ms)
+        self._after_removal(now_ms)
         self.deliver()
 
-    def _after_loss(self, now_ms: int) -> None:
+    def _after_removal(self, now_ms: int) -> None:
         if self.state in {GroupState.STABLE, GroupState.COMPLETING_REBALANCE}:
             self._prepare_rebalance(now_ms)
         else:
             self._maybe_complete_join(now_ms)
 
     def _remove(self, member: Member) -> None:
-        """Take a member out. If its client waits after all, it learns that it may join anew."""
-        self._response_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
-        self._response_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
+        """Remove a member. Its waiting requests get UNKNOWN_MEMBER_ID, so its client rejoins."""
+        self._reply_join(member, ErrorCode.UNKNOWN_MEMBER_ID, UNKNOWN_MEMBER)
+        self._reply_sync(member, SyncResult(ErrorCode.UNKNOWN_MEMBER_ID))
         member.session.stop()
         self._awaited_syncs.pop(member.member_id, None)
         self.members.remove(member)
 
-    def _forget_pending(self, member_id: str) -> bool:
+    def _release_member_id(self, member_id: str) -> bool:
         session = self.members.pending.pop(member_id, None)
         if session is not None:
             session.stop()
         return session is not None
 
     def unload(self, now_ms: int) -> None:
-        """Send who waits to the new coordinator, as Kafka's `onUnloaded` and `onLoaded` do.
+        """Send waiting members to the new coordinator, as Kafka's `onUnloaded` and `onLoaded` do.
 
-        A member never told its id is forgotten, all others have their session from the start.
+        Remove members that do not know their id yet, and restart the sessions of all others.
         """
         for member in tuple(self.members):
-            self._response_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
-            self._response_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
             self.touch(member.member_id, now_ms)
             if member.is_new:
                 self._remove(member)
         self._maybe_complete_join(now_ms)
 
-    def bury(self, now_ms: int) -> None:
-        """End a group that has no members: no timer of it fires any more."""
+    def close(self, now_ms: int) -> None:
+        """Close a group that has no members, and stop its timers."""
         assert not self.members
         for member_id in tuple(self.members.pending):
-            self._forget_pending(member_id)
+            self._release_member_id(member_id)
         self._stop_join_timer()
         self._stop_sync_timer()
         self._enter(GroupState.DEAD, now_ms)
 
-    # Commits -------------------------------------------------------------------------------
-
     def check_commit(self, request: CommitRequest) -> ErrorCode:
-        """Whether offsets may be committed by whom this request says it comes from."""
+        """Return why this member may not commit offsets, or NONE."""
         if request.generation_id < 0 and self.state is GroupState.EMPTY:
-            return ErrorCode.NONE  # an administrator, or a consumer that assigns itself
+            return ErrorCode.NONE  # an administrator, or a consumer without a group
         is_member = bool(request.member_id) or request.group_instance_id is not None
         if request.generation_id < 0 and not is_member:
             return ErrorCode.UNKNOWN_MEMBER_ID
@@ -425,18 +426,17 @@ class Group:
             return ErrorCode.REBALANCE_IN_PROGRESS
         return ErrorCode.NONE
 
-    # ---------------------------------------------------------------------------------------
-
     def _enter(self, state: GroupState, now_ms: int) -> None:
+        assert state in TRANSITIONS[self.state], f"{self.state} to {state}"
         self.state = state
         self.state_since_ms = now_ms
 
-    def _response_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
+    def _reply_join(self, member: Member, error_code: ErrorCode, member_id: str) -> None:
         reply = self.members.take_join_reply(member)
         if reply is not None:
             self.post_join(reply, JoinResult(error_code, member_id))
 
-    def _response_sync(self, member: Member, result: SyncResult) -> None:
+    def _reply_sync(self, member: Member, result: SyncResult) -> None:
         reply, member.sync_reply = member.sync_reply, None
         if reply is not None:
             self._outbox.append(lambda: reply(result))

@@ -1,4 +1,4 @@
-"""What a JoinGroup does to a group: let in, let rejoin, hand out an id, or refuse.
+"""Decide what a JoinGroup does: add a member, let it rejoin, reserve an id, or refuse.
 
 The order of the checks is that of Kafka's `GroupMetadataManager.classicGroupJoinToClassicGroup`.
 """
@@ -21,9 +21,9 @@ def join(
     size_max: int,
     member_id_suffix: Callable[[], str],
 ) -> None:
-    """Answer a JoinGroup now, or when everybody has joined; `group.deliver` gives the responses."""
+    """Complete a JoinGroup now or when all members have joined, with `group.deliver`."""
     if not _has_room_for(group, request.member_id, size_max):
-        group.turn_away(request.member_id, now_ms)
+        group.reject(request.member_id, now_ms)
         _refuse(group, reply, ErrorCode.GROUP_MAX_SIZE_REACHED)
     elif not _accepts_protocols(group, request):
         _refuse(group, reply, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, request.member_id)
@@ -31,7 +31,7 @@ def join(
         _join_without_id(group, request, reply, now_ms, member_id_suffix())
     elif request.member_id in group.members.pending:
         if request.group_instance_id is not None:
-            # Ids are given out in advance only to members that are not static.
+            # Only dynamic members get an id in advance.
             _refuse(group, reply, ErrorCode.UNKNOWN_SERVER_ERROR, request.member_id)
         else:
             group.add_member(request.member_id, request, reply, now_ms)
@@ -53,7 +53,7 @@ def _join_without_id(
         return
     new_member_id = f"{request.client_id}-{suffix}"
     if request.must_know_id:
-        group.expect(new_member_id, request.session_timeout_ms, now_ms)
+        group.reserve_member_id(new_member_id, request.session_timeout_ms, now_ms)
         _refuse(group, reply, ErrorCode.MEMBER_ID_REQUIRED, new_member_id)
     else:
         group.add_member(new_member_id, request, reply, now_ms)
@@ -71,8 +71,8 @@ def _join_again(group: Group, request: JoinRequest, reply: JoinReply, now_ms: in
         group.state is GroupState.COMPLETING_REBALANCE
         or (group.state is GroupState.STABLE and not is_leader)
     ):
-        # It may have missed the response; it gets it again and the generation stays. A leader of a
-        # stable group rejoins because partitions changed: that is a rebalance.
+        # The member may have missed the response: send it again. The generation stays. A leader of
+        # a stable group rejoins because partitions changed, which needs a rebalance.
         group.post_join(reply, group.joined(member))
     else:
         group.rejoin(member, request, reply, now_ms)
@@ -86,10 +86,10 @@ def _replace_static(
     reply: JoinReply,
     now_ms: int,
 ) -> None:
-    """A static member came back without its id: the same member in everything but that.
+    """Give a static member that rejoins without its id a new id.
 
-    A stable group whose protocol stays doesn't rebalance. An old version, which can't be told to
-    skip the assignment, then must not learn that it leads: it is told the old leader's id.
+    A stable group whose protocol stays the same does not rebalance. A leader with an old version,
+    which cannot skip the assignment, then gets the old leader's id, so that it sends none.
     """
     old_leader_id = group.members.leader_id or ""
     group.replace_static(member, new_member_id, request, now_ms)
@@ -117,7 +117,7 @@ def _replace_static(
 
 
 def _has_room_for(group: Group, member_id: str, size_max: int) -> bool:
-    """Kafka's `acceptJoiningMember`: while preparing, only who has joined takes up room."""
+    """Kafka's `acceptJoiningMember`: during a rebalance only members that have joined count."""
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:
         has_joined = member is not None and member.join_reply is not None

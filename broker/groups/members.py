@@ -1,6 +1,6 @@
-"""The members of one group: who is in, who leads, which protocols they share.
+"""The members of one group, their leader, and the protocols that they share.
 
-Knows nothing of states and time; `group` decides when what here is called.
+This module knows no group states and no time; `group` calls it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,8 +17,8 @@ from protocol.errors import ErrorCode
 class Member:
     """One member; `join_reply` and `sync_reply` are set while it waits for that response.
 
-    `is_new` holds until its first join is answered: before that it doesn't know its id and cannot
-    heartbeat.
+    `is_new` is true until its first JoinGroup completes: before that it does not know its id and
+    cannot heartbeat.
     """
 
     member_id: str
@@ -35,24 +35,24 @@ class Member:
     sync_reply: SyncReply | None = None
 
     def has_protocols(self, protocols: Mapping[str, bytes]) -> bool:
-        """Whether these are its protocols: same names in the same order, with equal metadata."""
+        """Whether these are its protocols: equal names, order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
     def is_excused_from_heartbeats(self) -> bool:
-        """Whether it waits for the broker; a new one is not excused, or it might wait for ever."""
+        """Whether it waits for a response; a new member is not excused, or it may wait forever."""
         is_waiting = self.join_reply is not None or self.sync_reply is not None
         return is_waiting and not self.is_new
 
 
 class Membership:
-    """Members in the order they came, the static ones among them, and the leader."""
+    """The members in the order in which they joined, and the leader."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Member] = {}
         self._static_ids: dict[str, str] = {}
         self._protocol_counts: dict[str, int] = {}
         self.pending: dict[str, SessionTimer] = {}
-        """Member ids given out, but not joined with yet (KIP-394)."""
+        """Reserved member ids that have not joined yet (KIP-394)."""
         self.leader_id: str | None = None
         self.awaiting_join_count = 0
 
@@ -63,15 +63,15 @@ class Membership:
         return iter(self._by_id.values())
 
     def get(self, member_id: str) -> Member | None:
-        """The member with this id, or None."""
+        """Return the member with this id, or None."""
         return self._by_id.get(member_id)
 
     def static_id(self, group_instance_id: str) -> str | None:
-        """The member id that stands for a static instance now, or None."""
+        """Return the current member id of a static instance, or None."""
         return self._static_ids.get(group_instance_id)
 
     def check(self, member_id: str, group_instance_id: str | None) -> ErrorCode:
-        """Whether this is a member: NONE, UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
+        """Return NONE for a member, else UNKNOWN_MEMBER_ID or FENCED_INSTANCE_ID."""
         if group_instance_id is not None:
             current_id = self._static_ids.get(group_instance_id)
             if current_id is None:
@@ -80,7 +80,7 @@ class Membership:
                 return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if member_id in self._by_id else ErrorCode.UNKNOWN_MEMBER_ID
 
-    # Coming and going ----------------------------------------------------------------------
+    # Joining and leaving ----------------------------------------------------------------------
 
     def add(self, member: Member) -> None:
         """Add a member whose id, and instance id, no other member has."""
@@ -94,7 +94,7 @@ class Membership:
             self.leader_id = member.member_id
 
     def remove(self, member: Member) -> None:
-        """Remove a member that waits for no join; the first that is left follows a leader."""
+        """Remove a member that waits for no join; the first remaining one follows a leader."""
         assert member.join_reply is None
         del self._by_id[member.member_id]
         self._count_protocols(member.protocols, -1)
@@ -104,7 +104,7 @@ class Membership:
             self.leader_id = next(iter(self._by_id), None)
 
     def rename_static(self, member: Member, new_member_id: str) -> None:
-        """Give a static member's place, with all it has, to a new member id."""
+        """Give a static member a new member id; everything else stays."""
         assert member.group_instance_id is not None
         del self._by_id[member.member_id]
         if self.leader_id == member.member_id:
@@ -114,7 +114,7 @@ class Membership:
         self._static_ids[member.group_instance_id] = new_member_id
 
     def update(self, member: Member, request: JoinRequest) -> None:
-        """Take over what a member said when it joined again."""
+        """Store the settings of a member that joins again."""
         self._count_protocols(member.protocols, -1)
         member.protocols = request.protocols
         self._count_protocols(member.protocols, 1)
@@ -124,24 +124,24 @@ class Membership:
     # Waiting for the join phase to end -----------------------------------------------------
 
     def await_join(self, member: Member, reply: JoinReply) -> None:
-        """Note that a member that doesn't wait yet has joined and waits for the others."""
+        """Record that a member has joined and waits for the others."""
         assert member.join_reply is None
         member.join_reply = reply
         self.awaiting_join_count += 1
 
     def take_join_reply(self, member: Member) -> JoinReply | None:
-        """The reply a member waits with, which it then no longer does; None if it doesn't."""
+        """End a member's wait and return its reply; None if it does not wait."""
         reply, member.join_reply = member.join_reply, None
         if reply is not None:
             self.awaiting_join_count -= 1
         return reply
 
     def have_all_joined(self) -> bool:
-        """Whether nobody is left to wait for, not even ids just given out."""
+        """Whether all members and reserved ids have joined."""
         return self.awaiting_join_count == len(self._by_id) and not self.pending
 
     def elect_joined_leader(self) -> bool:
-        """Keep the leader if it has joined, else the first that has; False if nobody has."""
+        """Keep the leader if it has joined, else elect the first that has; False if none has."""
         leader = self._by_id.get(self.leader_id or "")
         if leader is None:
             return False
@@ -155,21 +155,21 @@ class Membership:
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """How long a rebalance waits: as long as its most patient member asks for."""
+        """The longest rebalance timeout of all members."""
         return max((member.rebalance_timeout_ms for member in self), default=0)
 
     # Protocols -----------------------------------------------------------------------------
 
     def share_one_of(self, protocol_names: Iterable[str]) -> bool:
-        """Whether every member supports one of these protocols, the same one."""
+        """Whether all members support one of these protocols in common."""
         counts, member_count = self._protocol_counts, len(self._by_id)
         return any(counts.get(name, 0) == member_count for name in protocol_names)
 
     def select_protocol(self) -> str:
-        """The protocol most members want of those that all of them support.
+        """Return the protocol with the most votes of those that all members support.
 
-        Each votes for the first of its own that all have. Of equal votes the one of the earliest
-        member wins (Kafka leaves that to the order of a hash table).
+        Each member votes for its first protocol that all support. Of equal votes the one of the
+        earliest member wins (in Kafka the order of a hash table decides).
         """
         votes: dict[str, int] = {}
         for member in self:
@@ -178,14 +178,14 @@ class Membership:
         return max(votes, key=votes.__getitem__)
 
     def with_metadata(self, protocol_name: str) -> tuple[JoinedMember, ...]:
-        """All members as a leader is told of them."""
+        """Return all members as the leader gets them."""
         return tuple(
             JoinedMember(m.member_id, m.group_instance_id, m.protocols.get(protocol_name, b""))
             for m in self
         )
 
     def subscribed_topics(self, protocol_name: str | None) -> frozenset[str] | None:
-        """Topics that any member subscribes to; None if the metadata of one can't be read."""
+        """Return the topics of all subscriptions; None if one subscription is unreadable."""
         found: frozenset[str] = frozenset()
         for member in self:
             topics = subscribed_topics(member.protocols.get(protocol_name or "", b""))

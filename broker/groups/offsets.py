@@ -1,4 +1,4 @@
-"""What one group committed, by topic and partition."""
+"""Committed offsets of one group, by topic and partition."""
 
 from collections.abc import Iterator
 
@@ -17,22 +17,22 @@ class OffsetTable:
         return sum(map(len, self._by_topic.values()))
 
     def __iter__(self) -> Iterator[tuple[str, int, CommittedOffset]]:
-        """Topic name, partition index and offset of everything committed."""
+        """Iterate over topic name, partition index and committed offset."""
         for topic_name, partitions in self._by_topic.items():
             for partition_index, committed in partitions.items():
                 yield topic_name, partition_index, committed
 
     def get(self, topic_name: str, partition_index: int) -> CommittedOffset | None:
-        """The last offset committed for a partition, or None."""
+        """Return the last committed offset of a partition, or None."""
         partitions = self._by_topic.get(topic_name)
         return None if partitions is None else partitions.get(partition_index)
 
     def put(self, topic_name: str, partition_index: int, committed: CommittedOffset) -> None:
-        """Remember an offset instead of the partition's last one."""
+        """Store the committed offset of a partition."""
         self._by_topic.setdefault(topic_name, {})[partition_index] = committed
 
     def remove(self, topic_name: str, partition_index: int) -> None:
-        """Forget a partition's offset, if there is one."""
+        """Delete the committed offset of a partition, if there is one."""
         partitions = self._by_topic.get(topic_name)
         if partitions is None:
             return
@@ -41,5 +41,5 @@ class OffsetTable:
             del self._by_topic[topic_name]
 
     def remove_topic(self, topic_name: str) -> None:
-        """Forget all offsets of a topic."""
+        """Delete all offsets of a topic."""
         self._by_topic.pop(topic_name, None)

@@ -1,10 +1,10 @@
-"""What clients ask of a group, as plain values. Times are durations in ms, ids are as sent."""
+"""Requests to a group as plain values. Times are durations in ms; ids are as sent."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 UNKNOWN_MEMBER = ""
-"""The member id of somebody who has none yet (Kafka's `UNKNOWN_MEMBER_ID`)."""
+"""Member id of a client that has none yet (Kafka's `UNKNOWN_MEMBER_ID`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class SyncRequest:
 
 @dataclass(frozen=True, slots=True)
 class MemberIdentity:
-    """Who wants to leave: by member id, by static instance id (then with no member id), or both."""
+    """A leaving member: by member id, by static instance id, or both."""
 
     member_id: str
     group_instance_id: str | None = None
@@ -55,7 +55,7 @@ class MemberIdentity:
 
 @dataclass(frozen=True, slots=True)
 class OffsetToCommit:
-    """One partition's offset; a leader epoch of -1 is not known, metadata of None is empty."""
+    """One partition's offset; a leader epoch of -1 is unknown, metadata of None is empty."""
 
     topic_name: str
     partition_index: int
@@ -66,7 +66,7 @@ class OffsetToCommit:
 
 @dataclass(frozen=True, slots=True)
 class CommitRequest:
-    """One OffsetCommit, of a member or (generation -1) of a consumer that manages itself.
+    """One OffsetCommit, of a member or (generation -1) of a consumer without a group.
 
     `retention_ms` of -1 leaves the offsets' life to the broker's configuration.
     """
@@ -78,4 +78,4 @@ class CommitRequest:
     group_instance_id: str | None = None
     retention_ms: int = -1
     knows_missing_groups: bool = True
-    """Whether the request's version may be told GROUP_ID_NOT_FOUND (OffsetCommit v9+)."""
+    """Whether the request's version allows GROUP_ID_NOT_FOUND (OffsetCommit v9+)."""

@@ -1,6 +1,6 @@
-"""What a group answers, as frozen values."""
+"""Results of requests to a group, as frozen values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -10,7 +10,7 @@ NO_GENERATION = -1
 
 
 class GroupState(Enum):
-    """Kafka's `ClassicGroupState`; the values are what DescribeGroups and ListGroups say."""
+    """Kafka's `ClassicGroupState`; the values are those of DescribeGroups and ListGroups."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -19,9 +19,19 @@ class GroupState(Enum):
     DEAD = "Dead"
 
 
+TRANSITIONS: Mapping[GroupState, frozenset[GroupState]] = {
+    GroupState.EMPTY: frozenset({GroupState.PREPARING_REBALANCE, GroupState.DEAD}),
+    GroupState.PREPARING_REBALANCE: frozenset({GroupState.COMPLETING_REBALANCE, GroupState.EMPTY}),
+    GroupState.COMPLETING_REBALANCE: frozenset({GroupState.STABLE, GroupState.PREPARING_REBALANCE}),
+    GroupState.STABLE: frozenset({GroupState.PREPARING_REBALANCE}),
+    GroupState.DEAD: frozenset(),
+}
+"""The states that may follow each state."""
+
+
 @dataclass(frozen=True, slots=True)
 class JoinedMember:
-    """A member as the leader sees it, with its metadata for the protocol that was chosen."""
+    """A member as the leader sees it, with its metadata for the chosen protocol."""
 
     member_id: str
     group_instance_id: str | None
@@ -30,7 +40,7 @@ class JoinedMember:
 
 @dataclass(frozen=True, slots=True)
 class JoinResult:
-    """The answer to a JoinGroup; only a leader gets `members`."""
+    """The result of a JoinGroup; only a leader gets `members`."""
 
     error_code: ErrorCode
     member_id: str
@@ -44,7 +54,7 @@ class JoinResult:
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
-    """The answer to a SyncGroup."""
+    """The result of a SyncGroup."""
 
     error_code: ErrorCode
     protocol_type: str | None = None
@@ -58,7 +68,7 @@ SyncReply = Callable[[SyncResult], None]
 
 @dataclass(frozen=True, slots=True)
 class LeftMember:
-    """What became of one member that was to leave; the ids are those of the request."""
+    """The result for one leaving member; the ids are those of the request."""
 
     member_id: str
     group_instance_id: str | None
@@ -99,7 +109,7 @@ class GroupListing:
 
 @dataclass(frozen=True, slots=True)
 class CommittedOffset:
-    """What was committed for a partition.
+    """A committed offset of a partition.
 
     `expires_ms` is set when the commit itself said how long it is to live (OffsetCommit v2-4).
     """

@@ -1,4 +1,4 @@
-"""How long a member may be silent."""
+"""The session timer of a member."""
 
 from collections.abc import Callable
 
@@ -6,10 +6,10 @@ from broker.timers import Timer, Timers
 
 
 class SessionTimer:
-    """Calls `expire(now_ms)` once when `restart` was not called for as long as the last one said.
+    """Call `expire(now_ms)` once when the timeout of the last `restart` has passed.
 
-    A heartbeat only moves the deadline: the timer in the heap stays and is set anew when it fires
-    too early, so that heartbeats cost no heap operations.
+    A heartbeat only moves the deadline. The timer in the heap stays, and is scheduled again if it
+    fires too early, so that heartbeats cost no heap operations.
     """
 
     __slots__ = ("_deadline_ms", "_expire", "_timer", "_timers")
@@ -21,7 +21,7 @@ class SessionTimer:
         self._deadline_ms = 0
 
     def restart(self, now_ms: int, timeout_ms: int) -> None:
-        """Give another `timeout_ms` from now, whatever was left."""
+        """Expire `timeout_ms` from now, whatever was left."""
         self._deadline_ms = now_ms + timeout_ms
         if self._timer is not None:
             if self._timer.due_ms <= self._deadline_ms:
@@ -30,7 +30,7 @@ class SessionTimer:
         self._timer = self._timers.schedule(self._deadline_ms, self._run)
 
     def stop(self) -> None:
-        """Never expire, unless restarted."""
+        """Stop the timer until the next `restart`."""
         self._timers.cancel(self._timer)
         self._timer = None
 
@@ -38,7 +38,7 @@ class SessionTimer:
         fired, self._timer = self._timer, None
         assert fired is not None
         if fired.due_ms < self._deadline_ms:
-            # Not at `now_ms`, even if that is later: sessions must end in the order of their ends.
+            # Not at `now_ms`, even if that is later: sessions expire in the order of deadlines.
             self._timer = self._timers.schedule(self._deadline_ms, self._run)
         else:
             self._expire(now_ms)

@@ -1,4 +1,4 @@
-"""Which topics a consumer's join metadata subscribes to."""
+"""Topics that a consumer subscribes to, from its JoinGroup metadata."""
 
 from struct import Struct
 
@@ -7,7 +7,7 @@ _LENGTH = Struct(">h")
 
 
 def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
-    """The topics of a ConsumerProtocolSubscription, or None when it isn't one.
+    """Return the topics of a ConsumerProtocolSubscription, or None if it is invalid.
 
     Read as version 0, which every later version starts with. The bytes are the client's own and
     may be anything.

@@ -107,7 +107,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
 
     def finish(now_ms: int) -> None:
         forget()
-        # Partitions may have moved or gone meanwhile: judge them by now.
+        # Partitions may have moved or been deleted since then: check them again.
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
         pending.complete(_response(ask, current, now_ms))
 

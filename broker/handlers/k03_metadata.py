@@ -99,7 +99,7 @@ def _find(context: RequestContext, wanted: Any, cluster: Cluster, *, may_create:
 
 
 def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
-    """Create with the brokers' defaults, when CreateTopics would have; nobody is told if not."""
+    """Create a topic with the brokers' defaults, if CreateTopics would; ignore a refusal."""
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
     if not isinstance(plan, TopicPlan) or name in queue.pending_topics:

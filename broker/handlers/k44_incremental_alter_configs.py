@@ -20,13 +20,12 @@ Gaps:
 
 from typing import Any
 
-from broker.administration.config_alteration import Alteration, Operation, alter_configs
+from broker.administration.config_alteration import alter_requested_configs
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.errors import ErrorCode
 
 _Result = messages.IncrementalAlterConfigsResponse.AlterConfigsResourceResponse
 
@@ -36,31 +35,10 @@ def handle_incremental_alter_configs(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ConfigurationControlManager.incrementalAlterConfigs` (KIP-339)."""
-    alterations = [
-        Alteration(
-            resource_type=resource.resource_type,
-            resource_name=resource.resource_name,
-            operations=tuple(
-                Operation(config.name, config.config_operation, config.value)
-                for config in resource.configs
-            ),
-            is_replacement=False,
-        )
-        for resource in request.resources
-    ]
-    refusals = alter_configs(
-        cluster, context.broker_id, alterations, validate_only=request.validate_only
-    )
     return messages.IncrementalAlterConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
-        responses=[
-            _Result(
-                error_code=ErrorCode.NONE if refusal is None else refusal.error_code,
-                error_message=None if refusal is None else refusal.error_message,
-                resource_type=resource.resource_type,
-                resource_name=resource.resource_name,
-            )
-            for resource, refusal in zip(request.resources, refusals, strict=True)
-        ],
+        responses=alter_requested_configs(
+            cluster, context.broker_id, request, _Result, is_replacement=False
+        ),
     )

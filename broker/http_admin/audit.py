@@ -75,7 +75,7 @@ class AuditView(msgspec.Struct):
 def get_audit(admin: Admin) -> AuditView:
     """Compare the acknowledgements that were sent with the logs.
 
-    Needs `audit.enable=true` from the start. A reset begins anew.
+    Needs `audit.enable=true` from the start. A reset clears what was recorded.
     """
     if not admin.acknowledgements.is_enabled:
         raise Problem(

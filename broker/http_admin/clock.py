@@ -1,4 +1,4 @@
-"""The cluster's time: how it goes by, and moving it."""
+"""The cluster's clock: its mode, and moving it."""
 
 from typing import Annotated, Literal
 
@@ -9,13 +9,13 @@ from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
 
 ADVANCE_MS_MAX = 400 * 24 * 3600 * 1000
-"""More than a year: retention and expiry look around every few minutes of it."""
+"""More than a year. Retention and expiry run every few minutes of it."""
 
 Factor = Annotated[float, msgspec.Meta(gt=0, le=10_000)]
 
 
 class ClockView(msgspec.Struct):
-    """The time in ms since the epoch, and how fast it goes: 1 is real, 0 is standing."""
+    """The time in ms since the epoch, and its speed: 1 is real time, 0 is standing."""
 
     mode: Literal["real", "scaled", "standing"]
     factor: float
@@ -23,14 +23,14 @@ class ClockView(msgspec.Struct):
 
 
 class ClockBody(Input):
-    """How time is to go by; `factor` is for `scaled`."""
+    """The mode of the clock; `factor` is for `scaled`."""
 
     mode: Literal["real", "scaled", "standing"]
     factor: Factor | None = None
 
 
 class AdvanceBody(Input):
-    """By how much; one of the two."""
+    """The duration; one of the two."""
 
     ms: Annotated[int, msgspec.Meta(ge=0, le=ADVANCE_MS_MAX)] | None = None
     seconds: Annotated[float, msgspec.Meta(ge=0, le=ADVANCE_MS_MAX / 1000)] | None = None
@@ -38,14 +38,14 @@ class AdvanceBody(Input):
 
 @operation("GET", "/v1/clock", tag="clock")
 def get_clock(admin: Admin) -> ClockView:
-    """The time."""
+    """Return the time."""
     clock = admin.clock
     return ClockView(clock.mode.value, clock.factor, clock.now_ms())
 
 
 @operation("PUT", "/v1/clock", tag="clock")
 def put_clock(admin: Admin, body: ClockBody) -> ClockView:
-    """Have time go by like the machine's, faster or slower, or stand."""
+    """Set the mode of the clock: real, scaled or standing."""
     if (body.mode == "scaled") != (body.factor is not None):
         raise Problem(400, 'body: "factor" belongs to mode "scaled", and to no other')
     admin.clock.set_mode(ClockMode(body.mode), body.factor or 1.0)
@@ -55,9 +55,9 @@ def put_clock(admin: Admin, body: ClockBody) -> ClockView:
 
 @operation("POST", "/v1/clock/advance", tag="clock")
 def advance_clock(admin: Admin, body: AdvanceBody) -> ClockView:
-    """Move the clock on, whichever way it goes.
+    """Move the clock forward, in any mode.
 
-    Everything that becomes due meanwhile is done, in order, before this responses: ends of mutes,
+    Everything that becomes due is done, in order, before the response: ends of mutes,
     expiries, timeouts of groups, delayed responses.
     """
     if (body.ms is None) == (body.seconds is None):

@@ -1,4 +1,4 @@
-"""Consumer groups, and what idempotent producers left in the partitions."""
+"""Consumer groups, and the producer state of partitions."""
 
 from typing import Annotated
 
@@ -11,7 +11,7 @@ from protocol.errors import ErrorCode
 
 
 class OffsetView(msgspec.Struct):
-    """What a group committed; `lag` is how many offsets the log is ahead, null without a log."""
+    """A committed offset; `lag` is the log end offset minus it, null without a log."""
 
     topic: str
     partition: int
@@ -48,13 +48,13 @@ class GroupPath(Input):
 
 
 class CoordinatorBody(Input):
-    """The broker that is to coordinate."""
+    """The new coordinator."""
 
     broker: NodeId
 
 
 class ProducersQuery(Input):
-    """Which partitions, and how many producers of each."""
+    """The partitions, and the number of producers of each."""
 
     topic: str | None = None
     partition: PartitionIndex | None = None
@@ -81,7 +81,7 @@ class PartitionProducersView(msgspec.Struct):
 
 
 class ProducersView(msgspec.Struct):
-    """How much producer state there is, and by partition."""
+    """The size of all producer state, and by partition."""
 
     count: int
     bytes: int
@@ -90,13 +90,13 @@ class ProducersView(msgspec.Struct):
 
 @operation("GET", "/v1/groups", tag="groups")
 def list_groups(admin: Admin) -> list[GroupView]:
-    """All groups with their members and committed offsets."""
+    """List all groups with members and committed offsets."""
     return [_view(admin, each.group_id) for each in admin.cluster.groups.list_groups()]
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups")
 def get_group(admin: Admin, path: GroupPath) -> GroupView:
-    """One group."""
+    """Return one group."""
     return _view(admin, path.group_id)
 
 
@@ -110,7 +110,7 @@ def delete_group(admin: Admin, path: GroupPath) -> None:
 
 @operation("PUT", "/v1/groups/{group_id}/coordinator", tag="groups", status=204, media_type=None)
 def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> None:
-    """Have a broker coordinate a group or transactional id, for as long as it is up."""
+    """Move a group or transactional id to a coordinator, for as long as that is up."""
     admin.check_broker(body.broker)
     try:
         admin.cluster.move_coordinator(path.group_id, body.broker, admin.now_ms())
@@ -120,7 +120,7 @@ def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> Non
 
 @operation("GET", "/v1/producers", tag="producers")
 def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
-    """What partitions remember of idempotent producers, and the memory it takes."""
+    """Return the state of idempotent producers by partition, and its memory."""
     all_topics = admin.cluster.topics.all()
     topics = all_topics if query.topic is None else [admin.topic(query.topic)]
     partitions = [

@@ -16,7 +16,7 @@ _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class PrometheusCollector(Collector):
-    """Reads a registry of measurements whenever it is asked; all of them are gauges."""
+    """A Prometheus collector for a registry of measurements; all of them are gauges."""
 
     def __init__(self, registry: MetricsRegistry, now_ms: Callable[[], int]) -> None:
         """`now_ms` gives the time of each reading."""

@@ -1,4 +1,4 @@
-"""Quotas: what is set, and what is left of it now."""
+"""Quotas: the settings and current measurements."""
 
 from math import isfinite
 
@@ -10,7 +10,7 @@ from quotas.entities import make_entity
 
 
 class QuotaView(msgspec.Struct):
-    """The quotas of one entity; a name that is null is the default of its type.
+    """The quotas of one entity; a null name is the default of its type.
 
     `shadow` names the quotas that are set in shadow mode: evaluated and reported, not enforced.
     """
@@ -21,7 +21,7 @@ class QuotaView(msgspec.Struct):
 
 
 class QuotaBody(Input):
-    """Quotas to set on an entity; null takes one away.
+    """Quotas to set on an entity; null removes one.
 
     The entity has `user`, `client-id`, both, or `ip`; null is the default of its type. With
     `shadow` true these quotas are evaluated and reported, not enforced; false enforces them; null
@@ -68,7 +68,7 @@ class ShadowView(msgspec.Struct):
 
 
 class MeasurementView(msgspec.Struct):
-    """One value now, under Kafka's names; null where nothing was measured lately."""
+    """One current value under Kafka's metric name; null if nothing was measured recently."""
 
     group: str
     name: str
@@ -96,7 +96,7 @@ class FilterView(msgspec.Struct):
 
 @operation("GET", "/v1/quotas", tag="quotas")
 def list_quotas(admin: Admin) -> list[QuotaView]:
-    """The quotas that are set, as DescribeClientQuotas shows them."""
+    """List the quotas, as DescribeClientQuotas shows them."""
     found = admin.cluster.quotas.clients.describe([], strict=False)
     assert isinstance(found, list)
     clients = admin.cluster.quotas.clients
@@ -107,7 +107,7 @@ def list_quotas(admin: Admin) -> list[QuotaView]:
 
 @operation("PUT", "/v1/quotas", tag="quotas")
 def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
-    """Set or take away quotas of one entity, all of them or none; they count from now on."""
+    """Set or remove quotas of one entity, all of them or none; they apply at once."""
     if not body.values:
         raise Problem(400, 'body: "values" names no quota, such as {"producer_byte_rate": 1024}')
     entity = make_entity(body.entity.items())
@@ -121,7 +121,7 @@ def put_quotas(admin: Admin, body: QuotaBody) -> list[QuotaView]:
 
 @operation("DELETE", "/v1/quotas", tag="quotas", status=204, media_type=None)
 def delete_quotas(admin: Admin) -> None:
-    """Take away all quotas."""
+    """Remove all quotas."""
     clients = admin.cluster.quotas.clients
     for view in list_quotas(admin):
         clients.alter(make_entity(view.entity.items()), [(name, None) for name in view.values])
@@ -129,7 +129,7 @@ def delete_quotas(admin: Admin) -> None:
 
 @operation("GET", "/v1/quotas/shadow", tag="quotas")
 def list_shadow_report(admin: Admin) -> list[ShadowView]:
-    """Who would have been throttled or refused by quotas in shadow mode, when and for how long.
+    """List the clients that quotas in shadow mode would have throttled or refused.
 
     Those who went beyond such a quota within the last hour.
     """
@@ -157,13 +157,13 @@ def list_shadow_report(admin: Admin) -> list[ShadowView]:
 
 @operation("DELETE", "/v1/quotas/shadow", tag="quotas", status=204, media_type=None)
 def clear_shadow_report(admin: Admin) -> None:
-    """Forget what quotas in shadow mode would have done until now; the quotas stay."""
+    """Clear the report of quotas in shadow mode; the quotas stay."""
     admin.cluster.quotas.shadow.clear()
 
 
 @operation("GET", "/v1/quotas/live", tag="quotas")
 def list_measurements(admin: Admin) -> list[MeasurementView]:
-    """Rates, tokens and waits of everybody who has been counted of late.
+    """List the rates, tokens and throttle times of recently measured clients.
 
     A name without a tag `broker-id` counts over the whole cluster.
     """
@@ -177,7 +177,7 @@ def list_measurements(admin: Admin) -> list[MeasurementView]:
 
 @operation("GET", "/v1/producer-id-filters", tag="producers")
 def list_filters(admin: Admin) -> list[FilterView]:
-    """The filters of users with a quota on new producer ids, and how their layers age."""
+    """List the producer id filters of users with a quota, and the age of their layers."""
     now_ms = admin.now_ms()
     return [
         FilterView(broker_id, user, [LayerView(*layer) for layer in layers])

@@ -1,4 +1,4 @@
-"""What the operations of the admin port work on, and the few look-ups that many of them make."""
+"""The state that admin operations use, and shared look-ups."""
 
 from base64 import b64encode
 from contextlib import suppress
@@ -19,7 +19,7 @@ class Admin:
     """The server behind the admin port; every operation gets it as its first argument."""
 
     def __init__(self, server: Server, clock: BrokerClock) -> None:
-        """`clock` is the one that the server goes by."""
+        """`clock` is the clock of the server."""
         self.server = server
         self.clock = clock
 
@@ -48,7 +48,7 @@ class Admin:
         return self.clock.now_ms()
 
     def topic(self, name: str) -> Topic:
-        """The topic of this name.
+        """Return the topic of this name.
 
         Raises:
             Problem: 404, there is none.
@@ -59,7 +59,7 @@ class Admin:
         return topic
 
     def partition(self, topic_name: str, partition_index: int) -> Partition:
-        """A partition of a topic.
+        """Return a partition of a topic.
 
         Raises:
             Problem: 404, there is none.
@@ -73,7 +73,7 @@ class Admin:
         return partition
 
     def check_broker(self, node_id: int) -> None:
-        """Nothing where a broker exists.
+        """Check that a broker exists.
 
         Raises:
             Problem: 404, there is none.
@@ -83,13 +83,13 @@ class Admin:
             raise Problem(404, f"there is no broker {node_id}; there are {known}")
 
     def topic_name(self, topic_id: UUID) -> str | None:
-        """The name of a topic by its id, for the journal."""
+        """Return the name of a topic by its id, for the journal."""
         topic = self.cluster.topics.get_by_id(topic_id)
         return None if topic is None else topic.name
 
 
 def bytes_for_json(value: bytes | None, encoding: str = "auto") -> Any:
-    """Bytes in JSON: `{"text": ...}` where they are UTF-8, else `{"base64": ...}`; None is null."""
+    """Encode bytes for JSON: `{"text": ...}` if they are UTF-8, else `{"base64": ...}`."""
     if value is None:
         return None
     if encoding == "auto":

@@ -1,4 +1,4 @@
-"""Topics: what there is, who leads it, what is in it; making and deleting them."""
+"""Topics: list, create and delete them, read records, and move leaders."""
 
 from contextlib import suppress
 from itertools import islice
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 PEEK_RECORDS_MAX = 10_000
 PEEK_BYTES_MAX = 16 * 1024 * 1024
-"""What one look gives at most, so that a look into a full log is no burden to the others."""
+"""Bound of one response, so that reading a large log does not delay other clients."""
 
 _READ_BYTES = 256 * 1024
 
@@ -74,7 +74,7 @@ class PartitionPath(Input):
 
 
 class NewTopicBody(Input):
-    """A topic to be made; numbers left out are those of the configuration."""
+    """A new topic; missing numbers are the configured defaults."""
 
     name: Name
     partitions: NewCount = BY_DEFAULT
@@ -83,13 +83,13 @@ class NewTopicBody(Input):
 
 
 class LeaderBody(Input):
-    """The broker that is to lead; null for none."""
+    """The new leader; null for none."""
 
     broker: NodeId | None
 
 
 class RecordsQuery(Input):
-    """Which records to look at: from `offset` on, of one partition or of all."""
+    """The records to return: from `offset` on, of one partition or of all."""
 
     partition: PartitionIndex | None = None
     offset: Count = 0
@@ -123,7 +123,7 @@ class RecordView(msgspec.Struct):
 
 
 class RecordsView(msgspec.Struct):
-    """Records in order; `next_offsets` say where each partition goes on that has more."""
+    """Records in order; `next_offsets` has the next offset of each partition with more records."""
 
     records: list[RecordView]
     next_offsets: dict[int, int]
@@ -131,13 +131,13 @@ class RecordsView(msgspec.Struct):
 
 @operation("GET", "/v1/topics", tag="topics")
 def list_topics(admin: Admin) -> list[TopicView]:
-    """All topics with their partitions, leaders and offsets."""
+    """List all topics with partitions, leaders and offsets."""
     return [_view(topic) for topic in admin.cluster.topics.all()]
 
 
 @operation("POST", "/v1/topics", tag="topics", status=201)
 def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
-    """Create a topic, uncharged to any quota.
+    """Create a topic; no quota is charged.
 
     What CreateTopics would refuse is refused here in the same words.
     """
@@ -154,7 +154,7 @@ def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
 
 @operation("GET", "/v1/topics/{name}", tag="topics")
 def get_topic(admin: Admin, path: TopicPath) -> TopicView:
-    """One topic."""
+    """Return one topic."""
     return _view(admin.topic(path.name))
 
 
@@ -166,7 +166,7 @@ def delete_topic(admin: Admin, path: TopicPath) -> None:
 
 @operation("GET", "/v1/topics/{name}/records", tag="topics")
 def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
-    """Look at records without being a consumer.
+    """Return records without a consumer.
 
     A look ends after `limit` records or 16 MiB; `next_offsets` then says where to go on.
     """
@@ -197,7 +197,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
 
 @operation("PUT", "/v1/topics/{name}/partitions/{partition}/leader", tag="leaders")
 def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> PartitionView:
-    """Move a partition's leadership to a broker, or take it away.
+    """Move the leadership of a partition to a broker, or leave it without a leader.
 
     A broker that is no replica becomes one. Who leads no more responses NOT_LEADER_OR_FOLLOWER.
     """
@@ -239,7 +239,7 @@ def _partition_view(partition: Partition) -> PartitionView:
 
 
 def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
-    """Records from an offset on; those of a batch that can't be decoded are passed over."""
+    """Return records from an offset on; skip batches that cannot be decoded."""
     log = partition.log
     offset = max(from_offset, log.log_start_offset)
     while offset < log.log_end_offset:

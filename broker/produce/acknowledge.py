@@ -1,4 +1,4 @@
-"""Note in the context of a Produce request which of its batches are in the log."""
+"""Record in the context of a Produce request which of its batches are in the log."""
 
 from sys import intern
 
@@ -20,7 +20,7 @@ def note_batch(
     *,
     is_append: bool,
 ) -> None:
-    """Note in the context of a request that this batch is in the log, as its response will say."""
+    """Record in the context of a request that its response acknowledges this batch."""
     assert context.acknowledgements is not None
     client_id = context.client_id
     context.acknowledgements.append(

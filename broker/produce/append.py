@@ -1,7 +1,7 @@
-"""One batch onto one partition: check, ask the producer's state, stamp, store, remember."""
+"""Append one batch to one partition: check, check the producer's state, stamp, store."""
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.producer_limit import watch_producer_ids
+from broker.cluster.producer_limit import check_producer_id_limit
 from broker.cluster.topics import Partition, Topic
 from broker.produce.acknowledge import note_batch
 from broker.produce.batch_check import BatchRefusal, check_batch
@@ -23,7 +23,7 @@ def append_batch(
     end: int,
     gate: ProducerIds | None = None,
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or say why not; nothing changes unless it does.
+    """Append the batch in `frame[start:end]`, or return a refusal and change nothing.
 
     Kafka's `UnifiedLog.append`.
     """
@@ -71,7 +71,7 @@ def append_batch(
             max_timestamp,
         )
         if cluster.limits_producer_ids:
-            watch_producer_ids(cluster, partition.leader_id, now_ms)
+            check_producer_id_limit(cluster, partition.leader_id, now_ms)
     cluster.appended(topic, partition, len(batch), now_ms)
     if context.acknowledgements is not None:
         note_batch(context, topic, partition, header, base_offset, is_append=True)

@@ -1,4 +1,4 @@
-"""What a record batch must be like before a log takes it: pure checks, first error wins.
+"""Validate a record batch before the append: pure checks, the first error wins.
 
 The order is Kafka's (`ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords`,
 `LogValidator`). Only the header is looked at, unless a rule is about single records.
@@ -17,7 +17,7 @@ _TIMESTAMP_MAX = 2**63 - 1
 
 
 class BatchRefusal(NamedTuple):
-    """Why a batch is not taken, as the response says it."""
+    """Why a batch is refused, as in the response."""
 
     error_code: ErrorCode
     error_message: str | None = None
@@ -38,7 +38,7 @@ def _old_format(magic: int) -> BatchRefusal:
 def check_batch(
     buffer: bytes | bytearray, start: int, end: int, api_version: int, topic: Topic, now_ms: int
 ) -> BatchHeader | BatchRefusal:
-    """The header of the one batch in `buffer[start:end]` when the log may have it."""
+    """Return the header of the one batch in `buffer[start:end]` if it is valid."""
     header = _read_only_batch(buffer, start, end)
     if isinstance(header, BatchRefusal):
         return header
@@ -66,12 +66,12 @@ def check_batch(
 
 
 def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHeader | BatchRefusal:
-    """The header, if exactly one batch of our format fills the range."""
+    """Return the header if exactly one batch of format 2 fills the range."""
     size = end - start
     if start < 0 or size == 0:
         return _invalid("Produce requests must have a record batch per partition")
     if size < records.HEADER_BYTES:
-        # A message of an older format may be this short.
+        # A message of an older format can be this short.
         magic = buffer[start + records.MAGIC_AT] if size > records.MAGIC_AT else records.MAGIC
         return _CORRUPT if magic == records.MAGIC else _old_format(magic)
     header = records.read_header(buffer, start)
@@ -104,7 +104,7 @@ def _check_fields(header: BatchHeader) -> BatchRefusal | None:
 
 
 def _needs_timestamp_check(header: BatchHeader, topic: Topic, now_ms: int) -> bool:
-    """Whether a record may lie outside the times that the topic allows.
+    """Whether a record's timestamp may be outside the bounds of the topic.
 
     The largest timestamp stands in the header; the smallest does not, so a topic that bounds the
     past has its records read.

@@ -1,1 +1,1 @@
-"""Who a client is: listeners, SASL mechanisms, credentials and certificates. Pure, no sockets."""
+"""Authentication: SASL mechanisms, credentials and principals of certificates. No sockets."""

@@ -1,4 +1,4 @@
-"""The users of a cluster: passwords from the configuration, SCRAM credentials from anywhere."""
+"""The users of a cluster: passwords from the configuration, and SCRAM credentials."""
 
 import hmac
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ from broker.security.scram import (
 
 
 def parse_users(text: str | None) -> dict[str, str]:
-    """Passwords by name from `sasl.users`: `name:password,...`, both percent-decoded.
+    """Return passwords by name from `sasl.users`: `name:password,...`, both percent-decoded.
 
     Raises:
         ConfigError: an entry has no name or no password; neither is repeated in the message.
@@ -32,7 +32,7 @@ def parse_users(text: str | None) -> dict[str, str]:
     try:
         (text or "").encode()
     except UnicodeEncodeError:
-        # Its own words would repeat the passwords.
+        # The error's own message would repeat the passwords.
         raise ConfigError("sasl.users: not UTF-8") from None
     entries = [entry.strip() for entry in (text or "").split(",")]
     for number, entry in enumerate(entries, start=1):
@@ -46,7 +46,7 @@ def parse_users(text: str | None) -> dict[str, str]:
 
 
 class Credentials:
-    """Who may authenticate, by which mechanism. One for all brokers of a cluster."""
+    """The credentials of all users, shared by the brokers of a cluster."""
 
     def __init__(
         self, users: Mapping[str, str], *, new_nonce: Nonce, new_salt: Callable[[], bytes]
@@ -54,13 +54,13 @@ class Credentials:
         self._passwords = dict(users)
         self._new_nonce = new_nonce
         self._new_salt = new_salt
-        # A password stands for its credential until that is wanted: deriving one takes a while.
+        # Credentials are derived from passwords on demand, which takes milliseconds.
         self._scram: dict[tuple[str, str], ScramCredential | str] = {
             (name, mechanism): password for name, password in users.items() for mechanism in HASHES
         }
 
     def new_exchange(self, mechanism: str) -> Exchange:
-        """A run of one of MECHANISMS."""
+        """Start an exchange of one of MECHANISMS."""
         if mechanism == PLAIN:
             return PlainExchange(self.has_password)
         if mechanism == OAUTHBEARER:
@@ -73,7 +73,7 @@ class Credentials:
         return known is not None and hmac.compare_digest(known.encode(), password.encode())
 
     def scram(self, name: str, mechanism: str) -> ScramCredential | None:
-        """A user's credential for a SCRAM mechanism, or None when there is none."""
+        """Return a user's credential for a SCRAM mechanism, or None."""
         known = self._scram.get((name, mechanism))
         if isinstance(known, str):
             known = credential_of_password(mechanism, known, self._new_salt(), ITERATIONS_MIN)
@@ -81,20 +81,20 @@ class Credentials:
         return known
 
     def scram_iterations(self, name: str, mechanism: str) -> int | None:
-        """Iterations of a user's credential, or None when there is none."""
+        """Return the iterations of a user's credential, or None."""
         known = self._scram.get((name, mechanism))
         if isinstance(known, str):
             return ITERATIONS_MIN
         return None if known is None else known.iterations
 
     def scram_users(self) -> list[str]:
-        """Everybody with a SCRAM credential, in alphabetical order."""
+        """Return all users with a SCRAM credential, in alphabetical order."""
         return sorted({name for name, _mechanism in self._scram})
 
     def set_scram(self, name: str, mechanism: str, credential: ScramCredential) -> None:
-        """Give a user a credential, instead of the one there was."""
+        """Set a user's credential."""
         self._scram[name, mechanism] = credential
 
     def delete_scram(self, name: str, mechanism: str) -> None:
-        """Take a user's credential away; there is one."""
+        """Delete a user's credential, which must exist."""
         del self._scram[name, mechanism]

@@ -1,6 +1,6 @@
 """OAUTHBEARER (RFC 7628) with unsecured tokens: Kafka's own mode for development.
 
-Nobody signs such a token and nobody can check it: whoever says "alice" is alice. What is checked is
+Such a token is not signed, so a client may claim any name. What is checked is
 what Kafka's `OAuthBearerUnsecuredJws` checks: the form, `alg` none, `sub`, `exp` and `iat`.
 """
 
@@ -22,24 +22,24 @@ _INVALID_TOKEN = b'{"status":"invalid_token"}'
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What an unsecured token says; times are milliseconds since 1970."""
+    """The claims of an unsecured token; times are milliseconds since 1970."""
 
     subject: str
     expires_at_ms: int
 
 
 class TokenError(ValueError):
-    """One line that says why a token will not do."""
+    """A token is invalid; the message is one line."""
 
 
 class OauthBearerExchange:
-    """Kafka's `OAuthBearerSaslServer`: one token; a bad one is told, acknowledged, refused."""
+    """Kafka's `OAuthBearerSaslServer`: a bad token gets an error, which the client acknowledges."""
 
     def __init__(self) -> None:
         self._refusal: str | None = None
 
     def step(self, token: bytes, now_ms: int) -> Outcome:
-        """Decide about the client's token, or end what was refused before."""
+        """Check the client's token, or end a refused exchange."""
         if self._refusal is not None:
             return Refused(self._refusal)
         found = _INITIAL.fullmatch(token.decode("utf-8", "replace"))
@@ -59,7 +59,7 @@ class OauthBearerExchange:
 
 
 def read_token(text: str, now_ms: int) -> Token:
-    """The subject and end of an unsecured JWS; TokenError says what is wrong with it."""
+    """Return the claims of an unsecured JWS."""
     parts = text.split(".")
     if len(parts) != 3:
         raise TokenError("the token is not header.claims.signature")

@@ -9,11 +9,11 @@ class PlainExchange:
     """Kafka's `PlainSaslServer`: three parts between NUL characters, all in UTF-8."""
 
     def __init__(self, has_password: Callable[[str, str], bool]) -> None:
-        """`has_password(name, password)` says whether they belong together."""
+        """`has_password(name, password)` checks a password."""
         self._has_password = has_password
 
     def step(self, token: bytes, _now_ms: int) -> Outcome:
-        """Decide at once; there is only one token."""
+        """Check the only token."""
         try:
             parts = token.decode().split("\0")
         except UnicodeDecodeError:

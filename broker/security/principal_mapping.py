@@ -1,4 +1,4 @@
-"""A client's name from its certificate: RFC 2253's form, then `ssl.principal.mapping.rules`.
+"""Map a client's certificate to a principal: RFC 2253, then `ssl.principal.mapping.rules`.
 
 Source: Kafka's `SslPrincipalMapper`, and Java's `X500Principal.getName`.
 """
@@ -32,11 +32,11 @@ _GROUP = re.compile(r"\$([0-9]+)")
 
 RelativeName = Sequence[tuple[str, str]]
 NameMapper = Callable[[str], str | None]
-"""Gives a distinguished name's principal, or None when no rule matches."""
+"""Return the principal of a distinguished name, or None if no rule matches."""
 
 
 def distinguished_name(subject: Sequence[RelativeName]) -> str:
-    """A certificate's subject, as Python's `getpeercert` gives it, in RFC 2253's form and order."""
+    """Format a certificate's subject (of Python's `getpeercert`) as in RFC 2253."""
     return ",".join(
         "+".join(f"{_SHORT_NAMES.get(kind, kind)}={_escaped(value)}" for kind, value in parts)
         for parts in reversed(subject)
@@ -44,7 +44,7 @@ def distinguished_name(subject: Sequence[RelativeName]) -> str:
 
 
 def certificate_name(certificate: Mapping[str, Any] | None) -> str | None:
-    """The distinguished name of a client's certificate, or None without one."""
+    """Return the distinguished name of a client's certificate, or None without one."""
     return distinguished_name(certificate["subject"]) if certificate else None
 
 
@@ -79,7 +79,7 @@ class _Rule:
 
 
 def name_mapper(rules_text: str) -> NameMapper:
-    """The function that rules such as `RULE:^CN=(.*?),.*$/$1/L,DEFAULT` stand for.
+    """Return the function for rules such as `RULE:^CN=(.*?),.*$/$1/L,DEFAULT`.
 
     The first rule that matches the whole name counts.
 

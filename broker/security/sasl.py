@@ -1,4 +1,4 @@
-"""SASL, whatever the mechanism: tokens in, tokens out, and in the end a name or a refusal."""
+"""The interface of SASL mechanisms: tokens in, tokens out, then a principal or a refusal."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,19 +11,19 @@ OAUTHBEARER = "OAUTHBEARER"
 MECHANISMS = (PLAIN, SCRAM_SHA_256, SCRAM_SHA_512, OAUTHBEARER)
 
 Nonce = Callable[[], str]
-"""A new printable text without commas that nobody can guess."""
+"""Return a new random printable text without commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """The exchange goes on: send these bytes and wait for the next token."""
+    """The exchange continues: send these bytes and wait for the next token."""
 
     token: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticated:
-    """The exchange is through. `expires_at_ms` is when the credential itself ends, or None."""
+    """The exchange succeeded. `expires_at_ms` is when the credential itself ends, or None."""
 
     principal: str
     token: bytes = b""
@@ -41,14 +41,14 @@ Outcome = Challenge | Authenticated | Refused
 
 
 class Exchange(Protocol):
-    """One run of a mechanism."""
+    """One exchange of a mechanism."""
 
     def step(self, token: bytes, now_ms: int) -> Outcome:
-        """Take the client's next token. Whatever the bytes are, it never raises."""
+        """Handle the client's next token. It never raises, whatever the bytes are."""
 
 
 def invalid_credentials(mechanism: str) -> Refused:
-    """Kafka's words where it doesn't say what was wrong."""
+    """Kafka's message where it gives no reason."""
     return Refused(
         "Authentication failed during authentication due to invalid credentials with SASL"
         f" mechanism {mechanism}"

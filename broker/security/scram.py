@@ -37,7 +37,7 @@ _CLIENT_FINAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server keeps of a password: enough to check it, too little to know it."""
+    """What a server stores of a password: enough to check it, not to recover it."""
 
     salt: bytes
     iterations: int
@@ -51,7 +51,7 @@ class ScramCredential:
 def credential_of_salted(
     mechanism: str, salted_password: bytes, salt: bytes, iterations: int
 ) -> ScramCredential:
-    """The credential of a password that was salted already: what AlterUserScramCredentials sends.
+    """Return the credential of a salted password, as AlterUserScramCredentials sends it.
 
     `mechanism` is one of HASHES.
     """
@@ -68,18 +68,18 @@ def credential_of_salted(
 def credential_of_password(
     mechanism: str, password: str, salt: bytes, iterations: int
 ) -> ScramCredential:
-    """The credential of a password; takes a few milliseconds, as it is meant to."""
+    """Return the credential of a password; takes some milliseconds on purpose."""
     salted = hashlib.pbkdf2_hmac(HASHES[mechanism], password.encode(), salt, iterations)
     return credential_of_salted(mechanism, salted, salt, iterations)
 
 
 class ScramExchange:
-    """Kafka's `ScramSaslServer`: two tokens from the client, two answers."""
+    """Kafka's `ScramSaslServer`: two tokens from the client, two from the server."""
 
     def __init__(
         self, mechanism: str, find: Callable[[str], ScramCredential | None], nonce: str
     ) -> None:
-        """`find(name)` gives the credential of a user; `nonce` is our part of this run's nonce."""
+        """`find(name)` returns a user's credential; `nonce` is the server's part of the nonce."""
         self._mechanism = mechanism
         self._find = find
         self._nonce = nonce
@@ -89,7 +89,7 @@ class ScramExchange:
         self._credential: ScramCredential | None = None
 
     def step(self, token: bytes, _now_ms: int) -> Outcome:
-        """Take the client's first or final message."""
+        """Handle the client's first or final message."""
         try:
             text = token.decode()
         except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""One client's socket: reads go into the connection's core, its effects come out. No decisions.
+"""One client's socket: pass received bytes to the `Connection` and carry out its output.
 
 The only clock reads of a request happen here.
 """
@@ -19,13 +19,13 @@ from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
 
 LAST_RESPONSE_S = 0.2
-"""Time between a last response and the end: a client that finds both at once may see the end alone.
+"""Delay between a last response and the close: with both at once a client may miss the response.
 
 kafka-python does, and would never learn that its password was wrong.
 """
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
-"""What a client may send ahead while it waits for a response, before we stop reading from it."""
+"""Bytes that a client may send ahead before the broker stops reading from it."""
 
 log = structlog.get_logger("mock_kafka")
 
@@ -94,7 +94,7 @@ class ClientProtocol(asyncio.Protocol):
         self.peer = "?"
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """A client has connected."""
+        """Start the connection, or close it if there are too many."""
         self._transport = transport
         peer = transport.get_extra_info("peername")
         host = str(peer[0]) if peer else "?"
@@ -108,7 +108,7 @@ class ClientProtocol(asyncio.Protocol):
         connections = server.cluster.quotas.brokers[self.broker_id].connections
         throttle_time_ms = connections.record(host, self.last_active_ms)
         if throttle_time_ms:
-            # As Kafka does: closed at once, it would be back at once.
+            # As in Kafka: a client that is disconnected at once reconnects at once.
             self._mute = server.cluster.timers.schedule(
                 self.last_active_ms + throttle_time_ms,
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
@@ -136,7 +136,7 @@ class ClientProtocol(asyncio.Protocol):
             self._enter(host)
 
     def _enter(self, host: str) -> None:
-        """Let the client in, whose requests are read from now on."""
+        """Accept the client and read its requests from now on."""
         server = self._server
         session = self._listener_security.new_session(self._transport)
         if session is None:
@@ -155,7 +155,7 @@ class ClientProtocol(asyncio.Protocol):
         self._pause_or_resume_reading()
 
     def apply_availability(self) -> None:
-        """Be cut, fall silent or go on, as its broker is stopped, cut off or started."""
+        """Close, pause or resume when the broker is stopped, isolated or started."""
         broker = self._server.cluster.brokers.get(self.broker_id)
         availability = Availability.DOWN if broker is None else broker.availability
         if availability is Availability.DOWN:
@@ -170,7 +170,7 @@ class ClientProtocol(asyncio.Protocol):
                 self._server.make_ready(self)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes have come in."""
+        """Handle received bytes."""
         connection = self.connection
         if connection is None:
             return
@@ -182,13 +182,13 @@ class ClientProtocol(asyncio.Protocol):
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
-        """Go on with what waits: a parked response has come, or it is this client's turn again."""
+        """Continue: a pending response is complete, or it is this client's turn again."""
         if self.connection is not None and not self._is_write_paused and not self.is_isolated:
             self._perform(self.connection.resume(now_ms))
 
     def _perform(self, effects: ConnectionOutput) -> None:
         if self.is_isolated:
-            # Of the request that cut its own broker off: the response goes nowhere for now.
+            # The request itself isolated this broker: hold its response.
             self._withheld.append(effects)
             return
         write, close_reason, has_more, muted_until_ms = effects
@@ -208,7 +208,7 @@ class ClientProtocol(asyncio.Protocol):
             self._pause_or_resume_reading()
 
     def _pause_or_resume_reading(self) -> None:
-        """Let a client that sends ahead, or doesn't read, fill its socket and not our memory."""
+        """Stop reading from a client that sends ahead or does not read, to bound memory."""
         connection = self.connection
         if connection is None or self._transport.is_closing():
             return
@@ -225,17 +225,17 @@ class ClientProtocol(asyncio.Protocol):
                 self._transport.resume_reading()
 
     def pause_writing(self) -> None:
-        """The client doesn't read its responses: make no more of them."""
+        """Stop handling requests: the client does not read its responses."""
         self._is_write_paused = True
         self._pause_or_resume_reading()
 
     def resume_writing(self) -> None:
-        """The client reads again."""
+        """Continue: the client reads again."""
         self._is_write_paused = False
         self._server.make_ready(self)
 
     def connection_lost(self, _exc: Exception | None) -> None:
-        """The socket is closed, by whichever side."""
+        """Clean up after the socket has closed."""
         self._server.cluster.timers.cancel(self._mute)
         if self.connection is not None:
             self.connection.lose()
@@ -245,23 +245,23 @@ class ClientProtocol(asyncio.Protocol):
         self._server.forget(self)
 
     def finish(self) -> None:
-        """Close once everything that was answered has been sent."""
+        """Close once all responses have been sent."""
         self._transport.close()
 
     def cut(self, reason: str) -> None:
-        """End the connection at once; what wasn't sent yet is lost."""
+        """Abort the connection at once; unsent bytes are lost."""
         self._close(reason)
         self._transport.abort()
 
     def dismiss(self) -> None:
-        """End the connection and everything that is under way for it; nobody is told."""
+        """Abort the connection and cancel its pending responses."""
         connection, self.connection = self.connection, None
         if connection is not None:
             connection.lose()
         self._transport.abort()
 
     def close_idle(self, idle_ms: int) -> None:
-        """Close a connection that has been silent for too long, or let go of one closed long ago.
+        """Close a connection that is idle for too long, or abort one whose close takes too long.
 
         A client that doesn't read would keep its last responses in our memory for good.
         """

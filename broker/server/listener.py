@@ -1,4 +1,4 @@
-"""One listening socket of one broker, which can go down and come back on its port."""
+"""One listening socket of one broker, which can be closed and reopened on its port."""
 
 import asyncio
 import socket
@@ -11,32 +11,32 @@ LISTEN_BACKLOG = 4096
 
 
 class ListenError(Exception):
-    """An address cannot be bound; one line for people that names it."""
+    """An address cannot be bound; the message is one line that names it."""
 
 
 ProtocolFactory = Callable[[], asyncio.BaseProtocol]
 
 
 class Listener:
-    """Accepts connections for one broker, except while it refuses them."""
+    """Accept connections for one broker, except while it refuses them."""
 
     def __init__(
         self, broker_id: int, factory: ProtocolFactory, tls: ssl.SSLContext | None
     ) -> None:
-        """`factory` makes the protocol of every connection."""
+        """`factory` creates the protocol of every connection."""
         self.broker_id = broker_id
         self._factory = factory
         self._tls = tls
         self._servers: list[asyncio.Server] = []
         self._addresses: list[tuple[socket.AddressFamily, tuple[str, int]]] = []
-        # Sockets that keep the ports of a listener that refuses.
+        # Sockets that reserve the ports of a listener that refuses connections.
         self._held: list[socket.socket] = []
         self._opening: asyncio.Task[None] | None = None
         self._accepts = False
         self._is_over = False
 
     async def open(self, host: str, port: int) -> int:
-        """Listen; returns the port, which matters when 0 was asked for.
+        """Listen and return the port, which the system chooses if 0 was requested.
 
         Raises:
             ListenError: the address cannot be bound.
@@ -64,21 +64,21 @@ class Listener:
         self._close_sockets()
 
     def end(self) -> None:
-        """Stop listening for good without waiting, even for a start that is under way."""
+        """Stop listening for good without waiting, even for a start in progress."""
         self._is_over = True
         self._accepts = False
         if self._opening is None:
             self._close_sockets()
 
     def refuse(self) -> None:
-        """Stop listening, and keep the port: bound but not listened on, it refuses who connects."""
+        """Stop listening and keep the port bound, so that it refuses connections."""
         self._accepts = False
         if self._opening is None and not self._held:
             self._close_sockets()
             self._held = [_bind(family, address) for family, address in self._addresses]
 
     def accept_again(self) -> None:
-        """Listen where it did before; who connects from now on is served."""
+        """Listen again on the same port."""
         self._accepts = True
         if self._opening is None and self._held:
             for held in self._held:
@@ -109,7 +109,7 @@ class Listener:
 
 
 def cannot_listen(host: str, port: int, error: OSError | OverflowError) -> ListenError:
-    """What to tell people when the system refuses an address."""
+    """Return the error for an address that the system refuses."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else error
     return ListenError(f"cannot listen on {Address(host, port)}: {reason}")
 
@@ -125,7 +125,7 @@ def _bind(family: socket.AddressFamily, address: tuple[str, int]) -> socket.sock
 
 
 def listening_sockets(host: str, port: int) -> list[socket.socket]:
-    """A socket for each address of a host that clients may connect to; who serves them, serves.
+    """Return a listening socket for each address of a host.
 
     Raises:
         OSError: an address cannot be bound.

@@ -1,4 +1,4 @@
-"""How clients come in by a listener: what its session begins with."""
+"""Security of a listener: the session that its clients begin with."""
 
 import ssl
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from broker.security.principal_mapping import NameMapper, certificate_name
 
 @dataclass(frozen=True, slots=True)
 class ListenerSecurity:
-    """What differs between listeners: the name, whether there is SASL, and TLS.
+    """The name of a listener, whether it requires SASL, and its TLS context.
 
     `to_principal` makes a principal of a client certificate's distinguished name.
     """
@@ -21,7 +21,7 @@ class ListenerSecurity:
     to_principal: NameMapper = str
 
     def new_session(self, transport: Any) -> Session | None:
-        """The session of a client that has just come in; None when its name maps to nothing."""
+        """Return the session of a new client; None if no rule maps its name to a principal."""
         name = None
         if self.tls is not None and not self.is_sasl:
             name = certificate_name(transport.get_extra_info("peercert"))

@@ -1,4 +1,4 @@
-"""Where brokers listen, which protocol each listener speaks, and what clients are told of it.
+"""The listeners of brokers: addresses, security protocols and advertised addresses.
 
 Sources: Kafka's `listeners`, `advertised.listeners` and `listener.security.protocol.map`, and its
 `SocketServerConfigs.listenerListToEndPoints`.
@@ -17,7 +17,7 @@ PORT_MAX = 65535
 
 
 class SecurityProtocol(Enum):
-    """What a listener speaks: encrypted or not, with SASL or without."""
+    """The security protocol of a listener: with or without TLS and SASL."""
 
     PLAINTEXT = "PLAINTEXT"
     SSL = "SSL"
@@ -26,7 +26,7 @@ class SecurityProtocol(Enum):
 
     @property
     def has_sasl(self) -> bool:
-        """Whether a client must authenticate before it may ask for anything."""
+        """Whether a client must authenticate before other requests."""
         return self in {SecurityProtocol.SASL_PLAINTEXT, SecurityProtocol.SASL_SSL}
 
     @property
@@ -50,31 +50,31 @@ class Listener:
     port_step: int
 
     def bound_by(self, index: int) -> Address:
-        """Where the broker at `index` listens."""
+        """Return the address on which the broker at `index` listens."""
         return self.bound.shifted(index * self.port_step)
 
     def advertised_by(self, index: int) -> Address:
-        """What clients of the broker at `index` are told; port 0 is the one it listens on."""
+        """Return the advertised address of the broker at `index`; port 0 is that of its socket."""
         return self.advertised.shifted(index * self.port_step)
 
 
 def plan_listeners(config: BrokerConfig, host: str, port: int, broker_count: int) -> list[Listener]:
-    """The listeners of the brokers, first the one whose address is announced first.
+    """Return the listeners of the brokers, in the order in which they are printed.
 
     Without `listeners` there is one, PLAINTEXT at `host` and `port`. In `listeners` an empty host
-    is `host`. Listeners named in `controller.listener.names` are Kafka's controllers' own.
+    is `host`. Listeners named in `controller.listener.names` are left out.
 
     Raises:
-        ConfigError: an entry is malformed, or names what there is not.
+        ConfigError: an entry is malformed, or names an unknown listener or protocol.
     """
-    told = _named(config, "advertised.listeners")
+    advertised_entries = _named(config, "advertised.listeners")
     if "listeners" not in config.overrides:
         bound = {"PLAINTEXT": Address(host, port)}
-        told = [("PLAINTEXT", address) for _name, address in told[:1]]
+        advertised_entries = [("PLAINTEXT", address) for _name, address in advertised_entries[:1]]
     else:
         bound = _bound(config, host)
-    advertised = dict(told)
-    for name, address in told:
+    advertised = dict(advertised_entries)
+    for name, address in advertised_entries:
         if name not in bound:
             raise ConfigError(f"advertised.listeners: {name} is not among the listeners")
         if not address.host:
@@ -119,7 +119,7 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
 
 
 def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
-    """The entries of a key, without those of Kafka's controllers."""
+    """Return the entries of a key without the listeners of Kafka's controllers."""
     entries = [_split(key, text) for text in config[key] or ()]
     return [entry for entry in entries if entry[0] not in config["controller.listener.names"]]
 
@@ -139,9 +139,9 @@ def _check_ports(name: str, first: Address, port_step: int, broker_count: int) -
             raise ConfigError(f"{name}: port {port} of broker {index + 1} is above {PORT_MAX}")
 
 
-def _port_step(bound: Iterable[Address], told: Iterable[Address], broker_count: int) -> int:
+def _port_step(bound: Iterable[Address], advertised: Iterable[Address], broker_count: int) -> int:
     ports = [address.port for address in bound if address.port]
-    named = [(address.host, address.port) for address in told if address.port]
+    named = [(address.host, address.port) for address in advertised if address.port]
     for side in (ports, named):
         if len(set(side)) < len(side):
             raise ConfigError("two listeners have the same port")

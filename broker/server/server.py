@@ -1,4 +1,4 @@
-"""The asyncio shell: listeners, connections and the alarm clock of the timers.
+"""The asyncio server: listeners, connections and the alarm of the timers.
 
 Every listener belongs to one broker of the cluster.
 """
@@ -25,13 +25,13 @@ from broker.server.listener_settings import Listener as ListenerPlan
 
 STOP_TURNS_MAX = 200
 STOP_TURN_S = 0.005
-"""How long a stop waits for the clients to take their last responses: 200 looks, 5 ms apart."""
+"""A stop checks 200 times, every 5 ms, whether clients have taken their last responses."""
 
 log = structlog.get_logger("mock_kafka")
 
 
 class Server:
-    """All listeners of a cluster, their connections, and the timer that drives the rest."""
+    """All listeners and connections of a cluster, and the alarm that runs its timers."""
 
     def __init__(self, cluster: Cluster, clock: Clock) -> None:
         self.cluster = cluster
@@ -41,9 +41,9 @@ class Server:
         """The fault rules that a reset adds again."""
         self.connection_ids: Iterator[int] = count(1)
         self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
-        """By which addresses every broker is reached, and how clients come in there."""
+        """The listeners of every broker and their security."""
         self._joining = asyncio.Lock()
-        # In the order they came: an outage cuts them in the same order in every run.
+        # In the order of their start: an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
@@ -59,7 +59,7 @@ class Server:
         port: int,
         listener_security: ListenerSecurity = PLAINTEXT,
     ) -> int:
-        """Accept connections for a broker; returns the port, which matters when 0 was asked for.
+        """Accept connections for a broker; return the port (chosen by the system for 0).
 
         Raises:
             ListenError: the address cannot be bound.
@@ -90,7 +90,7 @@ class Server:
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
 
     async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> Broker:
-        """Have one broker more, on ports of its own; see `membership.add_broker`.
+        """Add a broker on ports of its own; see `broker_membership.add_broker`.
 
         Raises:
             ValueError: the node id is taken, or there are as many brokers as may be.
@@ -116,7 +116,7 @@ class Server:
         self._listeners = [each for each in self._listeners if each.broker_id not in node_ids]
 
     def start(self) -> None:
-        """Start the regular work and the alarm clock."""
+        """Start the background tasks and the alarm of the timers."""
         now_ms = self.clock.now_ms()
         self.cluster.timers.on_earlier = self._set_alarm
         self.cluster.on_availability_change = self._apply_availability
@@ -124,7 +124,7 @@ class Server:
         self._schedule_idle_check(now_ms)
 
     def reset(self) -> None:
-        """Put the cluster back to its start; connections are cut, ports stay.
+        """Reset the cluster to its start; connections are closed, ports stay.
 
         Brokers that were added are gone, those that were decommissioned are back.
         """
@@ -142,7 +142,7 @@ class Server:
         self._schedule_idle_check(self.clock.now_ms())
 
     async def stop(self) -> None:
-        """Stop accepting, let what was answered reach the clients, and close."""
+        """Stop accepting, let responses reach the clients, and close."""
         for listener in self._listeners:
             await listener.close()
         if self._alarm is not None:
@@ -164,11 +164,11 @@ class Server:
 
     @property
     def protocols(self) -> tuple[ClientProtocol, ...]:
-        """Every connection there is now."""
+        """All current connections."""
         return tuple(self._protocols)
 
     def admit(self, protocol: ClientProtocol, host: str) -> str | None:
-        """Count a new connection; returns why it may not stay, or None."""
+        """Count a new connection; return why it must be closed, or None."""
         config = self.cluster.config.for_broker(protocol.broker_id)
         from_host = self._connections_by_host.get(host, 0)
         if len(self._protocols) >= config["max.connections"]:
@@ -181,7 +181,7 @@ class Server:
         return None
 
     def forget(self, protocol: ClientProtocol) -> None:
-        """Give up the place of a connection that is gone."""
+        """Stop counting a connection that is closed."""
         self._protocols.pop(protocol, None)
         host = self._host_of.pop(protocol, None)
         if host is not None:
@@ -190,7 +190,7 @@ class Server:
                 del self._connections_by_host[host]
 
     def make_ready(self, protocol: ClientProtocol) -> None:
-        """Have a connection go on once the request being handled now is done."""
+        """Resume a connection after the current request."""
         if not self._ready and self._loop is not None:
             self._loop.call_soon(self._drain_ready)
         self._ready.append(protocol)
@@ -209,14 +209,14 @@ class Server:
                 protocol.apply_availability()
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> None:
-        """Have something done, at once for 0, by the loop's own clock."""
+        """Call a function after `delay_s` of the event loop's clock, at once for 0."""
         if delay_s and self._loop is not None:
             self._loop.call_later(delay_s, callback)
         else:
             callback()
 
     def _drain_ready(self) -> None:
-        """Give each a turn; who still has more to do comes after the sockets' turn."""
+        """Resume each ready connection once; those with more to do wait a loop iteration."""
         batch, self._ready = self._ready, []
         now_ms = self.clock.now_ms()
         for protocol in batch:
@@ -240,10 +240,10 @@ class Server:
     # Timers --------------------------------------------------------------------------------
 
     def advance(self, duration_ms: int) -> int:
-        """Move the clock on; returns the new time.
+        """Move the clock forward; return the new time.
 
         Everything that becomes due is done before this returns, each at the time it is due, and the
-        answers that it brings are written. What clients send meanwhile comes after.
+        answers that it brings are written. Requests that arrive during it come after.
         """
         clock, timers = self.clock, self.cluster.timers
         target_ms = clock.now_ms() + duration_ms
@@ -256,7 +256,7 @@ class Server:
         return clock.now_ms()
 
     def reset_alarm(self) -> None:
-        """Set the alarm anew: the clock was moved, or goes at another pace."""
+        """Set the alarm again after the clock was moved or changed its speed."""
         next_due_ms = self.cluster.timers.next_due_ms()
         if next_due_ms is not None:
             self._set_alarm(next_due_ms)

@@ -1,4 +1,4 @@
-"""The asyncio shell's TLS: contexts from the files that the configuration names.
+"""TLS of the server: contexts from the files that the configuration names.
 
 A client that fails the handshake is known to nobody but the event loop, which says nothing of it:
 the context does, without the client's address, which it does not know.
@@ -25,7 +25,7 @@ class _TlsSession(ssl.SSLObject):
     """The TLS side of one connection."""
 
     def do_handshake(self) -> None:
-        """Go on with the handshake; the reason of a failure is logged."""
+        """Continue the handshake; log the reason of a failure."""
         try:
             super().do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
@@ -36,7 +36,7 @@ class _TlsSession(ssl.SSLObject):
 
 
 def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLContext:
-    """What a TLS listener shows its clients, and what it wants to see of them.
+    """Return the TLS context of a listener: its certificate, and whether clients need one.
 
     With SASL no client certificate is asked for, as in Kafka: SASL says who it is.
 

@@ -1,4 +1,4 @@
-"""Time goes by as it is told to, can be moved on, and never goes back."""
+"""The clock runs in its mode, can be moved forward, and never goes back."""
 
 import time
 

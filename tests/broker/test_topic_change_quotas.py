@@ -221,7 +221,7 @@ def test_a_topic_made_by_asking_for_it_is_charged_and_comes_later_when_refused()
 def test_a_storm_of_topics_is_admitted_at_the_rate_and_ends_when_the_client_waits() -> None:
     """Ten requests a second, each of fifty topics of four partitions, as in the KIP's motivation.
 
-    The client's connection is muted for as long as it was told, then it sends what is left.
+    The client's connection is muted for its throttle time, then it sends the rest.
     """
     rate, burst, per_topic = 1, 11, 4
     cluster = quota_cluster(rate, 11)
@@ -238,7 +238,7 @@ def test_a_storm_of_topics_is_admitted_at_the_rate_and_ends_when_the_client_wait
             cluster, dict.fromkeys(batch, per_topic), now_ms=NOW_MS + now_ms
         )
         assert set(responses) <= {OK, EXCEEDED}
-        assert responses[0] == OK, "refused again after the wait it was told"
+        assert responses[0] == OK, "refused again after its throttle time"
         created += responses.count(OK)
         assert created * per_topic <= rate * now_ms / 1000 + burst + per_topic
         refused = [n for n, code in zip(batch, responses, strict=True) if code == EXCEEDED] + rest

@@ -219,7 +219,7 @@ function brokerCard(broker) {
               title: "Connections stay open; nothing passes through them",
               onclick: () => act("POST", `/v1/brokers/${id}/isolate`, {}),
             },
-            "Cut off",
+            "Isolate",
           ),
     ),
   );

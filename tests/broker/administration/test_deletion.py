@@ -31,7 +31,7 @@ def outcomes(*wanted: Wanted) -> list[tuple[str | None, UUID, str]]:
     ]
 
 
-def test_a_topic_is_found_by_name_or_by_id_and_both_are_told() -> None:
+def test_a_topic_is_found_by_name_or_by_id_and_the_result_has_both() -> None:
     assert outcomes(Wanted("b"), Wanted(None, ID_A)) == [
         ("b", ID_B, "deleted"),
         ("a", ID_A, "deleted"),
@@ -60,13 +60,13 @@ def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
 def test_what_is_wrong_with_a_repetition_is_told() -> None:
     wanted = [Wanted("a"), Wanted(None, ID_B)] * 2
 
-    told = [
+    messages = [
         found.outcome.message
         for found in find_topics(cluster_with_a_and_b(), wanted)
         if isinstance(found.outcome, Refusal)
     ]
 
-    assert told == ["Duplicate topic name.", "Duplicate topic id."]
+    assert messages == ["Duplicate topic name.", "Duplicate topic id."]
 
 
 def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None:

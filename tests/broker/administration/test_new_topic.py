@@ -32,7 +32,7 @@ REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic("a", overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),
     (NewTopic("a", overrides={"retention.ms": "soon"}), ErrorCode.INVALID_CONFIG, "retention.ms"),
     (NewTopic("a", overrides={"retention.ms": None}), ErrorCode.INVALID_CONFIG, "Null value"),
-    # Of several things wrong, the first in Kafka's order is told.
+    # Of several errors, the first in Kafka's order is returned.
     (NewTopic("a", 0, overrides={"no.such.key": "1"}), ErrorCode.INVALID_CONFIG, "no.such.key"),
     (NewTopic("a", 0, 0), ErrorCode.INVALID_REPLICATION_FACTOR, "larger than 0"),
     (NewTopic("a", 1, -1, ((0, (1,)),)), ErrorCode.INVALID_REQUEST, "numPartitions"),

@@ -19,7 +19,7 @@ def cluster_of(**partition_counts: int) -> Cluster:
     return cluster
 
 
-def told(entries: list[PageEntry]) -> list[tuple[str, list[int]]]:
+def summary(entries: list[PageEntry]) -> list[tuple[str, list[int]]]:
     return [(each.name, [part.partition_index for part in each.partitions]) for each in entries]
 
 
@@ -37,7 +37,7 @@ def test_following_the_cursor_tells_every_partition_once_in_order(
     cursor: Cursor | None = None
     for _ in range(60):
         entries, cursor = read_page(cluster, names_from(asked, cursor), cursor, limit)
-        pages = [(name, index) for name, indexes in told(entries) for index in indexes]
+        pages = [(name, index) for name, indexes in summary(entries) for index in indexes]
         assert len(pages) <= max(1, limit)
         seen += pages
         topics |= {each.name for each in entries}
@@ -53,7 +53,7 @@ def test_following_the_cursor_tells_every_partition_once_in_order(
 def test_a_page_that_ends_with_a_topic_points_to_the_next_one_even_if_it_is_missing() -> None:
     entries, cursor = read_page(cluster_of(a=2), ["a", "missing"], None, 2)
 
-    assert told(entries) == [("a", [0, 1])]
+    assert summary(entries) == [("a", [0, 1])]
     assert cursor == Cursor("missing", 0)
 
 
@@ -67,7 +67,7 @@ def test_a_missing_topic_takes_no_room() -> None:
 def test_a_cursor_behind_the_last_partition_tells_none_of_its_topic() -> None:
     entries, cursor = read_page(cluster_of(a=2, b=1), ["a", "b"], Cursor("a", 9), 5)
 
-    assert told(entries) == [("a", []), ("b", [0])]
+    assert summary(entries) == [("a", []), ("b", [0])]
     assert cursor is None
 
 

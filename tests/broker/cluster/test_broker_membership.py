@@ -32,9 +32,9 @@ def listed(cluster: Cluster) -> list[int]:
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9)
     request = messages.DescribeClusterRequest(version=0)
     described = [each.broker_id for each in call(cluster, request, 0).brokers]
-    told = [each.node_id for each in metadata.brokers]
-    assert described == told
-    return told
+    node_ids = [each.node_id for each in metadata.brokers]
+    assert described == node_ids
+    return node_ids
 
 
 def test_a_broker_that_joins_is_told_of_and_leads_nothing_but_what_is_new_or_moved() -> None:

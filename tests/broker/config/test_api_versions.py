@@ -24,19 +24,19 @@ def test_without_a_release_the_other_apis_stay_as_they_are() -> None:
     assert versions == {**everything, ApiKey.PRODUCE: (3, 7), ApiKey.FETCH: (5, 11)}
 
 
-@pytest.mark.parametrize("told", [("2.8", "fetch = 9"), ("fetch=9", "2.8")])
-def test_limits_change_what_a_release_says_in_any_order(told: tuple[str, ...]) -> None:
-    assert parse_api_versions(told) == {**release_versions("2.8"), ApiKey.FETCH: (0, 9)}
+@pytest.mark.parametrize("elements", [("2.8", "fetch = 9"), ("fetch=9", "2.8")])
+def test_limits_change_what_a_release_says_in_any_order(elements: tuple[str, ...]) -> None:
+    assert parse_api_versions(elements) == {**release_versions("2.8"), ApiKey.FETCH: (0, 9)}
 
 
 def test_an_api_that_a_release_lacks_can_be_added() -> None:
     assert ApiKey.DESCRIBE_CLUSTER not in release_versions("2.0")
-    told = ("2.0", "DescribeCluster=0")
-    assert parse_api_versions(told)[ApiKey.DESCRIBE_CLUSTER] == (0, 0)
+    elements = ("2.0", "DescribeCluster=0")
+    assert parse_api_versions(elements)[ApiKey.DESCRIBE_CLUSTER] == (0, 0)
 
 
 @pytest.mark.parametrize(
-    ("told", "problem"),
+    ("elements", "problem"),
     [
         (("7.0",), "there is no release 7.0; there are 0.11, "),
         (("2.8", "3.9"), "2.8 and 3.9 are two releases"),
@@ -48,10 +48,10 @@ def test_an_api_that_a_release_lacks_can_be_added() -> None:
         (("Fetch=-2",), "Fetch=-2: must be HIGHEST, LOWEST-HIGHEST, or -1 for none"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(told: tuple[str, ...], problem: str) -> None:
-    assert (api_versions_problem(told) or "").startswith(problem)
+def test_an_invalid_value_is_explained_in_a_line(elements: tuple[str, ...], problem: str) -> None:
+    assert (api_versions_problem(elements) or "").startswith(problem)
     with pytest.raises(ConfigError, match=KEY):
-        BrokerConfig.from_overrides({KEY: ",".join(told)})
+        BrokerConfig.from_overrides({KEY: ",".join(elements)})
 
 
 def test_nothing_is_wrong_with_saying_nothing() -> None:
@@ -60,10 +60,10 @@ def test_nothing_is_wrong_with_saying_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "release"),
+    ("elements", "release"),
     [((), None), (("Fetch=9",), None), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
 )
 def test_the_release_is_known_without_its_patch_number(
-    told: tuple[str, ...], release: tuple[int, ...] | None
+    elements: tuple[str, ...], release: tuple[int, ...] | None
 ) -> None:
-    assert emulated_release(told) == release
+    assert emulated_release(elements) == release

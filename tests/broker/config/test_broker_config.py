@@ -275,7 +275,7 @@ def test_a_bad_value_of_one_broker_is_refused(name: str, text: str, message: str
         BrokerConfig.from_overrides({name: text})
 
 
-def test_every_key_that_brokers_share_can_be_told_from_those_they_may_differ_in() -> None:
+def test_keys_in_which_brokers_may_differ() -> None:
     """A topic's default is shared: all replicas of a partition have one configuration."""
     own = {key.name for key in BROKER_KEYS.values() if key.is_per_broker and key.is_enforced}
     assert own == {

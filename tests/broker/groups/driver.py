@@ -131,7 +131,7 @@ class Driver:
 
     @property
     def generation_id(self) -> int:
-        """What a member that asks now is told, found without changing anything."""
+        """The response that a member would get now; changes nothing."""
         return self.groups._groups[GROUP].generation_id
 
     def stable_static_and_dynamic(self) -> tuple[str, str]:

@@ -52,7 +52,7 @@ class GroupMachine(RuleBasedStateMachine):
         return None if self.group is None else self.group.state
 
     def known_id(self, pick: int) -> str:
-        """A member's id mostly; else one that somebody was told, or that nobody was."""
+        """Mostly a member's id; else a reserved or unknown one."""
         members = self.member_ids()
         if pick < 8 and members:
             return members[pick % len(members)]
@@ -230,7 +230,7 @@ class GroupMachine(RuleBasedStateMachine):
             assert (group._sync_timer is not None) == bool(group._awaited_syncs)
 
     def teardown(self) -> None:
-        """Whoever falls silent is forgotten, and nobody is left without a response."""
+        """Silent members are removed, and every request gets a response."""
         self.driver.advance(2 * NEW_MEMBER_JOIN_TIMEOUT_MS)
         assert {*map(len, self.joins), *map(len, self.syncs)} <= {1}
         self.driver.advance(self.driver.groups.config["offsets.retention.check.interval.ms"])

@@ -66,7 +66,7 @@ def test_members_that_wait_are_sent_to_the_new_coordinator_and_the_group_lives_o
     driver.groups.unload(GROUP, driver.now_ms)
 
     assert [a[0].error_code for a in (newcomer, first)] == [ErrorCode.NOT_COORDINATOR] * 2
-    # The newcomer was never told its id, so nobody waits for it.
+    # The new member does not know its id yet, so nothing waits for it.
     first, second = driver.join(first_id), driver.join(second_id)
     assert [a[0].generation_id for a in (first, second)] == [3, 3]
 

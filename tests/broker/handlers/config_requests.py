@@ -1,4 +1,4 @@
-"""A small cluster, and requests about configuration sent to it over the wire format."""
+"""A small cluster, and configuration requests in the wire format."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,9 +10,11 @@ from broker.request.context import RequestContext
 from broker.routes import Handler
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 
 TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
+OK = (ErrorCode.NONE, None)
 
 
 def new_cluster(broker_count: int = 3, **overrides: str) -> Cluster:
@@ -57,3 +59,19 @@ Operations = Sequence[tuple[str, int, str | None]]
 def outcome(results: Sequence[Any]) -> list[tuple[int, str | None]]:
     """Error code and message of each resource of a response."""
     return [(result.error_code, result.error_message) for result in results]
+
+
+def overrides_of(cluster: Cluster) -> dict[str, str]:
+    """The configuration of the topic `orders` itself."""
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    return dict(topic.config.overrides)
+
+
+def results_of(response: Any, resources: Sequence[tuple[int, str, Any]]) -> list[Any]:
+    """The results of an alter request, which name its resources in their order."""
+    assert response.throttle_time_ms == 0
+    assert [(result.resource_type, result.resource_name) for result in response.responses] == [
+        (kind, name) for kind, name, _ in resources
+    ]
+    return list(response.responses)

@@ -1,4 +1,4 @@
-"""Produce over every version: what is appended, what is refused, and what the client is told."""
+"""Produce over every version: what is appended, what is refused, and the response."""
 
 from typing import Any
 from uuid import UUID

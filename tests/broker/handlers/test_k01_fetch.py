@@ -51,7 +51,7 @@ def ask(
     isolation_level: int = 0,
     **session: int,
 ) -> Any:
-    """The response, decoded, or the Parked one."""
+    """The decoded response, or the pending one."""
     found = cluster.topics.get(topic)
     request: Any = messages.FetchRequest(
         version=version,

@@ -32,7 +32,7 @@ def ask(
     return call(cluster, request, version, broker_id=broker_id)
 
 
-def told(response: Any) -> list[tuple[str | None, int]]:
+def topics_of(response: Any) -> list[tuple[str | None, int]]:
     return [(topic.name, topic.error_code) for topic in response.topics]
 
 
@@ -79,7 +79,7 @@ def test_asking_for_all_is_an_empty_list_in_version_0_and_null_since(version: in
 
     assert len(ask(cluster, [], version).topics) == (2 if version == 0 else 0)
     if version >= 1:
-        assert told(ask(cluster, None, version)) == [("a", 0), ("b", 0)]
+        assert topics_of(ask(cluster, None, version)) == [("a", 0), ("b", 0)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -88,7 +88,7 @@ def test_what_is_missing_or_cannot_be_is_told_in_every_version(version: int) -> 
 
     response = ask(cluster, ["missing", "no name"], version, may_create=True)
 
-    assert told(response) == [
+    assert topics_of(response) == [
         ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         ("no name", ErrorCode.INVALID_TOPIC_EXCEPTION),
     ]
@@ -103,8 +103,8 @@ def test_a_missing_topic_is_created_and_there_the_next_time(version: int) -> Non
     first = ask(cluster, ["new"], version, may_create=version >= 4)
     second = ask(cluster, ["new"], version)
 
-    assert told(first) == [("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
-    assert told(second) == [("new", ErrorCode.NONE)]
+    assert topics_of(first) == [("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert topics_of(second) == [("new", ErrorCode.NONE)]
     assert [len(part.replica_nodes) for part in second.topics[0].partitions] == [2, 2, 2, 2]
 
 
@@ -112,7 +112,9 @@ def test_a_missing_topic_is_created_and_there_the_next_time(version: int) -> Non
 def test_since_version_4_a_client_may_ask_without_creating(version: int) -> None:
     cluster = make_cluster()
 
-    assert told(ask(cluster, ["new"], version)) == [("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)]
+    assert topics_of(ask(cluster, ["new"], version)) == [
+        ("new", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
     assert len(cluster.topics) == 0
 
 
@@ -140,7 +142,7 @@ def test_more_replicas_by_default_than_brokers_create_nothing() -> None:
 def test_topics_are_found_by_id_since_version_12(version: int) -> None:
     response = ask(cluster_with_a_and_b(), [], version, ids=(UUID(int=2), UUID(int=9)))
 
-    assert told(response) == [("b", ErrorCode.NONE), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
+    assert topics_of(response) == [("b", ErrorCode.NONE), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
     assert response.topics[1].topic_id == UUID(int=9)
 
 

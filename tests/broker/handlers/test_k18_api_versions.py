@@ -1,4 +1,4 @@
-"""ApiVersions tells what the register says, in every version."""
+"""ApiVersions lists the registered handlers, in every version."""
 
 import pytest
 
@@ -28,12 +28,12 @@ def test_a_release_that_is_emulated_advertises_its_own_range() -> None:
     cluster = make_cluster(1, **{"broker.api.versions": "2.0"})
     response = call(cluster, messages.ApiVersionsRequest(version=0), 0)
 
-    told = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
-    assert told[ApiKey.PRODUCE] == (0, 6)
-    assert told[ApiKey.FETCH] == (4, 8)
+    advertised = {key.api_key: (key.min_version, key.max_version) for key in response.api_keys}
+    assert advertised[ApiKey.PRODUCE] == (0, 6)
+    assert advertised[ApiKey.FETCH] == (4, 8)
     # We don't have its versions 0 and 1, and it has none of ours.
-    assert ApiKey.OFFSET_FOR_LEADER_EPOCH not in told
-    assert ApiKey.INCREMENTAL_ALTER_CONFIGS not in told
+    assert ApiKey.OFFSET_FOR_LEADER_EPOCH not in advertised
+    assert ApiKey.INCREMENTAL_ALTER_CONFIGS not in advertised
 
 
 def test_produce_is_told_from_version_0() -> None:
@@ -61,8 +61,8 @@ def test_each_broker_of_a_cluster_advertises_its_own_versions() -> None:
 
     def produce_max(broker_id: int) -> int:
         response = call(cluster, messages.ApiVersionsRequest(version=0), 0, broker_id=broker_id)
-        (told,) = (key for key in response.api_keys if key.api_key == ApiKey.PRODUCE)
-        return int(told.max_version)
+        (advertised,) = (key for key in response.api_keys if key.api_key == ApiKey.PRODUCE)
+        return int(advertised.max_version)
 
     assert [produce_max(1), produce_max(2)] == [13, 11]
     cluster.set_config(cluster.config.with_dynamic(2, {"broker.api.versions": "4.0"}))

@@ -147,10 +147,10 @@ def test_a_topics_own_configuration_is_kept_and_told_with_its_source() -> None:
 
     response = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
 
-    told = {entry.name: (entry.value, entry.config_source) for entry in response.configs}
-    assert told["cleanup.policy"] == ("compact", 1)
-    assert told["retention.ms"] == ("77", 4)
-    assert told["max.message.bytes"][1] == 5
+    configs = {entry.name: (entry.value, entry.config_source) for entry in response.configs}
+    assert configs["cleanup.policy"] == ("compact", 1)
+    assert configs["retention.ms"] == ("77", 4)
+    assert configs["max.message.bytes"][1] == 5
     created = cluster.topics.get("a")
     assert created is not None
     assert dict(created.config.overrides) == {"cleanup.policy": "compact"}

@@ -140,8 +140,8 @@ def test_each_broker_of_a_cluster_tells_its_own_window() -> None:
     cluster = make_cluster(
         3, **{f"broker.1.{window}": "100", "broker.2.producer.state.batches": "5", window: "50"}
     )
-    told = [init(cluster, 4, broker_id=broker_id).unknown_tags for broker_id in (1, 2, 3)]
-    assert told == [{"_10000": pack(">i", 100)}, None, {"_10000": pack(">i", 50)}]
+    tagged_fields = [init(cluster, 4, broker_id=broker_id).unknown_tags for broker_id in (1, 2, 3)]
+    assert tagged_fields == [{"_10000": pack(">i", 100)}, None, {"_10000": pack(">i", 50)}]
 
     cluster.set_config(cluster.config.with_dynamic(2, {"producer.state.batches": "1"}))
-    assert init(cluster, 4, broker_id=2).unknown_tags == told[2]
+    assert init(cluster, 4, broker_id=2).unknown_tags == tagged_fields[2]

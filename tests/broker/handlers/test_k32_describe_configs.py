@@ -297,15 +297,15 @@ def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() 
 def test_a_broker_tells_what_it_alone_was_started_with() -> None:
     cluster = new_cluster(max_connections="7", broker_2_max_connections="8")
 
-    told = {}
+    entries_by_broker = {}
     for broker_id in (1, 2):
         resource = (BROKER, str(broker_id), ["max.connections"])
         (result,) = describe(cluster, resource, broker_id=broker_id)
         (entry,) = result.configs
-        told[broker_id] = (entry.value, entry.config_source, synonyms_of(entry))
+        entries_by_broker[broker_id] = (entry.value, entry.config_source, synonyms_of(entry))
 
     default = ("max.connections", "2147483647", 5)
-    assert told == {
+    assert entries_by_broker == {
         1: ("7", 4, [("max.connections", "7", 4), default]),
         2: ("8", 4, [("max.connections", "8", 4), default]),
     }

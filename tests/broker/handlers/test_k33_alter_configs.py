@@ -11,14 +11,16 @@ from tests.broker.handlers.config_requests import (
     BROKER,
     BROKER_LOGGER,
     GROUP,
+    OK,
     TOPIC,
     new_cluster,
     outcome,
+    overrides_of,
+    results_of,
     send,
 )
 
 VERSIONS = range(3)
-OK = (ErrorCode.NONE, None)
 _Resource = messages.AlterConfigsRequest.AlterConfigsResource
 _Config = _Resource.AlterableConfig
 
@@ -42,17 +44,7 @@ def alter(
         "validate_only": validate_only,
     }
     response = send(cluster, handle_alter_configs, ApiKey.ALTER_CONFIGS, version, broker_id, fields)
-    assert response.throttle_time_ms == 0
-    assert [(result.resource_type, result.resource_name) for result in response.responses] == [
-        (kind, name) for kind, name, _ in resources
-    ]
-    return list(response.responses)
-
-
-def overrides_of(cluster: Cluster) -> dict[str, str]:
-    topic = cluster.topics.get("orders")
-    assert topic is not None
-    return dict(topic.config.overrides)
+    return results_of(response, resources)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

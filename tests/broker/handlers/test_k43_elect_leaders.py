@@ -60,8 +60,10 @@ def test_every_version_elects_preferred_leaders(version: int) -> None:
         },
         "b": {0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
     }
-    told = [part.error_message for part in response.replica_election_results[0].partition_result]
-    assert told == [None, None, "No such partition as a-2"]
+    error_messages = [
+        part.error_message for part in response.replica_election_results[0].partition_result
+    ]
+    assert error_messages == [None, None, "No such partition as a-2"]
     topic = cluster.topics.get("a")
     assert topic is not None
     assert [part.leader_id for part in topic.partitions] == [1, 2]

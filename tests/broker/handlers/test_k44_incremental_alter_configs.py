@@ -20,17 +20,19 @@ from tests.broker.handlers.config_requests import (
     CLIENT_METRICS,
     DELETE,
     GROUP,
+    OK,
     SET,
     SUBTRACT,
     TOPIC,
     Operations,
     new_cluster,
     outcome,
+    overrides_of,
+    results_of,
     send,
 )
 
 VERSIONS = range(2)
-OK = (ErrorCode.NONE, None)
 _Resource = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
 _Config = _Resource.AlterableConfig
 
@@ -64,17 +66,7 @@ def alter(
         broker_id,
         fields,
     )
-    assert response.throttle_time_ms == 0
-    assert [(result.resource_type, result.resource_name) for result in response.responses] == [
-        (kind, name) for kind, name, _ in resources
-    ]
-    return list(response.responses)
-
-
-def overrides_of(cluster: Cluster) -> dict[str, str]:
-    topic = cluster.topics.get("orders")
-    assert topic is not None
-    return dict(topic.config.overrides)
+    return results_of(response, resources)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

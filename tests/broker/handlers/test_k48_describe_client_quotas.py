@@ -31,7 +31,7 @@ def ask(
     return call(cluster, request, version)
 
 
-def told(response: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
+def entities_of(response: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
     return [
         (
@@ -51,12 +51,12 @@ ADDRESS = ({"ip": "127.0.0.1"}, {"connection_creation_rate": 5})
 def test_every_version_tells_who_has_which_quota(version: int) -> None:
     cluster = make_cluster(1, **{"client.quotas": QUOTAS})
 
-    assert told(ask(cluster, version=version)) == [ALICE, APP, ADDRESS]
-    assert told(ask(cluster, ("user", EXACT, "alice"), version=version)) == [ALICE]
-    assert told(ask(cluster, ("user", DEFAULT, None), version=version)) == [APP]
-    assert told(ask(cluster, ("user", ANY, None), version=version)) == [ALICE, APP]
-    assert told(ask(cluster, ("user", ANY, None), strict=True, version=version)) == [ALICE]
-    assert told(ask(cluster, ("ip", ANY, None), version=version)) == [ADDRESS]
+    assert entities_of(ask(cluster, version=version)) == [ALICE, APP, ADDRESS]
+    assert entities_of(ask(cluster, ("user", EXACT, "alice"), version=version)) == [ALICE]
+    assert entities_of(ask(cluster, ("user", DEFAULT, None), version=version)) == [APP]
+    assert entities_of(ask(cluster, ("user", ANY, None), version=version)) == [ALICE, APP]
+    assert entities_of(ask(cluster, ("user", ANY, None), strict=True, version=version)) == [ALICE]
+    assert entities_of(ask(cluster, ("ip", ANY, None), version=version)) == [ADDRESS]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

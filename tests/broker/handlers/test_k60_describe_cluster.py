@@ -46,8 +46,8 @@ def test_version_2_tells_brokers_that_are_down_if_asked() -> None:
 
     response = describe(cluster, include_fenced_brokers=True)
 
-    told = [(each.broker_id, each.is_fenced) for each in response.brokers]
-    assert told == [(1, False), (2, True), (3, False)]
+    brokers = [(each.broker_id, each.is_fenced) for each in response.brokers]
+    assert brokers == [(1, False), (2, True), (3, False)]
 
 
 @pytest.mark.parametrize("version", [1, 2])

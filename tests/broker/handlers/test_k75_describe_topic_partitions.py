@@ -30,7 +30,7 @@ def describe(
     return call(cluster, request, version)
 
 
-def told(response: Any) -> list[tuple[str, int, list[int]]]:
+def topics_of(response: Any) -> list[tuple[str, int, list[int]]]:
     return [
         (topic.name, topic.error_code, [part.partition_index for part in topic.partitions])
         for topic in response.topics
@@ -51,7 +51,7 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
 
     response = describe(cluster, version=version)
 
-    assert told(response) == [("a", 0, [0, 1, 2]), ("b", 0, [0])]
+    assert topics_of(response) == [("a", 0, [0, 1, 2]), ("b", 0, [0])]
     assert response.next_cursor is None
     topic = response.topics[0]
     described = cluster.topics.get("a")
@@ -72,7 +72,7 @@ def test_names_are_sorted_each_once_and_wrong_ones_are_told_apart() -> None:
         cluster_with_a_and_b(), "b", "no name", "missing", "b", "__consumer_offsets"
     )
 
-    assert told(response) == [
+    assert topics_of(response) == [
         ("__consumer_offsets", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
         ("b", ErrorCode.NONE, [0]),
         ("missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, []),
@@ -89,25 +89,25 @@ def test_the_cursor_leads_through_everything() -> None:
     at = (first.next_cursor.topic_name, first.next_cursor.partition_index)
     second = describe(cluster, limit=2, cursor=at)
 
-    assert told(first) == [("a", 0, [0, 1])]
+    assert topics_of(first) == [("a", 0, [0, 1])]
     assert at == ("a", 2)
-    assert told(second) == [("a", 0, [2]), ("b", 0, [0])]
+    assert topics_of(second) == [("a", 0, [2]), ("b", 0, [0])]
     assert second.next_cursor is None
 
 
 def test_a_cursor_may_be_at_the_beginning_of_a_topic() -> None:
-    assert told(describe(cluster_with_a_and_b(), "a", "b", cursor=("b", 0))) == [("b", 0, [0])]
+    assert topics_of(describe(cluster_with_a_and_b(), "a", "b", cursor=("b", 0))) == [("b", 0, [0])]
 
 
 def test_a_cursor_on_a_topic_that_is_gone_goes_on_with_the_next() -> None:
-    assert told(describe(cluster_with_a_and_b(), cursor=("aa", 5))) == [("b", 0, [0])]
+    assert topics_of(describe(cluster_with_a_and_b(), cursor=("aa", 5))) == [("b", 0, [0])]
 
 
 @pytest.mark.parametrize("cursor", [("c", 0), ("a", -1)])
 def test_a_cursor_out_of_place_is_refused_for_every_topic(cursor: tuple[str, int]) -> None:
     response = describe(cluster_with_a_and_b(), "a", "b", cursor=cursor)
 
-    assert told(response) == [
+    assert topics_of(response) == [
         ("a", ErrorCode.INVALID_REQUEST, []),
         ("b", ErrorCode.INVALID_REQUEST, []),
     ]

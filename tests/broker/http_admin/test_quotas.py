@@ -144,6 +144,6 @@ def test_what_was_not_measured_lately_is_null_and_not_nan() -> None:
     manager.note_throttle("alice", None, 100, NOW_MS)
     admin.clock.move_to(NOW_MS + 600_000)
 
-    told = json.loads(msgspec.json.encode(list_measurements(admin)))
-    (throttle,) = (each for each in told if each["name"] == "throttle-time")
+    measurements = json.loads(msgspec.json.encode(list_measurements(admin)))
+    (throttle,) = (each for each in measurements if each["name"] == "throttle-time")
     assert throttle["value"] is None

@@ -120,7 +120,7 @@ async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> 
     async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
-        while site.admin.server.protocols:  # noqa: ASYNC110 - the server tells nobody
+        while site.admin.server.protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert list(site.admin.journal) == []
         await leave(writer)

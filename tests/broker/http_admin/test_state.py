@@ -1,4 +1,4 @@
-"""Look-ups that find nothing say so, and bytes are told as JSON can."""
+"""Look-ups that find nothing are errors, and bytes are encoded for JSON."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""SCRAM: the vectors of the RFCs, and that only the password opens the door."""
+"""SCRAM: the vectors of the RFCs, and that only the right password is accepted."""
 
 import base64
 import hashlib

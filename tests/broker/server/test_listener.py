@@ -1,4 +1,4 @@
-"""A listener goes down and comes back on the port it had, which nobody can take meanwhile."""
+"""A listener stops and starts on its port, which stays reserved."""
 
 import asyncio
 import socket

@@ -56,7 +56,7 @@ async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothin
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
         assert len(timers) == timer_count + 1
         writer.close()
-        while server._protocols:  # noqa: ASYNC110 - the server tells nobody
+        while server._protocols:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         assert len(timers) == timer_count
 
@@ -72,7 +72,7 @@ async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved(
             await assert_serves(port)
         timer_count = len(server.cluster.timers)
         reader, writer = await connect(port)
-        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         clock.time_ms += 499
         server.cluster.timers.run_due(clock.time_ms)
@@ -144,7 +144,7 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
         timer_count = len(server.cluster.timers)
         reader, writer = await connect(port)
         writer.write(metadata_frame(1))
-        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - the server tells nobody
+        while len(server.cluster.timers) == timer_count:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
         await assert_serves(port)
         server.advance(499)
@@ -192,7 +192,7 @@ async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() ->
         reader, writer = await connect(port)
         server.cluster.create_topic("a", [(1,)], {})
         writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
-        while not any(  # noqa: ASYNC110 - the server tells nobody
+        while not any(  # noqa: ASYNC110 - no event reports it
             p.connection and p.connection.is_waiting for p in server._protocols
         ):
             await asyncio.sleep(0)
@@ -254,7 +254,7 @@ async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_ar
         waiting_writer.write(fetch_frame(9, "t", max_wait_ms=10_000_000))
         await assert_serves(port)
 
-        while len(server._protocols) > 2:  # noqa: ASYNC110 - the server tells nobody
+        while len(server._protocols) > 2:  # noqa: ASYNC110 - no event reports it
             await asyncio.sleep(0)
 
         clock.time_ms += 601_000
