@@ -1,4 +1,4 @@
-"""A response of ours with a rule's values in it: decoded, changed, and encoded again."""
+"""Put a rule's values into a response frame: decode it, change it, encode it again."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +12,13 @@ from protocol.json_view import decode_response_frame
 from protocol.response_patch import apply_patch
 
 
-def patched_response(context: RequestContext, frame: bytes, overlay: Mapping[str, Any]) -> bytes:
-    """The frame of a response with the values of an overlay that was checked for its API."""
+def patched_response(context: RequestContext, frame: bytes, patch: Mapping[str, Any]) -> bytes:
+    """Return a response frame with the values of a patch that was checked for its API."""
     api_key = ApiKey(context.api_key)
     message = decode_response_frame(frame, api_key, context.api_version)
-    # An unknown version of ApiVersions is refused in version 0, whatever was asked.
+    # ApiVersions responds to an unknown version in version 0.
     version = int(message.version)
-    apply_patch(message, version, overlay)
+    apply_patch(message, version, patch)
     body = encoded(message, version)
     if api_key is ApiKey.INIT_PRODUCER_ID:
         body = encode_response(message, version, window_of(message))

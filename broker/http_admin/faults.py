@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from broker.faults import FaultRule, ListedRule, rules_from_json
+from broker.faults import FaultRule, RuleState, rules_from_json
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.state import Admin
 
@@ -65,7 +65,7 @@ def remove_fault(admin: Admin, path: FaultPath) -> None:
         raise Problem(404, f"there is no rule {path.id}; GET /v1/faults lists them")
 
 
-def _view(listed: ListedRule) -> FaultView:
+def _view(listed: RuleState) -> FaultView:
     return FaultView(
         listed.rule_id,
         listed.rule.to_json(),

@@ -13,7 +13,7 @@ from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.faults.requests import TOPIC, sample_body, sample_request
+from tests.request_samples import TOPIC, sample_body, sample_request
 
 ERROR = ErrorCode.NOT_CONTROLLER
 VERSIONS = [
