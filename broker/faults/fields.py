@@ -6,7 +6,7 @@ Each field is declared once, with `declare(kind, description)` in a dataclass de
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields, replace
 from typing import Any
 
 from protocol.api_keys import ApiKey
@@ -166,7 +166,7 @@ def _is_integer(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-NODE_ID = whole(0)
+NODE_ID = replace(whole(0), values="node id")
 TEXT = Kind(str, "string", {"type": "string"}, _check_text)
 FLAG = Kind(bool, "true or false", {"type": "boolean"}, _check_flag)
 ONLY_TRUE = Kind(bool, "true", {"type": "boolean"}, _check_only_true)

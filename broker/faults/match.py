@@ -61,7 +61,7 @@ class Trigger(Declared):
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(
         whole(-(1 << 63), (1 << 63) - 1),
-        "the seed of `probability`, `jitter_ms` and `corrupt_bytes`: the same seed, the same result",
+        "seeds `probability`, `jitter_ms` and `corrupt_bytes`: the same seed, the same result",
         0,
     )
     at_once: bool = declare(

@@ -9,7 +9,7 @@ from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.request_targets import RequestTargets, request_targets, targets_in_schema
-from tests.request_samples import GROUP, TOPIC, TOPIC_ID, sample_request
+from tests.broker.faults.requests import GROUP, TOPIC, TOPIC_ID, sample_request
 
 ABOUT_PARTITIONS = {
     ApiKey.FETCH,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from broker.faults.rule import FaultRule, fault_rule
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES
-from tests.request_samples import GROUP, TOPIC
+from tests.broker.faults.requests import GROUP, TOPIC
 
 brokers = st.integers(1, 3)
 delays = st.integers(0, 2000)

@@ -96,11 +96,7 @@ json_values = st.one_of(
 )
 
 
-@given(
-    st.dictionaries(
-        st.one_of(st.sampled_from(list(FIELDS)), st.text()), json_values
-    )
-)
+@given(st.dictionaries(st.one_of(st.sampled_from(list(FIELDS)), st.text()), json_values))
 def test_any_object_is_a_rule_or_a_value_error(document: dict[str, Any]) -> None:
     try:
         rule = FaultRule.from_json(document)

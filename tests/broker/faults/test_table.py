@@ -11,7 +11,7 @@ from broker.faults.table import FaultDecision, FaultTable
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
-from tests.request_samples import GROUP, TOPIC, sample_request
+from tests.broker.faults.requests import GROUP, TOPIC, sample_request
 
 
 def table_of(*rules: FaultRule) -> FaultTable:

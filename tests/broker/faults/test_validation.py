@@ -16,8 +16,8 @@ from protocol import codec, produce
 from protocol.api_keys import ApiKey
 from protocol.request_targets import targets_in_schema
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
+from tests.broker.faults.requests import GROUP, TOPIC, sample_message
 from tests.broker.faults.strategies import rules, rules_without_a_request
-from tests.request_samples import GROUP, TOPIC, sample_message
 
 ID = "x"
 TRIES = 200

@@ -17,7 +17,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.requests import ListQuery, list_requests
 from broker.http_admin.service import reset
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 
@@ -28,7 +28,7 @@ def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
     assert (added.id, added.matched, added.fired) == (1, 0, 0)
     assert added.rule == {"api": "Metadata", "drop": "before_response", "nth": 2}
 
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + metadata_frame(2))
     (view,) = list_faults(admin)
     assert (view.matched, view.fired, view.is_used_up) == (2, 1, True)
@@ -41,7 +41,7 @@ def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
 def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
     add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
-    Client(admin.cluster).send(metadata_frame(1))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
 
     (line,) = list_requests(admin, ListQuery())
     assert (line["outcome"], line["response"]) == ("waiting", None)
@@ -51,7 +51,7 @@ def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
 def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
     add_faults(admin, fault_rule(api="Metadata", delay_ms=500))
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1))
     assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
     client.settle(NOW_MS + 500)

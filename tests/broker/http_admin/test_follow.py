@@ -12,9 +12,9 @@ from broker.http_admin.follow import export_requests, follow_requests, wait_for_
 from broker.http_admin.requests import JournalQuery, WaitQuery
 from broker.http_admin.state import Admin
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, fetch_frame, metadata_frame
+from tests.broker.connection_driver import Client, fetch_frame, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
-from tests.broker.journal.test_journal import produce_frame
+from tests.broker.journal.journalled_cluster import produce_frame
 
 
 def listener_count(admin: Admin) -> int:
@@ -34,7 +34,7 @@ async def events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, di
 
 async def test_what_is_there_need_not_be_waited_for() -> None:
     admin = make_admin()
-    Client(admin.cluster).send(metadata_frame(1))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
     found = await wait_for_request(admin, WaitQuery(api="Metadata", timeout_ms=0))
     assert found is not None
     assert found["api"] == "Metadata"
@@ -44,7 +44,7 @@ async def test_the_next_that_fits_ends_the_wait_and_nothing_is_left_of_it() -> N
     admin = make_admin()
     waiting = asyncio.create_task(wait_for_request(admin, WaitQuery(topic="a")))
     await asyncio.sleep(0)
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + produce_frame("b", 2) + produce_frame("a", 3))
     client.send(produce_frame("a", 4))
     found = await waiting
@@ -58,7 +58,7 @@ async def test_a_response_can_be_waited_for() -> None:
     admin.cluster.create_topic("t", [(1,)], {})
     query = WaitQuery(api="Fetch", outcome="responded")
     waiting = asyncio.create_task(wait_for_request(admin, query))
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(fetch_frame(1, "t", max_wait_ms=500))
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -78,7 +78,7 @@ async def test_followers_hear_what_fits_as_it_comes() -> None:
     admin = make_admin()
     stream = follow_requests(admin, JournalQuery(api="Metadata", bodies=False))
     assert await anext(stream) == b": hello\n\n"
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + produce_frame("b", 2) + metadata_frame(3))
     heard = await events(stream, 2)
     await stream.aclose()  # type: ignore[attr-defined]
@@ -92,7 +92,7 @@ async def test_followers_hear_what_fits_as_it_comes() -> None:
 
 async def test_followers_may_begin_in_the_past() -> None:
     admin = make_admin()
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
     admin.journal.disconnected(client.connection, "gone", NOW_MS)
 
@@ -109,7 +109,9 @@ async def test_a_slow_follower_is_told_how_much_it_lost(monkeypatch: pytest.Monk
     admin = make_admin()
     stream = follow_requests(admin, JournalQuery())
     await anext(stream)
-    Client(admin.cluster).send(b"".join(map(metadata_frame, range(5))))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(
+        b"".join(map(metadata_frame, range(5)))
+    )
     heard = await events(stream, 3)
     assert heard[0] == ("lost", {"count": 3})
     assert [line["number"] for _name, line in heard[1:]] == [4, 5]
@@ -124,7 +126,9 @@ async def test_a_silent_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPat
 
 async def test_an_export_is_one_document_a_line() -> None:
     admin = make_admin()
-    Client(admin.cluster).send(b"".join(map(metadata_frame, range(120))))
+    Client(admin.cluster, dispatcher=admin.server.dispatcher).send(
+        b"".join(map(metadata_frame, range(120)))
+    )
     chunks = [chunk async for chunk in export_requests(admin, JournalQuery(since=10))]
     lines = [json.loads(line) for line in b"".join(chunks).splitlines()]
     assert [line["number"] for line in lines] == list(range(11, 121))

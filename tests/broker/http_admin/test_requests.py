@@ -13,16 +13,16 @@ from broker.http_admin.requests import (
     list_requests,
 )
 from broker.http_admin.state import Admin
-from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
-from tests.broker.journal.test_journal import produce_frame
+from tests.broker.journal.journalled_cluster import produce_frame
 
 
 @pytest.fixture
 def admin() -> Admin:
     """1, 2, 3: Metadata; 4: Produce."""
     admin = make_admin()
-    client = Client(admin.cluster)
+    client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(b"".join(map(metadata_frame, (1, 2, 3))) + produce_frame("a", 4))
     return admin
 

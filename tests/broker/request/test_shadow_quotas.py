@@ -22,7 +22,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from quotas.shadow import ShadowCounter
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
     NOW_MS,
     Client,
@@ -30,8 +30,7 @@ from tests.broker.dispatch.test_connection import (
     metadata_frame,
     request_frame,
 )
-from tests.broker.request.test_producer_id_gate import Producers, codes
-from tests.broker.request.test_throttling import (
+from tests.broker.request.byte_rate_driver import (
     BURST,
     RATE,
     decode_fetch,
@@ -41,6 +40,7 @@ from tests.broker.request.test_throttling import (
     responses,
     stored_count,
 )
+from tests.broker.request.producer_driver import Producers, codes
 
 HOUR_MS = 3_600_000
 SHADOW = {"client.quota.shadow": "true"}
