@@ -1,9 +1,9 @@
 """One client's connection without I/O: bytes and a time in, output out.
 
 A connection handles one request at a time and responds in the order of the requests. While a
-response is pending, further frames wait in the buffer; so they do while a quota mutes the connection
-behind the throttled response (KIP-219). `broker/server/client_protocol.py` reads, writes and closes;
-`on_ready` informs it that a pending response has arrived, and it calls `resume`.
+response is pending, further frames wait in the buffer; so they do while a quota mutes the
+connection behind the throttled response (KIP-219). `broker/server/client_protocol.py` reads, writes
+and closes; `on_ready` informs it that a pending response has arrived, and it calls `resume`.
 """
 
 from collections.abc import Callable

@@ -130,7 +130,7 @@ def rule_schema() -> dict[str, dict[str, Any]]:
 
 
 def _fields() -> dict[str, Field[Any] | None]:
-    declared = {NAME: None}
+    declared: dict[str, Field[Any] | None] = {NAME: None}
     for part in (Match, Trigger, *ACTION_TYPES):
         declared |= {each.name: each for each in fields(part)}
     return declared

@@ -74,7 +74,7 @@ def test_behind_a_response_that_never_comes_nothing_does() -> None:
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
 def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
-    clients = Clients(fault_rule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
+    clients = Clients(fault_rule(api="Produce", **{at: 500}))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
     clients.advance(499)
@@ -161,7 +161,7 @@ def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
     ],
 )
 def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> None:
-    clients = Clients(fault_rule(throttle_time_ms=1234, api=api_key))  # type: ignore[arg-type]
+    clients = Clients(fault_rule(throttle_time_ms=1234, api=api_key))
     request = request_frame(sample_message(api_key, version), version, 1)
     clients.send(request + metadata_frame(2))
     clients.advance(1233)
