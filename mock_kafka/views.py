@@ -47,8 +47,8 @@ class Request:
     """One request that the cluster received, and what became of it.
 
     `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`; `close_reason` says why
-    the connection was closed instead. `errors` are names of the error codes in the response, wherever
-    they stand in it. `request` and `response` are the decoded messages: dictionaries with the names
+    the connection was closed instead. `errors` are the names of all error codes in the response.
+    `request` and `response` are the decoded messages: dictionaries with the names
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
     what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
     mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,

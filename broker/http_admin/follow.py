@@ -13,7 +13,7 @@ from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 
 EVENTS_AHEAD_MAX = 1000
-"""Lines that wait for a slow follower; beyond that it loses the oldest, and is sent their number."""
+"""Lines that wait for a slow follower. Beyond that it loses the oldest, and gets their number."""
 
 EVENTS_PER_TURN = 100
 TURN_S = 0.05
