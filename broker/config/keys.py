@@ -27,29 +27,6 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
-class ResourceType(IntEnum):
-    """Type of a configurable resource, numbered as in Kafka's `ConfigResource.Type`."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
-class ConfigSource(IntEnum):
-    """Origin of a value, numbered as in DescribeConfigs' `config_source`."""
-
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    DYNAMIC_BROKER_LOGGER = 6
-    CLIENT_METRICS = 7
-    GROUP = 8
-
-
 class ConfigError(ValueError):
     """One line that names the key (or the line of a file) and the problem."""
 

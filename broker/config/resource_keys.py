@@ -14,12 +14,11 @@ from broker.config.keys import (
     READ_ONLY,
     STRING,
     ConfigKey,
-    ConfigSource,
-    ResourceType,
     by_name,
     ignored_key,
 )
 from broker.config.values import at_least, between, one_of
+from protocol.configs import ConfigSource, ResourceType
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
@@ -52,7 +51,7 @@ RESOURCE_KEYS: Mapping[ResourceType, Mapping[str, ConfigKey]] = MappingProxyType
 
 RESOURCE_SOURCES: Mapping[ResourceType, ConfigSource] = MappingProxyType(
     {
-        ResourceType.GROUP: ConfigSource.GROUP,
-        ResourceType.CLIENT_METRICS: ConfigSource.CLIENT_METRICS,
+        ResourceType.GROUP: ConfigSource.DYNAMIC_GROUP_CONFIG,
+        ResourceType.CLIENT_METRICS: ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
     }
 )

@@ -6,6 +6,7 @@ A client's mistake never raises out of here: the result is then a `Close` with i
 from collections.abc import Callable
 from typing import Any
 
+from broker import handlers  # noqa: F401 - importing the package registers the APIs
 from broker.audit.acknowledgements import Acknowledgements
 from broker.clock import perf_ns
 from broker.cluster.cluster import Cluster

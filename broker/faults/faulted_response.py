@@ -21,7 +21,7 @@ from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error, encode_response
 from broker.responses import Close, CompletedResponse, Throttled
 from broker.routes import Route
-from protocol import messages
+from protocol import codec, messages
 from protocol.api_keys import ApiKey
 
 _INT32 = Struct(">i")
@@ -109,7 +109,7 @@ class FaultedResponse:
         api_key, version = ApiKey(context.api_key), context.api_version
         if not messages.begins_with_throttle(api_key, version):
             return frame
-        start = response_bytes.HEADER_BYTES + messages.is_flexible(api_key, version)
+        start = codec.response_body_start(api_key, version)
         throttle_time = _INT32.pack(context.throttle_time_ms)
         return frame[:start] + throttle_time + frame[start + len(throttle_time) :]
 

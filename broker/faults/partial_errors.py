@@ -8,7 +8,6 @@ from uuid import UUID
 from broker.cluster.cluster import Cluster
 from broker.faults.error_responses import ErrorArray, error_arrays
 from broker.faults.match import Match
-from broker.faults.response_bytes import HEADER_BYTES
 from broker.request.context import RequestContext
 from protocol import codec, messages, produce
 from protocol.api_keys import ApiKey
@@ -55,24 +54,19 @@ def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) 
 def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
     """Return a response frame with the entries of an error response in place of its own."""
     api_key, version = ApiKey(context.api_key), context.api_version
-    response_class = messages.response_class(api_key)
-    is_flexible = messages.is_flexible(api_key, version)
-    response = response_class.decode(frame[HEADER_BYTES + is_flexible :], version=version)
-    errors = response_class.decode(encoded(error_response, version), version=version)
+    response = codec.decode_response(frame, api_key, version)
+    error_body = memoryview(encoded(error_response, version))
+    errors = codec.decode_body(messages.response_class(api_key), version, error_body)
     for array in error_arrays(api_key, version):
         _merge(response, errors, array)
-    return codec.frame_response(
-        context.correlation_id, encoded(response, version), has_tagged_header=is_flexible
-    )
+    return codec.encode_response(context.correlation_id, api_key, version, response)
 
 
 def encoded(message: Any, version: int) -> bytes:
-    """Return the body of a message that was decoded, or built by a handler."""
+    """Return the body of a message, or of a response that its handler has encoded."""
     if isinstance(message, bytes | bytearray):
         return bytes(message)
-    # kafka-python's decoder does not set the attribute that its encoder reads first.
-    message._header = None
-    return bytes(message.encode(version=version))
+    return codec.encode_message(message, version)
 
 
 def _filter(

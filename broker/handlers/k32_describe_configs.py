@@ -31,12 +31,12 @@ from broker.administration.config_description import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
-from broker.config.keys import ResourceType
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult

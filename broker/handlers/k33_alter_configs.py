@@ -19,17 +19,13 @@ Gaps:
 
 from typing import Any
 
-from broker.administration.config_alteration import (
-    Alteration,
-    Operation,
-    OperationKind,
-    alter_configs,
-)
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
@@ -43,7 +39,7 @@ def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
             operations=tuple(
-                Operation(config.name, OperationKind.SET, config.value)
+                Operation(config.name, ConfigOperation.SET, config.value)
                 for config in resource.configs
             ),
             is_replacement=True,

@@ -10,11 +10,11 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.config.keys import ResourceType
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource

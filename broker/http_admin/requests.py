@@ -1,6 +1,5 @@
 """The journal over HTTP: the last requests and their responses."""
 
-import difflib
 from dataclasses import fields
 from itertools import islice
 from typing import Annotated, Any, Literal
@@ -13,6 +12,7 @@ from broker.journal.journal import Line
 from broker.journal.rendering import JournalFilter, describe_line
 from protocol.errors import ErrorCode
 from protocol.messages import api_key_of
+from protocol.suggestions import did_you_mean
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -115,11 +115,8 @@ def _check_api(name: str | None) -> None:
 def _check_error(name: str | None) -> None:
     if name is None or name.isdecimal():
         return
-    known_by_letters = {_letters(known): known for known in ErrorCode.__members__}
-    if _letters(name) not in known_by_letters:
-        nearest = difflib.get_close_matches(_letters(name), known_by_letters, n=1)
-        hint = f"; did you mean {known_by_letters[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"error: there is no {name}{hint}")
+    if _letters(name) not in map(_letters, ErrorCode.__members__):
+        raise ValueError(f"error: there is no {name}{did_you_mean(name, ErrorCode.__members__)}")
 
 
 def _letters(name: str) -> str:

@@ -10,6 +10,7 @@ from broker.faults.hook import hook_of
 from broker.journal.rendering import JournalFilter, describe_line
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
+from protocol.request_targets import targets_in_schema
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.faulty_clients import Clients
 from tests.broker.faults.requests import GROUP, TOPIC, sample_message
@@ -20,9 +21,10 @@ VERSIONS = [
     (api_key, version, has_id)
     for api_key, route in sorted(ROUTES.items())
     for version in range(route.version_min, route.version_max + 1)
-    for has_id in (
-        [False, True] if api_key in {ApiKey.FIND_COORDINATOR, ApiKey.INIT_PRODUCER_ID} else [False]
-    )
+    for names in targets_in_schema(ApiKey(api_key), version)
+    for has_id in {"transactional_id" in names, False}
+    # `message_of` sets a transactional id for these alone.
+    if not has_id or api_key in {ApiKey.FIND_COORDINATOR, ApiKey.INIT_PRODUCER_ID}
 ]
 
 
