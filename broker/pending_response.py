@@ -1,9 +1,9 @@
-"""A response that is not there yet: how a handler waits without being asynchronous.
+"""A response that comes later: how a handler waits without being asynchronous.
 
-A handler that cannot answer now (Fetch below `min_bytes`, JoinGroup in a rebalance) returns a
-`PendingResponse`. The connection holds it, takes no further request meanwhile, and writes the response when
-the owner of the state calls `complete`. If the client goes away first, the connection calls
-`cancel`, and the state forgets the wait.
+A handler that cannot respond now (Fetch below `min_bytes`, JoinGroup in a rebalance) returns a
+`PendingResponse`, as Kafka creates a delayed operation. The connection handles no further request
+until the owner of the state calls `complete`, and then writes the response. If the client
+disconnects first, the connection calls `cancel`.
 """
 
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class PendingResponse:
-    """One pending answer; the first `complete` counts, all later ones are ignored."""
+    """One pending response; the first `complete` counts, all later ones are ignored."""
 
     __slots__ = ("_deliver", "_on_cancel", "_on_force_complete", "_response", "is_done")
 
@@ -20,7 +20,7 @@ class PendingResponse:
         on_cancel: Callable[[], None] | None = None,
         on_force_complete: Callable[[int], None] | None = None,
     ) -> None:
-        """`on_force_complete(now_ms)` should complete it with what there is; without it nothing can."""
+        """`on_force_complete(now_ms)` completes it at once with what there is, if it is given."""
         self._on_force_complete = on_force_complete
         self._deliver: Callable[[Any], None] | None = None
         self._on_cancel = on_cancel
@@ -28,7 +28,7 @@ class PendingResponse:
         self.is_done = False
 
     def complete(self, response: Any) -> None:
-        """Give the response: the same kind of value a handler returns directly."""
+        """Set the response: a value such as a handler returns directly."""
         if self.is_done:
             return
         self.is_done = True
@@ -39,7 +39,7 @@ class PendingResponse:
             self._deliver(response)
 
     def cancel(self) -> None:
-        """Tell the owner of the state that nobody waits any more."""
+        """Inform the owner of the state that the client is gone."""
         if self.is_done:
             return
         self.is_done = True
@@ -47,15 +47,15 @@ class PendingResponse:
             self._on_cancel()
 
     def force_complete(self, now_ms: int) -> None:
-        """Ask for a response at once, because the broker stops."""
+        """Ask the owner to complete it at once, because the broker stops."""
         if not self.is_done and self._on_force_complete is not None:
             self._on_force_complete(now_ms)
 
     def attach(self, deliver: Callable[[Any], None]) -> None:
-        """For the connection: where to send the response. Not to be called on a done one."""
+        """Set where the response goes. For the connection, and only while it is not done."""
         self._deliver = deliver
 
     @property
     def response(self) -> Any:
-        """For the connection: the response given before anybody attached."""
+        """The response, if it was completed before `attach`. For the connection."""
         return self._response

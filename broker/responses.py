@@ -1,4 +1,4 @@
-"""All that a connection can ask of its shell."""
+"""What the handling of a request results in, up to the output of its connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -8,24 +8,24 @@ from broker.pending_response import PendingResponse
 
 
 class ThrottlingQuota(Protocol):
-    """A quota that counts the waits it causes."""
+    """A quota that counts the throttles it causes."""
 
     queue_size: int
-    """Connections that are mute on its account."""
+    """The number of connections that it mutes."""
 
     def note_throttle(
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
     ) -> None:
-        """A client was told to wait."""
+        """Record a throttled response."""
         ...
 
 
 class ConnectionOutput(NamedTuple):
-    """What to do after a read or a wake-up, in this order: write, then perhaps close.
+    """What to do after a read or a wake-up, in this order: write, then close if there is a reason.
 
-    `muted_until_ms` is when to call `resume` again if a quota says that the client must wait
-    (KIP-219), 0 if none does. `has_more` says that requests are left which can be handled at once:
-    call `resume` when it is this connection's turn again and its client takes what was written.
+    `muted_until_ms` is when to call `resume` if a quota mutes the connection (KIP-219), else 0.
+    `has_more`: requests are left that can be handled at once. Call `resume` when it is this
+    connection's turn again and its client reads.
     """
 
     write: bytes
@@ -36,10 +36,10 @@ class ConnectionOutput(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """A response of a handler: end this connection, and say why in the log.
+    """Close the connection, with a reason for the log.
 
-    `response` is a last response that the client gets before, or None: a message from the handler,
-    its frame from the dispatcher.
+    `response` is a last response before that, or None: a message from the handler, its frame from
+    the dispatcher.
     """
 
     reason: str
@@ -48,7 +48,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A response frame (None for acks=0), behind which the connection is mute for a while."""
+    """A response frame (None for acks=0), behind which the connection is muted."""
 
     frame: bytes | None
     throttle_time_ms: int
@@ -56,17 +56,17 @@ class Throttled:
 
 
 CompletedResponse = bytes | Throttled | Close | None
-"""A response that has come: a response frame, one that ends in silence, the end, or nothing."""
+"""A response frame, one with a mute behind it, the end of the connection, or no response."""
 
 
 class PendingFrame(NamedTuple):
-    """A response that is parked, and how to make a frame of it when it comes."""
+    """A pending response, and how to encode it when it arrives."""
 
     pending: PendingResponse
     encode: Callable[[Any], CompletedResponse]
 
 
 DispatchResult = PendingFrame | CompletedResponse
-"""What becomes of a request: a response now or later."""
+"""A response now or later."""
 
 NOTHING = ConnectionOutput(b"", None, has_more=False)

@@ -1,6 +1,6 @@
-"""Which function answers which API: the one register, from which ApiVersions answers.
+"""Which function handles which API: the one registry, which ApiVersions reads too.
 
-A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else has to know it.
+A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else refers to it.
 What is advertised is therefore what is handled.
 """
 
@@ -16,11 +16,11 @@ from protocol.codec import encode_response
 from protocol.errors import ErrorCode
 from protocol.messages import is_flexible
 
-RANGE_TOLD_VERSION_MIN = 3
-"""Brokers that know this version of ApiVersions say so to clients that ask in one they don't."""
+VERSION_RANGE_MIN = 3
+"""Brokers with this version of ApiVersions put their range into UNSUPPORTED_VERSION (KIP-511)."""
 
 Handler = Callable[..., Any]
-"""`handler(context, request, cluster)` returns a response message, a `PendingResponse`, or None (no response).
+"""`handler(context, request, cluster)` returns a message, a `PendingResponse`, or None.
 
 A raw handler takes `(context, frame, body_start, body_end, cluster)` instead, `frame` being a
 bytes-like buffer, and returns an encoded response body, a `PendingResponse`, None or a `Close`.
@@ -29,7 +29,7 @@ bytes-like buffer, and returns an encoded response body, a `PendingResponse`, No
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """One API: its handler, the versions it serves and the versions ApiVersions tells."""
+    """One API: its handler, the versions it serves and those that ApiVersions advertises."""
 
     api_key: ApiKey
     handler: Handler
@@ -86,14 +86,14 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
         return routes
 
 
-def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:
-    """The part of the register that `broker.api.versions` leaves; all of it when it says nothing.
+def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
+    """Return the routes that `broker.api.versions` leaves; all of them if it is empty.
 
-    An API is gone of which no version is left.
+    An API without a version left is not served.
     """
-    if not told:
+    if not limits_config:
         return ROUTES
-    limits = parse_api_versions(told)
+    limits = parse_api_versions(limits_config)
     routes = {}
     for api_key, route in ROUTES.items():
         if api_key in limits:
@@ -110,13 +110,13 @@ def limited_routes(told: tuple[str, ...]) -> Mapping[int, Route]:
 
 
 def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
-    """The frame that tells a client of another age which versions of ApiVersions it may use."""
-    told = messages.ApiVersionsResponse.ApiVersion(
+    """Return the response to an unknown version of ApiVersions, with the known range."""
+    version_range = messages.ApiVersionsResponse.ApiVersion(
         api_key=ApiKey.API_VERSIONS, min_version=route.version_min, max_version=route.version_max
     )
     response = messages.ApiVersionsResponse(
         version=0,
         error_code=ErrorCode.UNSUPPORTED_VERSION,
-        api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
+        api_keys=[version_range] if route.version_max >= VERSION_RANGE_MIN else [],
     )
     return encode_response(correlation_id, ApiKey.API_VERSIONS, 0, response)

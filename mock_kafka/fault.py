@@ -1,4 +1,4 @@
-"""A fault rule of a running cluster, and the words that say when it fires."""
+"""A fault rule of a running cluster, and the fields that say when it fires."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,12 +15,11 @@ Rules = str | PathLike[str] | Iterable[Mapping[str, Any]]
 
 
 class When(TypedDict, total=False):
-    """Which requests a rule is for, and on which of these it fires; docs/faults.md tells all.
+    """Which requests a rule is for, and on which of these it fires; see docs/faults.md.
 
-    Requests: all that is said must fit. Firing: `times` on so many and no more, `nth` on this one
-    only, `every` on every so-many-eth, `skip` not on the first so many, `after_ms` and `until_ms`
-    between these times of the cluster's clock from now on, `probability` by a coin that `seed`
-    makes the same each time.
+    A request must fit every field that is set. The rule fires on `times` requests and no more, on
+    the `nth` only, on `every` nth, not on the first `skip`, between `after_ms` and `until_ms` from
+    now on the cluster's clock, or with a `probability` whose results `seed` determines.
     """
 
     api: str
@@ -55,12 +54,12 @@ class Fault:
         self.rule: Mapping[str, Any] = plain["rule"]
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{name}={value!r}" for name, value in self.rule.items())
-        return f"<Fault {self.id}: {told}>"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.rule.items())
+        return f"<Fault {self.id}: {fields}>"
 
     @property
     def count(self) -> int:
-        """On how many requests it has fired so far; asks the cluster.
+        """The number of requests it has fired on so far; asks the cluster.
 
         Raises:
             LookupError: the rule was removed.
@@ -70,18 +69,18 @@ class Fault:
 
     @property
     def match_count(self) -> int:
-        """How many requests were such as it is for, whether it fired or not; asks the cluster."""
+        """The number of requests it matched, whether it fired or not; asks the cluster."""
         count: int = self._now()["matched"]
         return count
 
     @property
     def is_used_up(self) -> bool:
-        """Whether it will not fire any more; asks the cluster."""
+        """Whether it will never fire again; asks the cluster."""
         is_used_up: bool = self._now()["is_used_up"]
         return is_used_up
 
     def remove(self) -> None:
-        """Forget the rule; answers that it delays stay delayed."""
+        """Remove the rule; responses that it delays stay delayed."""
         self._control.ask("DELETE", f"/v1/faults/{self.id}")
 
     def _now(self) -> Mapping[str, Any]:
@@ -93,11 +92,11 @@ class Fault:
 
 
 def document_of(rules: Rules) -> list[Any]:
-    """The list that a file of rules or its parts come to; a file may have one rule alone.
+    """Return the list of rules of a file, or of an iterable; a file may have one rule alone.
 
     Raises:
         OSError: the file can't be read.
-        ValueError: it has no JSON in it.
+        ValueError: the file is not JSON.
     """
     if not isinstance(rules, str | PathLike):
         return [dict(rule) for rule in rules]
@@ -110,7 +109,7 @@ def document_of(rules: Rules) -> list[Any]:
 
 @contextmanager
 def rules_file(rules: Rules | None) -> Iterator[Path | None]:
-    """A file with the rules for as long as the block lasts: that of a path, or one made for it."""
+    """Provide a file with the rules during a block: the given path, or a temporary file."""
     if rules is None or isinstance(rules, str | PathLike):
         yield None if rules is None else Path(rules)
         return

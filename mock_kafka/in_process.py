@@ -88,7 +88,7 @@ class BrokerThread:
         assert self._loop is not None
         assert self._server is not None
         faults = self._server.dispatcher.faults
-        hook = None if function is None else hook_of(function)
+        hook = None if function is None else hook_of(function, faults.topic_name)
 
         async def set_it() -> None:
             faults.set_hook(hook)

@@ -1,4 +1,4 @@
-"""What can be done to a running cluster, and asked of it."""
+"""Operations on a running cluster, and queries of its state."""
 
 import asyncio
 from abc import ABC, abstractmethod
@@ -55,11 +55,11 @@ class QuotaValues(TypedDict, total=False):
 
 
 class Which(TypedDict, total=False):
-    """Which requests; what is said must fit. Names of APIs and errors in any case.
+    """Which requests: those that fit all that is set. Names of APIs and errors in any case.
 
-    `since` is the number of the last request that was already seen; `fault` is found anywhere in
-    the words for what a rule did. Of the `kind` `connection` are the connections that a rule
-    refused or held up.
+    `since` is the number of the last line already seen, `since_ms` a time of the cluster's clock.
+    `fault` is a part of the description of what rules did. The `kind` `connection` has the
+    connections that a rule refused or delayed, `disconnect` the ends of connections.
     """
 
     topic: str
@@ -72,7 +72,8 @@ class Which(TypedDict, total=False):
     outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
     fault: str
     since: int
-    kind: Literal["request", "connection"]
+    since_ms: int
+    kind: Literal["request", "connection", "disconnect"]
 
 
 class ClusterVerbs(ABC):
@@ -89,20 +90,20 @@ class ClusterVerbs(ABC):
     # Faults --------------------------------------------------------------------------------
 
     def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
-        """Answer with an error for all that is asked for, such as `NOT_ENOUGH_REPLICAS`.
+        """Respond with an error for everything asked for, such as `NOT_ENOUGH_REPLICAS`.
 
-        Nothing was done then; with `at="before_response"` it was.
+        The request is not handled; with `at="before_response"` it is.
         """
         return self.add_fault(error=error, at=at, **when)
 
     def respond(
         self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
     ) -> Fault:
-        """Answer with these values in place of the response's own, which keeps all others.
+        """Respond with these values in the response, which keeps all its others.
 
-        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object is laid over
-        each entry of an array, a list takes its place. `handle=False` does nothing of what is asked
-        and claims success, with these values.
+        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object replaces
+        fields of each entry of an array, a list replaces the array. `handle=False` does not handle
+        the request, and responds with success and these values.
         """
         refusal = {} if handle else {"error": "NONE"}
         return self.add_fault(response=dict(response), **refusal, **when)
@@ -110,7 +111,7 @@ class ClusterVerbs(ABC):
     def delay(
         self, *, ms: int, jitter_ms: int = 0, at: At = "before_response", **when: Unpack[When]
     ) -> Fault:
-        """Answer later by `ms` and up to `jitter_ms` more; or handle it so much later."""
+        """Respond `ms` and up to `jitter_ms` later; or handle the request so much later."""
         name = "delay_ms" if at == "before_response" else "delay_request_ms"
         return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
 
@@ -121,35 +122,35 @@ class ClusterVerbs(ABC):
     def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
         """Handle the request, and close the connection before its response.
 
-        With `after_bytes` so much of the response goes out before.
+        With `after_bytes`, send that much of the response before.
         """
         if after_bytes is None:
             return self.add_fault(drop="before_response", **when)
         return self.add_fault(drop="within_response", drop_after_bytes=after_bytes, **when)
 
     def hang(self, *, at: At = "before_response", **when: Unpack[When]) -> Fault:
-        """Never answer; with `at="before_handling"` without having handled it."""
+        """Never respond; with `at="before_handling"` the request is not even handled."""
         return self.add_fault(hang=at, **when)
 
     def throttle(self, *, throttle_time_ms: int, mute: bool = True, **when: Unpack[When]) -> Fault:
-        """Tell the client to wait, and unless `mute` is False be deaf to it for so long."""
+        """Respond with a throttle time, and mute the connection for it unless `mute` is False."""
         return self.add_fault(throttle_time_ms=throttle_time_ms, mute=mute, **when)
 
     def add_fault(self, /, **rule: Any) -> Fault:
-        """Add a rule with any of the fields that docs/faults.md tells of.
+        """Add a rule with any of the fields in docs/faults.md.
 
         Raises:
-            ControlError: it names the field that is wrong, and the nearest word that would do.
+            ControlError: the rule is wrong; the message names the field and the nearest word.
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
 
     def add_faults(self, rules: Rules) -> list[Fault]:
-        """Add all rules of a JSON file, by its path, or of a list; or, where one is wrong, none.
+        """Add all rules of a JSON file or of a list; if one is wrong, none.
 
         It is the file that `mock-kafka serve --faults FILE` and `POST /v1/faults` take too.
 
         Raises:
-            ControlError: it says which rule is wrong, and what with it.
+            ControlError: a rule is wrong; the message says which, and how.
             OSError: the file can't be read.
             ValueError: it has no JSON in it.
         """
@@ -157,11 +158,11 @@ class ClusterVerbs(ABC):
         return [Fault(self.control, each) for each in added]
 
     def faults(self) -> list[Fault]:
-        """All rules, in the order in which they are asked; those that are used up too."""
+        """Return all rules in the order in which they are evaluated, including those used up."""
         return [Fault(self.control, each) for each in self.control.ask("GET", "/v1/faults")]
 
     def clear_faults(self) -> None:
-        """Forget all rules; answers that they delay stay delayed."""
+        """Remove all rules; responses that they delay stay delayed."""
         self.control.ask("DELETE", "/v1/faults")
 
     # Time ----------------------------------------------------------------------------------
@@ -169,12 +170,12 @@ class ClusterVerbs(ABC):
     def advance(self, *, seconds: float | None = None, ms: int | None = None) -> int:
         """Move the clock on; returns its new time in ms since the epoch.
 
-        What becomes due meanwhile is done, in order, before this returns: mutes end, groups time
+        Everything that becomes due is done, in order, before this returns: mutes end, groups time
         out, records expire, delayed responses go out.
         """
         body = {"seconds": seconds, "ms": ms}
-        told = {name: value for name, value in body.items() if value is not None}
-        now_ms: int = self.control.ask("POST", "/v1/clock/advance", told)["now_ms"]
+        given = {name: value for name, value in body.items() if value is not None}
+        now_ms: int = self.control.ask("POST", "/v1/clock/advance", given)["now_ms"]
         return now_ms
 
     def now_ms(self) -> int:
@@ -221,13 +222,13 @@ class ClusterVerbs(ABC):
         It leads new partitions and what is moved there. Without a node id it gets the next one; one
         that was decommissioned comes back on its port.
         """
-        told = {"node_id": broker, "rack": rack}
-        given = {key: value for key, value in told.items() if value is not None}
+        body = {"node_id": broker, "rack": rack}
+        given = {key: value for key, value in body.items() if value is not None}
         node_id: int = self.control.ask("POST", "/v1/brokers", given)["node_id"]
         return node_id
 
     def decommission_broker(self, broker: int) -> None:
-        """Stop a broker for good: leaders move, and nobody is told of it any more."""
+        """Stop a broker for good: leaders move, and Metadata no longer lists it."""
         self.control.ask("DELETE", f"/v1/brokers/{broker}")
 
     def fence_broker(self, broker: int) -> None:
@@ -298,12 +299,12 @@ class ClusterVerbs(ABC):
         config: Mapping[str, str] | None = None,
     ) -> Topic:
         """Create a topic; numbers left out are those of the cluster's configuration."""
-        told = {
+        body = {
             "partitions": partitions,
             "replication_factor": replication_factor,
             "config": None if config is None else dict(config),
         }
-        given = {key: value for key, value in told.items() if value is not None}
+        given = {key: value for key, value in body.items() if value is not None}
         return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
 
     def delete_topic(self, name: str) -> None:
@@ -394,7 +395,7 @@ class ClusterVerbs(ABC):
         """Compare the acknowledgements that were sent since the start or reset with the logs.
 
         `audit().raise_on_findings()` raises an AuditError if there are any. It reads all logs, and
-        the cluster answers nobody else meanwhile.
+        the cluster serves no request during that time.
 
         Raises:
             ControlError: the cluster was not started with `audit=True`.
@@ -432,7 +433,7 @@ def _twin(
 
 
 class AsyncVerbs:
-    """The same verbs for coroutines: they run in a thread, and the event loop goes on meanwhile."""
+    """The same verbs for coroutines: they run in a thread, and do not block the event loop."""
 
     def __init__(self, cluster: ClusterVerbs) -> None:
         self.cluster = cluster

@@ -47,15 +47,17 @@ class Request:
     """One request that the cluster received, and what became of it.
 
     `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`; `close_reason` says why
-    the connection was closed instead. `errors` are names of the error codes in the response, wherever
-    they stand in it. `request` and `response` are the decoded messages: dictionaries with the names
+    the connection was closed instead. `errors` are the names of all error codes in the response.
+    `request` and `response` are the decoded messages: dictionaries with the names
     of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
     what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
     mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,
     `duration_us` in microseconds of the machine's.
 
-    One of the `kind` `connection` is a new connection that a rule refused or held up: `outcome` is
-    `refused` or `delayed`, `peer` is the client's `HOST:PORT`, and what a request has is empty.
+    The `kind` `connection` is a new connection that a rule refused or delayed: `outcome` is
+    `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The `kind` `disconnect` is the
+    end of a connection: `outcome` is `closed`, and `close_reason` says why. Both have none of the
+    attributes of a request.
     """
 
     number: int
@@ -81,6 +83,7 @@ class Request:
     response_bytes: int = 0
     topics: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
+    transactional_ids: tuple[str, ...] = ()
     errors: tuple[str, ...] = ()
     request: Any = None
     response: Any = None
@@ -93,9 +96,11 @@ class Request:
         what = f"{self.api} v{self.version}"
         if self.kind == "connection":
             who, what = str(self.peer), "new connection"
-        about = " ".join((*self.topics, *self.groups))
+        elif self.kind == "disconnect":
+            who, what = f"{self.client_host} as {self.user}", "disconnect"
+        targets = " ".join((*self.topics, *self.groups, *self.transactional_ids))
         parts = [f"#{self.number}", f"broker {self.broker}", who, what]
-        parts += [about] if about else []
+        parts += [targets] if targets else []
         parts.append(f"-> {self.close_reason or self.outcome} {' '.join(self.errors)}".rstrip())
         parts += [f"throttled {self.throttle_time_ms} ms"] if self.throttle_time_ms else []
         parts += [
@@ -176,7 +181,9 @@ def topic_of(plain: Mapping[str, Any]) -> Topic:
 
 
 def request_of(plain: Mapping[str, Any]) -> Request:
-    """A request of the admin port's JSON; fields that are newer than this are passed over."""
+    """Return a line of the admin port's JSON; fields that `Request` lacks are left out."""
+    if plain.get("kind") == "disconnect":
+        plain = {**plain, "outcome": "closed", "close_reason": plain["reason"]}
     return Request(**{name: _frozen(plain[name]) for name in _REQUEST_FIELDS if name in plain})
 
 

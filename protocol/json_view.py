@@ -147,47 +147,8 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
     return plain
 
 
-# What a message is about --------------------------------------------------------------------
-
-_TOPIC_LISTS = frozenset({"topics", "topic_data", "topic_partitions", "topic_names"})
-_GROUP_FIELDS = frozenset({"group_id", "groups", "groups_names", "coordinator_keys"})
-_NO_ID = UUID(int=0)
-
-
-def topics_of(request: Any) -> set[str | UUID]:
-    """The topics that a request names, by name or by id."""
-    found: set[str | UUID] = set()
-    for name, value in _walk(request):
-        if name not in _TOPIC_LISTS or not isinstance(value, list):
-            continue
-        for each in value:
-            if isinstance(each, str | UUID):
-                found.add(each)
-                continue
-            names = each.fields
-            topic = getattr(each, "topic" if "topic" in names else "name", None)
-            topic_id = getattr(each, "topic_id", None) if "topic_id" in names else None
-            if topic:
-                found.add(topic)
-            elif topic_id and topic_id != _NO_ID:
-                found.add(topic_id)
-    return found
-
-
-def groups_of(request: Any) -> set[str]:
-    """The consumer groups that a request names."""
-    found: set[str] = set()
-    for name, value in _walk(request):
-        if name in _GROUP_FIELDS:
-            values = value if isinstance(value, list) else [value]
-            found.update(each for each in values if isinstance(each, str) and each)
-        elif name == "key" and isinstance(value, str) and value:
-            found.add(value)
-    return found
-
-
 def errors_of(response: Any) -> set[str]:
-    """Names of the errors anywhere in a response; NONE is none."""
+    """Return the names of the errors anywhere in a response, except NONE."""
     return {
         error_name(value)
         for name, value in _walk(response)

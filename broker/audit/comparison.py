@@ -1,4 +1,4 @@
-"""The audit of acknowledgements: what producers were told, compared with what the logs hold.
+"""The audit: the acknowledgements of producers, compared with the logs.
 
 A pure function over acknowledgements, logs and committed offsets. It reads every batch of every
 log, so its time grows with what is stored.
@@ -143,11 +143,11 @@ def compare(
 
 
 def _compare_partition(
-    key: PartitionKey, log: StoredLog, told: Sequence[Acknowledgement], result: Comparison
+    key: PartitionKey, log: StoredLog, acknowledged: Sequence[Acknowledgement], result: Comparison
 ) -> None:
     by_offset: dict[int, list[Acknowledgement]] = defaultdict(list)
     without_offset: list[Acknowledgement] = []
-    for each in told:
+    for each in acknowledged:
         if each.base_offset < 0:
             without_offset.append(each)
         elif each.base_offset + each.records_count <= log.log_start_offset:
@@ -175,14 +175,14 @@ def _compare_partition(
 
 
 def _compare_sequences(
-    told: Acknowledgement,
+    acknowledgement: Acknowledgement,
     log: StoredLog,
     sequences: Mapping[tuple[int, int], StoredSequences],
     result: Comparison,
 ) -> None:
     """Compare a duplicate whose offset is not known."""
-    stored = sequences.get((told.producer_id, told.producer_epoch))
-    missing = _missing_position(told, stored)
+    stored = sequences.get((acknowledgement.producer_id, acknowledgement.producer_epoch))
+    missing = _missing_position(acknowledgement, stored)
     # The oldest batches are removed first: only what comes before the rest can be among them.
     is_before_the_rest = stored is None or (missing is not None and missing < stored.first)
     if missing is not None and is_before_the_rest and log.log_start_offset > 0:
@@ -191,31 +191,36 @@ def _compare_sequences(
     result.covered += 1
     if missing is not None:
         wrong = "acknowledged as a duplicate, and the log has no batch of these sequences"
-        result.findings.append(_of_acknowledgement(wrong, told))
+        result.findings.append(_of_acknowledgement(wrong, acknowledgement))
 
 
-def _wrong_with(told: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
+def _wrong_with(acknowledgement: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
     """What is wrong with the batch at the offset that was acknowledged; None for nothing."""
     if not records.has_valid_crc(stored, 0, len(stored), header.crc):
-        return f"the batch at offset {told.base_offset} is corrupt: its CRC is not that of its data"
-    if told.is_append:
-        is_same = records.sent_crc(stored, told.max_timestamp) == told.crc
+        return f"the batch at offset {acknowledgement.base_offset} is corrupt: its CRC is not that of its data"
+    if acknowledgement.is_append:
+        sent_crc = records.sent_crc(stored, acknowledgement.max_timestamp)
+        is_same = sent_crc == acknowledgement.crc
     else:
         # Clients may build a batch again before they send it again. Its sequences stay the same.
         is_same = (header.producer_id, header.producer_epoch, header.base_sequence) == (
-            told.producer_id,
-            told.producer_epoch,
-            told.base_sequence,
+            acknowledgement.producer_id,
+            acknowledgement.producer_epoch,
+            acknowledgement.base_sequence,
         )
-    if is_same and header.records_count == told.records_count:
+    if is_same and header.records_count == acknowledgement.records_count:
         return None
-    return f"the log has another batch at offset {told.base_offset}: {_described(header)}"
+    return (
+        f"the log has another batch at offset {acknowledgement.base_offset}: {_described(header)}"
+    )
 
 
-def _missing_position(told: Acknowledgement, stored: StoredSequences | None) -> int | None:
+def _missing_position(
+    acknowledgement: Acknowledgement, stored: StoredSequences | None
+) -> int | None:
     if stored is None:
-        return told.base_sequence
-    return stored.first_missing(told.base_sequence, told.records_count)
+        return acknowledgement.base_sequence
+    return stored.first_missing(acknowledgement.base_sequence, acknowledgement.records_count)
 
 
 def _add_batch(known: StoredSequences, header: BatchHeader) -> tuple[FindingKind, str] | None:
@@ -271,18 +276,18 @@ def _of_batch(
     )
 
 
-def _of_acknowledgement(detail: str, told: Acknowledgement) -> Finding:
+def _of_acknowledgement(detail: str, acknowledgement: Acknowledgement) -> Finding:
     return Finding(
         FindingKind.NOT_STORED,
-        told.topic,
-        told.partition,
+        acknowledgement.topic,
+        acknowledgement.partition,
         detail,
-        told.base_offset,
-        told.records_count,
-        told.producer_id,
-        told.producer_epoch,
-        told.base_sequence,
-        told.client_id,
-        told.connection_id,
-        told.time_ms,
+        acknowledgement.base_offset,
+        acknowledgement.records_count,
+        acknowledgement.producer_id,
+        acknowledgement.producer_epoch,
+        acknowledgement.base_sequence,
+        acknowledgement.client_id,
+        acknowledgement.connection_id,
+        acknowledgement.time_ms,
     )

@@ -1,9 +1,9 @@
-"""One client's connection without I/O: bytes and a time in, effects out.
+"""One client's connection without I/O: bytes and a time in, output out.
 
-A connection handles one request at a time and responses in the order of the requests: while an
-answer is parked, further frames wait in the buffer; so they do while a quota keeps the connection
-mute, behind the response that says so (KIP-219). The shell (`broker/server/client_protocol.py`) reads,
-writes and closes; it learns of a response that came later through `on_ready`, and calls `resume`.
+A connection handles one request at a time and responds in the order of the requests. While a
+response is pending, further frames wait in the buffer; so they do while a quota mutes the
+connection behind the throttled response (KIP-219). `broker/server/client_protocol.py` reads, writes
+and closes; `on_ready` informs it that a pending response has arrived, and it calls `resume`.
 """
 
 from collections.abc import Callable
@@ -25,10 +25,10 @@ from broker.responses import (
 from protocol.framing import FrameError, FrameReader
 
 WRITE_BYTES_PER_TURN = 256 * 1024
-"""How much one client may be answered before it is the others' turn.
+"""How many bytes one client gets before it is the turn of the others.
 
-A few hundred small requests can ask for megabytes of responses; this bounds what they hold up, and
-what lies in memory for a client that doesn't read.
+A few hundred small requests can ask for megabytes of responses. This limits how long they block
+other clients, and the memory for a client that does not read.
 """
 
 
@@ -62,9 +62,9 @@ class Connection:
         on_ready: Callable[[], None],
         session: Session | None = None,
     ) -> None:
-        """`on_ready` is called when a parked response has come and `resume` should be.
+        """`on_ready` is called when a pending response has arrived; then call `resume`.
 
-        `session` says by which listener the client came; without it, PLAINTEXT.
+        `session` has the listener of the client; by default it is PLAINTEXT.
         """
         self.broker_id = broker_id
         self.connection_id = connection_id
@@ -82,39 +82,39 @@ class Connection:
 
     @property
     def is_behind(self) -> bool:
-        """Whether requests may lie complete in the buffer that it isn't the turn of yet."""
+        """Whether complete requests may wait in the buffer."""
         return self._has_more or self._pending is not None or self._muted_until_ms > 0
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a response has not come yet, or a quota keeps the connection mute."""
+        """Whether a response is pending, or a quota mutes the connection."""
         return self._pending is not None or self._muted_until_ms > 0
 
     @property
     def muted_until_ms(self) -> int:
-        """Until when a quota keeps it mute; 0 when none does."""
+        """When the mute of a quota ends; 0 without a mute."""
         return self._muted_until_ms
 
     @property
     def buffered_bytes(self) -> int:
-        """How much was received and not handled yet."""
+        """Bytes that were received and not handled yet."""
         return self._reader.buffered_bytes
 
     def receive(self, data: bytes, now_ms: int) -> ConnectionOutput:
-        """Take bytes from the client; everything that can be answered now is."""
+        """Feed bytes from the client, and handle all requests that can be handled now."""
         if self._close_reason is not None:
             return NOTHING
         self._reader.feed(data)
         return self._advance([], now_ms) if self._muted_until_ms <= now_ms else NOTHING
 
     def hold(self, data: bytes) -> None:
-        """Take bytes without handling them: the client doesn't read what it was answered."""
+        """Feed bytes without handling them, for a client that does not read its responses."""
         self._reader.feed(data)
 
     def resume(self, now_ms: int) -> ConnectionOutput:
-        """Go on: a parked response that has come first, then whatever waits behind it.
+        """Continue with a pending response that has arrived, then with the requests behind it.
 
-        Before the time that a quota asked for is over it does nothing.
+        During a mute this does nothing.
         """
         if (
             self._close_reason is not None
@@ -131,12 +131,12 @@ class Connection:
         return self._advance(out, now_ms)
 
     def force_complete(self, now_ms: int) -> None:
-        """Have a parked response given at once, if it can be: the broker stops."""
+        """Complete a pending response at once, if possible: the broker stops."""
         if self._pending is not None:
             self._pending.force_complete(now_ms)
 
     def lose(self) -> None:
-        """The client is gone: whoever was to answer it need not."""
+        """Cancel the pending response: the client has disconnected."""
         if self._close_reason is None:
             self._close_reason = "client disconnected"
         if self._pending is not None:
@@ -199,7 +199,7 @@ class Connection:
             if response.response is not None:
                 out.append(response.response)
         elif isinstance(response, Throttled):
-            # From the response on, however long that was parked.
+            # The mute begins with the response, however long that was pending.
             self._muted_until_ms = now_ms + response.throttle_time_ms
             self._throttled_by = response.throttled_by
             self._throttled_by.queue_size += 1

@@ -1,6 +1,6 @@
 """Faults on demand: rules, the table that counts them, and what they do to requests."""
 
-from broker.faults.rule import FaultRule, rules_from_json
-from broker.faults.table import FaultTable, ListedRule
+from broker.faults.rule import FaultRule, fault_rule, rules_from_json
+from broker.faults.table import FaultTable, RuleState
 
-__all__ = ["FaultRule", "FaultTable", "ListedRule", "rules_from_json"]
+__all__ = ["FaultRule", "FaultTable", "RuleState", "fault_rule", "rules_from_json"]

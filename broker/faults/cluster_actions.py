@@ -1,4 +1,4 @@
-"""What a rule does to the cluster: leaders and coordinators that move, brokers that go."""
+"""What a rule does to the cluster: move leaders and coordinators, stop and start brokers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -6,158 +6,183 @@ from functools import partial
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
-from broker.faults.rule import CLUSTER_ACTIONS, NEXT, NONE, SELF, FaultRule
+from broker.faults.actions import (
+    NEXT,
+    NONE,
+    SELF,
+    ClusterAction,
+    FenceBroker,
+    IsolateBroker,
+    MoveCoordinator,
+    MoveLeader,
+    StartBroker,
+    StopBroker,
+    field_name_of,
+)
+from broker.faults.match import Match
+from broker.faults.rule import FaultRule
 
 _NO_OTHER = "no other broker is up"
 
 
 def check_cluster(rule: FaultRule, cluster: Cluster) -> None:
-    """Whether the cluster has what a rule names: brokers, APIs, and for `at_once` the topic.
+    """Check that the cluster has what a rule names: brokers, APIs, and for `at_once` the topic.
 
     Raises:
-        ValueError: it names the field, and what there is.
+        ValueError: the cluster lacks it. The message names the field and what there is.
     """
-    for name in ("broker", *CLUSTER_ACTIONS):
-        node_id = getattr(rule, name)
+    node_ids = {"broker": rule.match.broker}
+    for action in rule.actions:
+        if isinstance(action, ClusterAction):
+            node_ids[field_name_of(action)] = getattr(action, field_name_of(action))
+    for name, node_id in node_ids.items():
         if isinstance(node_id, int) and node_id not in cluster.brokers:
             known = ", ".join(map(str, cluster.brokers))
             raise ValueError(f"{name}: there is no broker {node_id}, only {known}")
-    if rule.api_key is not None:
-        _check_api(rule, cluster, rule.api_key)
-    if rule.at_once and rule.leader is not None and not _partitions(rule, cluster):
-        raise ValueError(f"topic: {_absence(rule, cluster)} yet, and at_once waits for none")
+    match = rule.match
+    if match.api_key is not None:
+        _check_api(match, cluster, match.api_key)
+    if rule.trigger.at_once and rule.has_action(MoveLeader) and not _partitions(match, cluster):
+        raise ValueError(f"topic: {_absence(match, cluster)} yet, and at_once waits for none")
 
 
-def _check_api(rule: FaultRule, cluster: Cluster, api_key: int) -> None:
-    """Whether the rule's broker, or any where it names none, serves its API and versions."""
-    node_ids = cluster.brokers if rule.broker is None else (rule.broker,)
+def _check_api(match: Match, cluster: Cluster, api_key: int) -> None:
+    """Check that the rule's broker, or any if it names none, serves its API and versions."""
+    node_ids = cluster.brokers if match.broker is None else (match.broker,)
     routes = [cluster.routes[node_id].get(api_key) for node_id in node_ids]
     served = [route for route in routes if route is not None]
-    who = "this cluster" if rule.broker is None else f"broker {rule.broker}"
+    where = "this cluster" if match.broker is None else f"broker {match.broker}"
     if not served:
-        raise ValueError(f"api: {who} has no {rule.api}")
+        raise ValueError(f"api: {where} has no {match.api}")
     version_min = min(route.version_min for route in served)
     version_max = max(route.version_max for route in served)
-    has_versions = f"{who} has {rule.api} {version_min} to {version_max}"
-    if rule.version_min is not None and rule.version_min > version_max:
+    has_versions = f"{where} has {match.api} {version_min} to {version_max}"
+    if match.version_min is not None and match.version_min > version_max:
         raise ValueError(f"version_min: {has_versions}")
-    if rule.version_max is not None and rule.version_max < version_min:
+    if match.version_max is not None and match.version_max < version_min:
         raise ValueError(f"version_max: {has_versions}")
 
 
 def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -> str | None:
-    """Do what a rule says to the cluster; `broker_id` is the broker that was asked.
+    """Do what a rule says to the cluster; `broker_id` is the broker that received the request.
 
-    What can't be done as things are (a leader on a broker that is down, anything with one that was
-    decommissioned) is left. Returns why, when nothing at all could be done.
+    What cannot be done in the cluster's state (a leader on a broker that is down, anything with a
+    decommissioned broker) is left out. Returns why, if nothing at all could be done.
     """
     obstacles: list[str | None] = []
-    if rule.leader is not None:
-        partitions = _partitions(rule, cluster)
-        obstacles += [_move_leader(rule.leader, each, cluster, now_ms) for each in partitions]
-        if not partitions:
-            obstacles.append(_absence(rule, cluster))
-    if rule.coordinator is not None:
-        keys = [key for key in (rule.group, rule.transactional_id) if key is not None]
-        obstacles += [_move_coordinator(rule.coordinator, each, cluster, now_ms) for each in keys]
-    if rule.stop_broker is not None:
-        stop = partial(failover.stop_broker, cluster, elect=rule.elect is not False)
-        obstacles.append(_take(rule, rule.stop_broker, cluster, broker_id, now_ms, stop))
-    if rule.isolate_broker is not None:
-        cut_off = partial(failover.isolate_broker, cluster, elect=rule.elect is True)
-        obstacles.append(_take(rule, rule.isolate_broker, cluster, broker_id, now_ms, cut_off))
-    if rule.fence_broker is not None:
-        obstacles.append(
-            _take(
-                rule,
-                rule.fence_broker,
-                cluster,
-                broker_id,
-                now_ms,
-                partial(failover.fence_broker, cluster),
-            )
-        )
-    if rule.start_broker is not None:
-        obstacles.append(_obstacle(failover.start_broker, cluster, rule.start_broker, now_ms))
+    for action in rule.actions:
+        match action:
+            case MoveLeader(leader):
+                obstacles += _move_leaders(leader, rule.match, cluster, now_ms)
+            case MoveCoordinator(coordinator):
+                keys = (rule.match.group, rule.match.transactional_id)
+                obstacles += [
+                    _move_coordinator(coordinator, key, cluster, now_ms)
+                    for key in keys
+                    if key is not None
+                ]
+            case StopBroker() | IsolateBroker() | FenceBroker():
+                obstacles.append(_take_down(action, cluster, broker_id, now_ms))
+            case StartBroker(node_id):
+                obstacles.append(_obstacle(failover.start_broker, cluster, node_id, now_ms))
+            case _:
+                pass
     return None if None in obstacles else obstacles[0]
 
 
-def _obstacle(do: Callable[..., None], *arguments: object) -> str | None:
+def _obstacle(operation: Callable[..., None], *arguments: object) -> str | None:
     """Do something to the cluster; returns why it could not be done, or None."""
     try:
-        do(*arguments)
+        operation(*arguments)
     except ValueError as error:
         return str(error)
     return None
 
 
-def _take(
-    rule: FaultRule,
-    wanted: int | str,
+def _take_down(
+    action: StopBroker | IsolateBroker | FenceBroker,
     cluster: Cluster,
     broker_id: int | None,
     now_ms: int,
-    take: Callable[[int, int], None],
 ) -> str | None:
-    asked_id = broker_id if wanted == SELF else int(wanted)
-    assert asked_id is not None, "a rule that is at once names its broker"
-    node_id: int = asked_id
-    obstacle = _obstacle(take, node_id, now_ms)
-    if obstacle is None and rule.restart_after_ms is not None:
+    take_down: Callable[[int, int], None]
+    match action:
+        case StopBroker(stopped, elect):
+            take_down = partial(failover.stop_broker, cluster, elect=elect is not False)
+        case IsolateBroker(stopped, elect):
+            take_down = partial(failover.isolate_broker, cluster, elect=elect is True)
+        case FenceBroker(stopped):
+            take_down = partial(failover.fence_broker, cluster)
+    target_id = broker_id if stopped == SELF else int(stopped)
+    assert target_id is not None, "a rule with at_once names its broker"
+    node_id: int = target_id
+    obstacle = _obstacle(take_down, node_id, now_ms)
+    if obstacle is None and action.restart_after_ms is not None:
 
         def start(now_ms: int) -> None:
             _obstacle(failover.start_broker, cluster, node_id, now_ms)
 
-        cluster.timers.schedule(now_ms + rule.restart_after_ms, start)
+        cluster.timers.schedule(now_ms + action.restart_after_ms, start)
     return obstacle
 
 
-def _partitions(rule: FaultRule, cluster: Cluster) -> list[Partition]:
-    topic = cluster.topics.get(rule.topic or "")
+def _partitions(match: Match, cluster: Cluster) -> list[Partition]:
+    topic = cluster.topics.get(match.topic or "")
     return [
         partition
         for partition in (() if topic is None else topic.partitions)
-        if rule.partition is None or partition.partition_index == rule.partition
+        if match.partition is None or partition.partition_index == match.partition
     ]
 
 
-def _absence(rule: FaultRule, cluster: Cluster) -> str:
-    if cluster.topics.get(rule.topic or "") is None:
-        return f"there is no topic {rule.topic}"
-    return f"{rule.topic} has no partition {rule.partition}"
+def _absence(match: Match, cluster: Cluster) -> str:
+    if cluster.topics.get(match.topic or "") is None:
+        return f"there is no topic {match.topic}"
+    return f"{match.topic} has no partition {match.partition}"
+
+
+def _move_leaders(
+    leader: int | str, match: Match, cluster: Cluster, now_ms: int
+) -> list[str | None]:
+    partitions = _partitions(match, cluster)
+    if not partitions:
+        return [_absence(match, cluster)]
+    return [_move_leader(leader, partition, cluster, now_ms) for partition in partitions]
 
 
 def _move_leader(
-    wanted: int | str, partition: Partition, cluster: Cluster, now_ms: int
+    leader: int | str, partition: Partition, cluster: Cluster, now_ms: int
 ) -> str | None:
-    if wanted == NONE:
+    if leader == NONE:
         cluster.take_leader_away(partition, now_ms)
         return None
     leader_id: int | None
-    if wanted == NEXT:
+    if leader == NEXT:
         leader_id = _next(partition.leader_id, partition.replicas, cluster)
         if leader_id is None:
             leader_id = _next(partition.leader_id, tuple(cluster.brokers), cluster)
     else:
-        leader_id = int(wanted)
+        leader_id = int(leader)
     if leader_id is None:
         return _NO_OTHER
     return _obstacle(cluster.move_leader, partition, leader_id, now_ms)
 
 
-def _move_coordinator(wanted: int | str, key: str, cluster: Cluster, now_ms: int) -> str | None:
+def _move_coordinator(
+    coordinator: int | str, key: str, cluster: Cluster, now_ms: int
+) -> str | None:
     node_id: int | None
-    if wanted == NEXT:
+    if coordinator == NEXT:
         node_id = _next(cluster.coordinator_id(key), tuple(cluster.brokers), cluster)
     else:
-        node_id = int(wanted)
+        node_id = int(coordinator)
     if node_id is None:
         return _NO_OTHER
     return _obstacle(cluster.move_coordinator, key, node_id, now_ms)
 
 
-def _next(current_id: int | None, among: Sequence[int], cluster: Cluster) -> int | None:
-    """The next broker after this one that is up, in turn; None when there is no other."""
-    start = among.index(current_id) + 1 if current_id in among else 0
-    in_turn = (*among[start:], *among[:start])
+def _next(current_id: int | None, node_ids: Sequence[int], cluster: Cluster) -> int | None:
+    """Return the next broker after this one that is up, in turn; None if there is no other."""
+    start = node_ids.index(current_id) + 1 if current_id in node_ids else 0
+    in_turn = (*node_ids[start:], *node_ids[:start])
     return next((n for n in in_turn if n != current_id and cluster.is_alive(n)), None)

@@ -1,7 +1,7 @@
-"""An API's own answer with an error code for everything that was asked.
+"""An API's own response with an error code for everything that was asked for.
 
-Kafka's `AbstractRequest.getErrorResponse`, API by API, except that Fetch says it for each partition
-and that Metadata still names the brokers, as answers of a broker in trouble do.
+Source: Kafka's `AbstractRequest.getErrorResponse`, API by API. There are two differences: Fetch has
+the error for each partition, and Metadata still lists the brokers.
 """
 
 from collections.abc import Iterator
@@ -22,18 +22,19 @@ ERROR_MESSAGE = "Injected by a fault rule."
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
-    """An array of the answer with one entry for each of an array of the request.
+class ErrorArray:
+    """An array of a response that has one entry for each entry of an array of the request.
 
-    `copied` are fields that an entry takes over, as names in the response and in the request;
-    entries that are plain strings or numbers fill the first. `inner` is an array within, which then
-    carries the errors where the entries have no room for one.
+    `source` and `target` are the names of the array in the request and in the response. `copied`
+    are the fields that an entry copies, by their names in the response and in the request; an entry
+    that is a plain string or number fills the first. `inner` is an array inside the entries.
+    `carries_error`: the entries have an error code.
     """
 
     source: str
     target: str
     copied: tuple[tuple[str, str], ...]
-    inner: "Each | None" = None
+    inner: "ErrorArray | None" = None
     carries_error: bool = True
 
 
@@ -43,53 +44,52 @@ def _same(*names: str) -> tuple[tuple[str, str], ...]:
 
 def _partitions(
     source: str = "partitions", target: str = "partitions", index: str = "partition_index"
-) -> Each:
-    return Each(source, target, ((index, index),))
+) -> ErrorArray:
+    return ErrorArray(source, target, ((index, index),))
 
 
-_INDEXES = Each("partition_indexes", "partitions", _same("partition_index"))
+_INDEXES = ErrorArray("partition_indexes", "partitions", _same("partition_index"))
 _NAMED = _same("name")
 _RESOURCES = _same("resource_type", "resource_name")
 _BY_ID = _same("name", "topic_id")
 
-_ARRAYS: dict[ApiKey, Each] = {
-    ApiKey.PRODUCE: Each(
+_ARRAYS: dict[ApiKey, ErrorArray] = {
+    ApiKey.PRODUCE: ErrorArray(
         "topic_data",
         "responses",
         _BY_ID,
         _partitions("partition_data", "partition_responses", "index"),
     ),
-    ApiKey.METADATA: Each("topics", "topics", _BY_ID),
-    ApiKey.FETCH: Each(
+    ApiKey.METADATA: ErrorArray("topics", "topics", _BY_ID),
+    ApiKey.FETCH: ErrorArray(
         "topics",
         "responses",
         _same("topic", "topic_id"),
-        Each("partitions", "partitions", (("partition_index", "partition"),)),
+        ErrorArray("partitions", "partitions", (("partition_index", "partition"),)),
     ),
-    ApiKey.LIST_OFFSETS: Each("topics", "topics", _NAMED, _partitions()),
-    ApiKey.OFFSET_COMMIT: Each("topics", "topics", _BY_ID, _partitions()),
-    ApiKey.DESCRIBE_GROUPS: Each("groups", "groups", _same("group_id")),
-    ApiKey.CREATE_TOPICS: Each("topics", "topics", _NAMED),
-    ApiKey.DELETE_RECORDS: Each("topics", "topics", _NAMED, _partitions()),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: Each(
+    ApiKey.LIST_OFFSETS: ErrorArray("topics", "topics", _NAMED, _partitions()),
+    ApiKey.OFFSET_COMMIT: ErrorArray("topics", "topics", _BY_ID, _partitions()),
+    ApiKey.DESCRIBE_GROUPS: ErrorArray("groups", "groups", _same("group_id")),
+    ApiKey.CREATE_TOPICS: ErrorArray("topics", "topics", _NAMED),
+    ApiKey.DELETE_RECORDS: ErrorArray("topics", "topics", _NAMED, _partitions()),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: ErrorArray(
         "topics", "topics", _same("topic"), _partitions(index="partition")
     ),
-    ApiKey.DESCRIBE_CONFIGS: Each("resources", "results", _RESOURCES),
-    ApiKey.ALTER_CONFIGS: Each("resources", "responses", _RESOURCES),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: Each("resources", "responses", _RESOURCES),
-    ApiKey.CREATE_PARTITIONS: Each("topics", "results", _NAMED),
-    ApiKey.DELETE_GROUPS: Each("groups_names", "results", _same("group_id")),
-    ApiKey.ELECT_LEADERS: Each(
+    ApiKey.DESCRIBE_CONFIGS: ErrorArray("resources", "results", _RESOURCES),
+    ApiKey.ALTER_CONFIGS: ErrorArray("resources", "responses", _RESOURCES),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: ErrorArray("resources", "responses", _RESOURCES),
+    ApiKey.CREATE_PARTITIONS: ErrorArray("topics", "results", _NAMED),
+    ApiKey.DELETE_GROUPS: ErrorArray("groups_names", "results", _same("group_id")),
+    ApiKey.ELECT_LEADERS: ErrorArray(
         "topic_partitions",
         "replica_election_results",
         _same("topic"),
         _partitions(target="partition_result", index="partition_id"),
     ),
-    ApiKey.DESCRIBE_PRODUCERS: Each("topics", "topics", _NAMED, _INDEXES),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Each("topics", "topics", _NAMED),
+    ApiKey.DESCRIBE_PRODUCERS: ErrorArray("topics", "topics", _NAMED, _INDEXES),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
 }
-"""APIs whose response says an error for each thing asked for, in every version."""
-
+"""APIs whose response has an error for each entry of the request, in every version."""
 
 _UNKNOWN = {
     "base_offset": -1,
@@ -109,12 +109,12 @@ _UNKNOWN = {
     "replication_factor": -1,
     "timestamp": -1,
 }
-"""What Kafka says beside an error, where the schema's own default is another."""
+"""Values that Kafka puts beside an error, where they are not the schema's defaults."""
 
 
 @dataclass(frozen=True, slots=True)
 class Framed:
-    """A response that is a frame already."""
+    """A response that is encoded as a frame already."""
 
     frame: bytes
 
@@ -122,7 +122,7 @@ class Framed:
 def error_response(
     context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
 ) -> Any:
-    """What a handler would return instead; for Produce with acks=0 the end of the connection."""
+    """Return an error response, as a handler would; for Produce with acks=0 a `Close`."""
     api_key = ApiKey(context.api_key)
     if api_key is ApiKey.PRODUCE:
         return _produce_response(context, request, error_code)
@@ -135,52 +135,56 @@ def error_response(
     response = messages.response_class(api_key)(version=version)
     if api_key is ApiKey.JOIN_GROUP:
         response.member_id = request.member_id
-    for each in error_arrays(api_key, version):
-        _fill(response, request, each, version, error_code)
+    for array in error_arrays(api_key, version):
+        _fill(response, request, array, version, error_code)
     _set_error(response, error_code)
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < LOG_DIRS_ERROR_VERSION_MIN:
         response.results = [_with_error(_new_entry(response, "results", version), error_code)]
     return response
 
 
-def error_arrays(api_key: ApiKey, version: int) -> Iterator[Each]:
-    """The arrays of an API's response that tell errors; none where one code is for all of it."""
+def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
+    """Yield the arrays of a response that carry errors; none if one error code covers all of it."""
     if api_key in _ARRAYS:
         yield _ARRAYS[api_key]
     elif api_key is ApiKey.OFFSET_FETCH and version >= 8:
-        yield Each("groups", "groups", _same("group_id"))
+        yield ErrorArray("groups", "groups", _same("group_id"))
     elif api_key is ApiKey.OFFSET_FETCH and version < 2:
-        yield Each("topics", "topics", _NAMED, _INDEXES)
+        yield ErrorArray("topics", "topics", _NAMED, _INDEXES)
     elif api_key is ApiKey.FIND_COORDINATOR and version >= 4:
-        yield Each("coordinator_keys", "coordinators", _same("key"))
+        yield ErrorArray("coordinator_keys", "coordinators", _same("key"))
     elif api_key is ApiKey.DELETE_TOPICS:
         source = "topics" if version >= 6 else "topic_names"
-        yield Each(source, "responses", _BY_ID)
+        yield ErrorArray(source, "responses", _BY_ID)
     elif api_key is ApiKey.ALTER_CLIENT_QUOTAS:
-        entity = Each("entity", "entity", _same("entity_type", "entity_name"), carries_error=False)
-        yield Each("entries", "entries", (), entity)
+        entity = ErrorArray(
+            "entity", "entity", _same("entity_type", "entity_name"), carries_error=False
+        )
+        yield ErrorArray("entries", "entries", (), entity)
     elif api_key is ApiKey.ALTER_USER_SCRAM_CREDENTIALS:
         for source in ("deletions", "upsertions"):
-            yield Each(source, "results", (("user", "name"),))
+            yield ErrorArray(source, "results", (("user", "name"),))
 
 
-def _fill(response: Any, asked: Any, each: Each, version: int, error_code: ErrorCode) -> None:
-    """Add to an array of `response` what `asked` asks for; an entry that is there already counts."""
-    entries = list(getattr(response, each.target) or ())
-    for element in getattr(asked, each.source) or ():
-        entry = _new_entry(response, each.target, version)
-        for target, source in each.copied:
+def _fill(
+    response: Any, request: Any, array: ErrorArray, version: int, error_code: ErrorCode
+) -> None:
+    """Add to an array of `response` the entries for those of `request`, without duplicates."""
+    entries = list(getattr(response, array.target) or ())
+    for element in getattr(request, array.source) or ():
+        entry = _new_entry(response, array.target, version)
+        for target, source in array.copied:
             if not isinstance(element, str | int):
                 setattr(entry, target, getattr(element, source))
-            elif target == each.copied[0][0]:
+            elif target == array.copied[0][0]:
                 setattr(entry, target, element)
-        if each.inner is not None:
-            _fill(entry, element, each.inner, version, error_code)
-        if each.carries_error:
+        if array.inner is not None:
+            _fill(entry, element, array.inner, version, error_code)
+        if array.carries_error:
             _with_error(entry, error_code)
         if entry not in entries:
             entries.append(entry)
-    setattr(response, each.target, entries)
+    setattr(response, array.target, entries)
 
 
 def _new_entry(response: Any, field_name: str, version: int) -> Any:
@@ -188,7 +192,7 @@ def _new_entry(response: Any, field_name: str, version: int) -> Any:
 
 
 def _set_error(response: Any, error_code: ErrorCode) -> None:
-    """The code of the whole response, unless its parts carry it: one place is enough."""
+    """Set the error code of the whole response, unless its partitions carry it."""
     if response.API_KEY == ApiKey.FETCH and response.responses:
         return
     _with_error(response, error_code)
@@ -227,13 +231,13 @@ def _produce_response(
 def _metadata_response(
     context: RequestContext, request: Any, error_code: ErrorCode, cluster: Cluster
 ) -> Any:
-    """The brokers as they are, and each topic with the error and without partitions."""
+    """Return the brokers as they are, and each topic with the error and without partitions."""
     version = context.api_version
     nothing = messages.MetadataRequest(version=version, topics=[])
     response = ROUTES[ApiKey.METADATA].handler(context, nothing, cluster)
     wants_all = request.topics is None or (version == 0 and not request.topics)
-    asked = [] if wants_all else request.topics
-    names = {each.name: each.topic_id for each in asked}
+    requested = [] if wants_all else request.topics
+    names = {topic.name: topic.topic_id for topic in requested}
     if wants_all:
         names = {topic.name: topic.topic_id for topic in cluster.topics.all()}
     response.topics = []

@@ -1,4 +1,4 @@
-"""A function of the user's own that sees every request and may have a rule made for it alone."""
+"""A user's function that sees every request and may return a rule for it alone."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,28 +6,31 @@ from typing import Any
 from broker.faults.rule import FaultRule
 from broker.faults.table import Hook
 from broker.request.context import RequestContext
-from protocol import json_view as readable
+from protocol import json_view
+from protocol.request_targets import TopicNames, request_targets
 
 PlainHook = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
-"""Gets a request as the journal shows it, and gives the fields of a rule, or None."""
+"""Receives a request as the journal shows it; returns the fields of a rule, or None."""
 
 
-def hook_of(function: PlainHook) -> Hook:
-    """The hook that asks a function; which requests a rule is for, it needn't say."""
+def hook_of(function: PlainHook, topic_name: TopicNames) -> Hook:
+    """Return the hook that calls a function; the API of the rule is that of the request."""
 
-    def see(context: RequestContext, message: Any) -> FaultRule | None:
+    def evaluate(context: RequestContext, message: Any) -> FaultRule | None:
         origin = context.describe()
-        told = function(
+        targets = request_targets(message)
+        fields = function(
             {
                 "number": 0,
                 **origin,
                 "outcome": "waiting",
                 "request_bytes": context.size_bytes,
-                "topics": sorted(map(str, readable.topics_of(message))),
-                "groups": sorted(readable.groups_of(message)),
-                "request": readable.as_plain(message, lambda _name: True),
+                "topics": sorted(targets.topic_names(topic_name)),
+                "groups": sorted(targets.groups),
+                "transactional_ids": sorted(targets.transactional_ids),
+                "request": json_view.as_plain(message, lambda _name: True),
             }
         )
-        return None if told is None else FaultRule.from_json({"api": origin["api"], **told})
+        return None if fields is None else FaultRule.from_json({"api": origin["api"], **fields})
 
-    return see
+    return evaluate

@@ -1,35 +1,36 @@
-"""An error for a part of what a request asks for: the rest is handled and answered as ever."""
+"""An error for a part of a request: the rest is handled, and gets its usual response."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from broker.cluster.cluster import Cluster
-from broker.faults.error_responses import Each, error_arrays
-from broker.faults.rule import FaultRule
-from broker.faults.subject import group_name, partition_index, topic_name
+from broker.faults.error_responses import ErrorArray, error_arrays
+from broker.faults.match import Match
 from broker.request.context import RequestContext
 from protocol import codec, messages, produce
 from protocol.api_keys import ApiKey
+from protocol.request_targets import group_of, partition_of, topic_of
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A request in two: what the rule is about, as decoded for its API; and the rest, as a body."""
+    """A request in two: the part that fails, as decoded for its API; and the rest, as a body."""
 
-    concerned: Any
+    failing: Any
     rest_body: bytes
 
 
-def split(context: RequestContext, body: bytes, rule: FaultRule, cluster: Cluster) -> Split | None:
-    """Take a request apart by a rule's topic, partition and group; None when it is for all of it.
+def split(context: RequestContext, body: bytes, match: Match, cluster: Cluster) -> Split | None:
+    """Split a request by a rule's topic, partition and group; None if all of it fails.
 
-    One that is too large to be taken apart (a Produce beyond 16 MiB) is refused as a whole.
+    A request that is too large to be split (a Produce beyond 16 MiB) fails as a whole.
 
     Raises:
-        DecodeError: `body` is not the message it claims to be.
+        DecodeError: `body` is malformed.
     """
-    is_for_all = rule.topic is None and rule.partition is None and rule.group is None
+    is_for_all = match.topic is None and match.partition is None and match.group is None
     if is_for_all or len(body) > codec.SCHEMA_BODY_BYTES_MAX:
         return None
     api_key, version = ApiKey(context.api_key), context.api_version
@@ -37,27 +38,27 @@ def split(context: RequestContext, body: bytes, rule: FaultRule, cluster: Cluste
     def decode() -> Any:
         return codec.decode_request(api_key, version, body, 0, len(body))
 
-    concerned, rest = decode(), decode()
-    has_concerned = has_rest = False
-    for each in error_arrays(api_key, version):
-        has_concerned |= _keep(concerned, each, rule, cluster, are_concerned=True)
-        has_rest |= _keep(rest, each, rule, cluster, are_concerned=False)
-    if not has_concerned or not has_rest:
+    failing, rest = decode(), decode()
+    has_failing = has_rest = False
+    for array in error_arrays(api_key, version):
+        has_failing |= _filter(failing, array, match, cluster, keep_matching=True)
+        has_rest |= _filter(rest, array, match, cluster, keep_matching=False)
+    if not has_failing or not has_rest:
         return None
     if api_key is ApiKey.PRODUCE:
-        data = encoded(concerned, version)
-        concerned = produce.decode_request(version, data, 0, len(data))
-    return Split(concerned, encoded(rest, version))
+        data = encoded(failing, version)
+        failing = produce.decode_request(version, data, 0, len(data))
+    return Split(failing, encoded(rest, version))
 
 
 def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
-    """The frame of a response with the errors in it, in place of what it says of the same things."""
+    """Return a response frame with the entries of an error response in place of its own."""
     api_key, version = ApiKey(context.api_key), context.api_version
     response = codec.decode_response(frame, api_key, version)
     error_body = memoryview(encoded(error_response, version))
     errors = codec.decode_body(messages.response_class(api_key), version, error_body)
-    for each in error_arrays(api_key, version):
-        _merge(response, errors, each)
+    for array in error_arrays(api_key, version):
+        _merge(response, errors, array)
     return codec.encode_response(context.correlation_id, api_key, version, response)
 
 
@@ -68,57 +69,59 @@ def encoded(message: Any, version: int) -> bytes:
     return codec.encode_message(message, version)
 
 
-def _keep(
-    request: Any, each: Each, rule: FaultRule, cluster: Cluster, *, are_concerned: bool
+def _filter(
+    request: Any, array: ErrorArray, match: Match, cluster: Cluster, *, keep_matching: bool
 ) -> bool:
-    """Leave in an array of the request what the rule is about, or what it isn't; is any left?"""
+    """Filter an array in place to the entries that match the rule (or do not).
+
+    Returns whether any remain.
+    """
     kept = []
-    for element in getattr(request, each.source) or ():
-        if not _is_concerned(element, each, rule, cluster):
-            if not are_concerned:
-                kept.append(element)
-        elif each.inner is None or rule.partition is None:
-            if are_concerned:
-                kept.append(element)
+    for entry in getattr(request, array.source) or ():
+        if not _matches(entry, array, match, cluster):
+            if not keep_matching:
+                kept.append(entry)
+        elif array.inner is None or match.partition is None:
+            if keep_matching:
+                kept.append(entry)
         else:
             parts = [
                 part
-                for part in getattr(element, each.inner.source)
-                if (partition_index(part) == rule.partition) is are_concerned
+                for part in getattr(entry, array.inner.source)
+                if (partition_of(part) == match.partition) is keep_matching
             ]
-            setattr(element, each.inner.source, parts)
+            setattr(entry, array.inner.source, parts)
             if parts:
-                kept.append(element)
-    setattr(request, each.source, kept)
+                kept.append(entry)
+    setattr(request, array.source, kept)
     return bool(kept)
 
 
-def _is_concerned(element: Any, each: Each, rule: FaultRule, cluster: Cluster) -> bool:
-    if each.source in {"groups", "groups_names", "coordinator_keys"}:
-        return rule.group is None or group_name(element) == rule.group
-    return rule.topic is None or topic_name(element, cluster) == rule.topic
+def _matches(entry: Any, array: ErrorArray, match: Match, cluster: Cluster) -> bool:
+    if array.source in {"groups", "groups_names", "coordinator_keys"}:
+        return match.group is None or group_of(entry) == match.group
+    if match.topic is None:
+        return True
+    name = topic_of(entry)
+    if isinstance(name, UUID):
+        topic = cluster.topics.get_by_id(name)
+        return topic is not None and topic.name == match.topic
+    return name == match.topic
 
 
-def _merge(response: Any, errors: Any, each: Each) -> None:
-    """Put the errors' entries into an array of the response, whose entries of the same name go."""
-    name_of = _namer(each)
-    entries = {name_of(entry): entry for entry in getattr(response, each.target) or ()}
-    for error in getattr(errors, each.target):
-        same = entries.get(name_of(error))
-        if same is not None and each.inner is not None and each.inner.carries_error:
-            _merge(same, error, each.inner)
+def _merge(response: Any, errors: Any, array: ErrorArray) -> None:
+    """Put the entries of an error response into an array, in place of those with the same key."""
+    key_of = _key_function(array)
+    entries = {key_of(entry): entry for entry in getattr(response, array.target) or ()}
+    for error in getattr(errors, array.target):
+        same = entries.get(key_of(error))
+        if same is not None and array.inner is not None and array.inner.carries_error:
+            _merge(same, error, array.inner)
         else:
-            entries[name_of(error)] = error
-    setattr(response, each.target, list(entries.values()))
+            entries[key_of(error)] = error
+    setattr(response, array.target, list(entries.values()))
 
 
-def _namer(each: Each) -> Callable[[Any], Any]:
-    def name_of(entry: Any) -> tuple[Any, ...]:
-        return tuple(_names(entry, each))
-
-    return name_of
-
-
-def _names(entry: Any, each: Each) -> Iterator[Any]:
-    for field_name, _source in each.copied:
-        yield getattr(entry, field_name)
+def _key_function(array: ErrorArray) -> Callable[[Any], tuple[Any, ...]]:
+    names = [target for target, _source in array.copied]
+    return lambda entry: tuple(getattr(entry, name) for name in names)

@@ -1,4 +1,4 @@
-"""Answers made wrong on purpose: frames in, frames out."""
+"""Response frames with wrong bytes: frames in, frames out."""
 
 import hashlib
 from struct import Struct
@@ -6,27 +6,27 @@ from struct import Struct
 _SIZE = Struct(">i")
 SIZE_BYTES = 4
 HEADER_BYTES = 8
-"""Size and correlation id, which stay whole so that the client knows which answer this is."""
+"""Size and correlation id. The id stays right, so that the client knows the request."""
 
 
 def fraction(seed: int, number: int, purpose: str) -> float:
-    """A number from 0 to below 1 that is the same for the same arguments."""
+    """Return a number from 0 to below 1, the same for the same arguments."""
     digest = hashlib.blake2b(f"{seed}/{number}/{purpose}".encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
 
 
 def truncated(frame: bytes, byte_count: int) -> bytes:
-    """The frame without its last bytes; the correlation id is left in any case."""
+    """Return the frame without its last bytes, but at least up to the correlation id."""
     kept = frame[: max(HEADER_BYTES, len(frame) - byte_count)]
     return _resized(kept)
 
 
 def corrupted(frame: bytes, byte_count: int, seed: int, number: int) -> bytes:
-    """The frame with so many bytes behind the correlation id changed, at places the seed says."""
+    """Return the frame with bytes behind the correlation id changed, at random places."""
     wrong = bytearray(frame)
     places = list(range(HEADER_BYTES, len(frame)))
     for turn in range(min(byte_count, len(places))):
-        # A partial shuffle: every place at most once, or two changes might undo each other.
+        # A partial shuffle: a place changed twice might get its old byte back.
         pick = turn + int(fraction(seed, number, f"place {turn}") * (len(places) - turn))
         places[turn], places[pick] = places[pick], places[turn]
         wrong[places[turn]] ^= 1 + int(fraction(seed, number, f"byte {turn}") * 255)
@@ -34,17 +34,17 @@ def corrupted(frame: bytes, byte_count: int, seed: int, number: int) -> bytes:
 
 
 def oversized(frame: bytes, byte_count: int) -> bytes:
-    """The frame with so many zeros behind it."""
+    """Return the frame with zeros appended."""
     return _resized(frame + bytes(byte_count))
 
 
 def announced(frame: bytes, size_bytes: int) -> bytes:
-    """The frame with another size in front of it."""
+    """Return the frame with another size in front of it."""
     return _SIZE.pack(size_bytes) + frame[SIZE_BYTES:]
 
 
 def beginning(frame: bytes, byte_count: int | None) -> bytes:
-    """The first bytes of the frame, never all; half of it if not said."""
+    """Return the first bytes of the frame, never all; half of it for None."""
     return frame[: min(len(frame) // 2 if byte_count is None else byte_count, len(frame) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""A response of ours with a rule's values in it: decoded, changed, and encoded again."""
+"""Put a rule's values into a response frame: decode it, change it, encode it again."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,13 +10,13 @@ from protocol.init_producer_id import encode_response, window_of
 from protocol.response_patch import apply_patch
 
 
-def patched_response(context: RequestContext, frame: bytes, overlay: Mapping[str, Any]) -> bytes:
-    """The frame of a response with the values of an overlay that was checked for its API."""
+def patched_response(context: RequestContext, frame: bytes, patch: Mapping[str, Any]) -> bytes:
+    """Return a response frame with the values of a patch that was checked for its API."""
     api_key = ApiKey(context.api_key)
     message = codec.decode_response(frame, api_key, context.api_version)
-    # An unknown version of ApiVersions is refused in version 0, whatever was asked.
+    # ApiVersions responds to an unknown version in version 0.
     version = int(message.version)
-    apply_patch(message, version, overlay)
+    apply_patch(message, version, patch)
     response = message
     if api_key is ApiKey.INIT_PRODUCER_ID:
         response = encode_response(message, version, window_of(message))

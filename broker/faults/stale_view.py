@@ -1,4 +1,4 @@
-"""The cluster as it was: what a broker answers that has not heard the news yet."""
+"""The cluster as it was: the metadata of a broker that lags behind the controller."""
 
 from copy import copy
 from typing import Any
@@ -10,9 +10,9 @@ from broker.cluster.topics import TopicTable
 
 
 class StaleView:
-    """Brokers, topics, leaders, coordinators and controller of one moment; all else is as now.
+    """Brokers, topics, leaders, coordinators and controller of one moment; all else as it is now.
 
-    Nothing is created through it: a broker that is behind doesn't know what is there.
+    Topics are not created automatically through it.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -23,21 +23,21 @@ class StaleView:
         self._moved_coordinators = dict(cluster.moved_coordinators)
         self.topics = TopicTable()
         for topic in cluster.topics.all():
-            then = copy(topic)
-            then.partitions = [copy(partition) for partition in topic.partitions]
-            self.topics.add(then)
+            old = copy(topic)
+            old.partitions = [copy(partition) for partition in topic.partitions]
+            self.topics.add(old)
 
     def addresses(self, listener: str) -> list[tuple[Broker, Address]]:
-        """Every broker with what a client that came in by a listener is told of it."""
+        """Return every broker with the address that it advertises on a listener."""
         return [(broker, broker.address(listener)) for broker in self.brokers.values()]
 
     def coordinator_id(self, key: str) -> int | None:
-        """The broker that coordinated a group or transactional id."""
+        """Return the broker that coordinated a group or transactional id."""
         first_node_ids = self._cluster.first_node_ids
         return coordinator_of(key, self.brokers, first_node_ids, self._moved_coordinators)
 
     def is_alive(self, node_id: int) -> bool:
-        """Whether a broker was up."""
+        """Return whether a broker was up."""
         broker = self.brokers.get(node_id)
         return broker is not None and broker.is_alive
 

@@ -1,20 +1,39 @@
-"""The rules there are, how often each matched and fired, and what they say of a request."""
+"""The fault rules of a server, how often each matched and fired, and what they decide."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from broker.cluster.cluster import Cluster
+from broker.faults.actions import (
+    METADATA_APIS,
+    ClusterAction,
+    DecidingAction,
+    DelayConnection,
+    DelayRequest,
+    DelayResponse,
+    Drop,
+    Error,
+    FalsifyingAction,
+    Hang,
+    LimitBandwidth,
+    PatchResponse,
+    RefuseConnection,
+    StaleMetadata,
+    Throttle,
+)
 from broker.faults.cluster_actions import act, check_cluster
+from broker.faults.match import Match
 from broker.faults.response_bytes import fraction
-from broker.faults.rule import APIS_OF_METADATA, CLUSTER_ACTIONS, FaultRule
+from broker.faults.rule import FaultRule
 from broker.faults.stale_view import StaleView
-from broker.faults.subject import Subject, subject_of
 from broker.request.context import RequestContext
+from protocol.request_targets import RequestTargets, request_targets
 
 
 @dataclass(slots=True, eq=False)
-class ListedRule:
+class RuleState:
     """A rule in the table: its id, how many requests it matched, and on how many it fired."""
 
     rule_id: int
@@ -23,163 +42,201 @@ class ListedRule:
     match_count: int = 0
     fire_count: int = 0
     view: StaleView | None = None
-    """What a stale response is made from."""
+    """The cluster as it was when a rule with `stale_metadata` was added."""
 
     @property
     def is_used_up(self) -> bool:
         """Whether it can never fire again; it then matches nothing more."""
-        rule = self.rule
-        if rule.at_once or (rule.times is not None and self.fire_count >= rule.times):
+        trigger = self.rule.trigger
+        if trigger.at_once or (trigger.times is not None and self.fire_count >= trigger.times):
             return True
-        return rule.nth is not None and self.match_count - rule.skip >= rule.nth
+        return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
 
-    def matches(self, context: RequestContext, subject: Callable[[], Subject]) -> bool:
-        """Whether a request is one of those it is for; `subject` is asked only if need be."""
-        rule = self.rule
-        is_here = (
-            (rule.api is None or rule.api_key == context.api_key)
-            and (rule.version_min is None or context.api_version >= rule.version_min)
-            and (rule.version_max is None or context.api_version <= rule.version_max)
-            and (rule.broker is None or rule.broker == context.broker_id)
-            and (rule.client_id is None or rule.client_id == context.client_id)
-            and (rule.user is None or rule.user == context.principal)
-            and (rule.connection is None or rule.connection == context.connection_id)
-            and not rule.is_of_connections
-            and (not rule.stale_metadata or context.api_key in APIS_OF_METADATA)
+    def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
+        """Return whether the rule is for a request; calls `targets` only if the rule names any."""
+        rule, match = self.rule, self.rule.match
+        return (
+            (match.api is None or match.api_key == context.api_key)
+            and (match.version_min is None or context.api_version >= match.version_min)
+            and (match.version_max is None or context.api_version <= match.version_max)
+            and (match.broker is None or match.broker == context.broker_id)
+            and (match.client_id is None or match.client_id == context.client_id)
+            and (match.user is None or match.user == context.principal)
+            and (match.connection is None or match.connection == context.connection_id)
+            and not rule.matches_connections
+            and (context.api_key in METADATA_APIS or not rule.has_action(StaleMetadata))
             and self._is_in_time(context.now_ms)
+            and _matches_targets(match, targets)
         )
-        if not is_here:
-            return False
-        asks_for_topics = rule.topic is not None or rule.partition is not None
-        if asks_for_topics and not subject().has_partition(rule.topic, rule.partition):
-            return False
-        if rule.group is not None and rule.group not in subject().groups:
-            return False
-        wanted_id = rule.transactional_id
-        return wanted_id is None or wanted_id in subject().transactional_ids
 
     def matches_connection(self, broker_id: int, now_ms: int) -> bool:
-        """Whether it is for new connections to this broker."""
-        rule = self.rule
+        """Return whether the rule is for new connections to this broker."""
+        broker = self.rule.match.broker
         return (
-            rule.is_of_connections
-            and (rule.broker is None or rule.broker == broker_id)
+            self.rule.matches_connections
+            and (broker is None or broker == broker_id)
             and self._is_in_time(now_ms)
         )
 
     def _is_in_time(self, now_ms: int) -> bool:
         passed_ms = now_ms - self.added_ms
-        rule = self.rule
-        return (rule.after_ms is None or passed_ms >= rule.after_ms) and (
-            rule.until_ms is None or passed_ms < rule.until_ms
+        trigger = self.rule.trigger
+        return (trigger.after_ms is None or passed_ms >= trigger.after_ms) and (
+            trigger.until_ms is None or passed_ms < trigger.until_ms
         )
 
-    def fires(self) -> bool:
-        """Count a match, and say whether it fires on this one."""
-        rule = self.rule
+    def count_match(self) -> bool:
+        """Count a match, and return whether the rule fires on it."""
+        trigger = self.rule.trigger
         self.match_count += 1
-        number = self.match_count - rule.skip
+        number = self.match_count - trigger.skip
         if (
             number < 1
-            or (rule.nth is not None and number != rule.nth)
-            or (rule.every is not None and number % rule.every != 0)
+            or (trigger.nth is not None and number != trigger.nth)
+            or (trigger.every is not None and number % trigger.every != 0)
             or (
-                rule.probability is not None
-                and fraction(rule.seed, self.match_count, "fire") >= rule.probability
+                trigger.probability is not None
+                and fraction(trigger.seed, self.match_count, "fire") >= trigger.probability
             )
         ):
             return False
         self.fire_count += 1
         return True
 
-    def jittered(self, delay_ms: int, purpose: str) -> int:
-        """A delay with this firing's share of the jitter."""
-        jitter_ms = self.rule.jitter_ms
+    def jittered(self, delay_ms: int, jitter_ms: int, purpose: str) -> int:
+        """Return a delay with the jitter of the latest request that the rule fired on."""
         if not jitter_ms:
             return delay_ms
-        return delay_ms + int(fraction(self.rule.seed, self.fire_count, purpose) * (jitter_ms + 1))
+        share = fraction(self.rule.trigger.seed, self.fire_count, purpose)
+        return delay_ms + int(share * (jitter_ms + 1))
+
+
+def _matches_targets(match: Match, targets: Callable[[], RequestTargets]) -> bool:
+    names_topic = match.topic is not None or match.partition is not None
+    return (
+        (not names_topic or targets().has_partition(match.topic, match.partition))
+        and (match.group is None or match.group in targets().groups)
+        and (
+            match.transactional_id is None or match.transactional_id in targets().transactional_ids
+        )
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class Firing:
-    """One rule that fired on one request, and for which time: what seeds its random choices."""
+class RuleMatch:
+    """A rule that fired on a request; `number` counts its firings and seeds its random choices."""
 
-    listed: ListedRule
+    state: RuleState
     number: int
 
     @property
     def rule(self) -> FaultRule:
         """The rule itself."""
-        return self.listed.rule
+        return self.state.rule
 
 
 HOOK_ID = 0
-"""What a rule of a hook is called, which is in no table."""
-
-# A rule has to do something; waiting for no time is the least.
-NO_DECISION = FaultRule(delay_ms=0)
+"""The rule id of a hook's rule, which is in no table."""
 
 
 @dataclass(slots=True)
-class Verdict:
-    """What all rules that fired on a request come to; of delays the sum, of limits the least."""
+class FaultDecision:
+    """What all rules that fired on a request do to it.
 
-    firings: list[Firing] = field(default_factory=list)
+    Delays add up; of throttle times the longest counts, of rates the lowest.
+    """
+
+    matches: list[RuleMatch] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
-    deciding: FaultRule = NO_DECISION
-    """The rule that decides what becomes of the request; one that does nothing if none does."""
+    deciding: FaultRule | None = None
+    """The one rule that decides what becomes of the request; None if no rule does."""
     view: StaleView | None = None
+    """The cluster to respond from instead of the real one."""
     delay_request_ms: int = 0
     delay_ms: int = 0
     bytes_per_second: int | None = None
     throttle_time_ms: int = 0
     mute: bool = False
 
-    def add(self, listed: ListedRule) -> None:
-        """Take in a rule that has just fired."""
-        rule = listed.rule
-        self.firings.append(Firing(listed, listed.fire_count))
-        self.descriptions.append(f"#{listed.rule_id} {rule.describe()}")
-        if rule.decides:
+    def add(self, state: RuleState) -> None:
+        """Add a rule that has just fired."""
+        rule = state.rule
+        self.matches.append(RuleMatch(state, state.fire_count))
+        self.descriptions.append(f"#{state.rule_id} {rule.describe()}")
+        if rule.has_action(DecidingAction):
             self.deciding = rule
-            self.view = listed.view
-        if rule.delay_request_ms is not None:
-            self.delay_request_ms += listed.jittered(rule.delay_request_ms, "delay_request_ms")
-        if rule.delay_ms is not None:
-            self.delay_ms += listed.jittered(rule.delay_ms, "delay_ms")
-        if rule.bytes_per_second is not None:
-            others = self.bytes_per_second or rule.bytes_per_second
-            self.bytes_per_second = min(others, rule.bytes_per_second)
-        if rule.throttle_time_ms is not None:
-            self.throttle_time_ms = max(self.throttle_time_ms, rule.throttle_time_ms)
-            self.mute = self.mute or rule.mute
+            self.view = state.view
+        for action in rule.actions:
+            match action:
+                case DelayRequest(delay_ms, jitter_ms):
+                    self.delay_request_ms += state.jittered(delay_ms, jitter_ms, "delay_request_ms")
+                case DelayResponse(delay_ms, jitter_ms):
+                    self.delay_ms += state.jittered(delay_ms, jitter_ms, "delay_ms")
+                case LimitBandwidth(rate):
+                    others = self.bytes_per_second or rate
+                    self.bytes_per_second = min(others, rate)
+                case Throttle(throttle_time_ms, mute):
+                    self.throttle_time_ms = max(self.throttle_time_ms, throttle_time_ms)
+                    self.mute = self.mute or mute
+                case _:
+                    pass
+
+    @property
+    def error(self) -> Error | None:
+        """The error to respond with, or None."""
+        return None if self.deciding is None else self.deciding.action(Error)
+
+    @property
+    def patch(self) -> PatchResponse | None:
+        """The values to put into the response, or None."""
+        return None if self.deciding is None else self.deciding.action(PatchResponse)
+
+    @property
+    def drop(self) -> str | None:
+        """When to close the connection, or None."""
+        drop = None if self.deciding is None else self.deciding.action(Drop)
+        return None if drop is None else drop.drop
+
+    @property
+    def drop_after_bytes(self) -> int | None:
+        """How much of the response to send before the connection closes; None for half of it."""
+        drop = None if self.deciding is None else self.deciding.action(Drop)
+        return None if drop is None else drop.drop_after_bytes
+
+    @property
+    def hang(self) -> str | None:
+        """When to stop processing the request for good, or None."""
+        hang = None if self.deciding is None else self.deciding.action(Hang)
+        return None if hang is None else hang.hang
 
     @property
     def description(self) -> str:
-        """Which rules fired and what they do, for logs and journals."""
+        """Which rules fired and what they do, for logs and the journal."""
         return "; ".join(self.descriptions)
 
     @property
     def falsifying_rule_ids(self) -> tuple[int, ...]:
-        """The ids of those that make the response say what is not so."""
-        return tuple(each.listed.rule_id for each in self.firings if each.rule.falsifies)
+        """The ids of the rules that may make the response claim what is not so."""
+        return tuple(
+            match.state.rule_id for match in self.matches if match.rule.has_action(FalsifyingAction)
+        )
 
-    def cluster_firings(self, at: str) -> list[Firing]:
-        """Those that do something to the cluster at this point."""
+    def cluster_matches(self, at: str) -> list[RuleMatch]:
+        """Return the rules that change the cluster at this point of the request."""
         return [
-            each
-            for each in self.firings
-            if each.rule.at == at and not set(CLUSTER_ACTIONS).isdisjoint(each.rule.actions)
+            match
+            for match in self.matches
+            if any(isinstance(each, ClusterAction) and each.at == at for each in match.rule.actions)
         ]
 
 
 Hook = Callable[["RequestContext", Any], FaultRule | None]
-"""Sees a request, decoded by its schema, and may have one rule made for it alone."""
+"""Receives a request as decoded by its schema; may return a rule for this request alone."""
 
 
 @dataclass(frozen=True, slots=True)
-class ConnectionVerdict:
-    """What becomes of a new connection."""
+class ConnectionDecision:
+    """What all rules that fired on a new connection do to it."""
 
     is_refused: bool
     delay_ms: int
@@ -187,27 +244,27 @@ class ConnectionVerdict:
 
 
 class FaultTable:
-    """The rules of a cluster, asked in the order they were added.
+    """The rules of a server, evaluated in the order in which they were added.
 
-    Only one rule decides what becomes of a request (an error, no response, a stale one): the first
-    that fires. Deciding rules after it don't see the request, so that rules make a script.
+    One rule alone decides what becomes of a request (an error, no response, a stale one): the first
+    that fires. Deciding rules behind it do not see the request, so that rules make a script.
     """
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._listed: dict[int, ListedRule] = {}
+        self._states: dict[int, RuleState] = {}
         self._last_id = 0
         self._hook: Hook | None = None
         self.is_enabled = False
-        """Whether any rule can still fire, or a hook sees the requests."""
+        """Whether a rule can still fire, or there is a hook."""
         self.latest_ms = 0
-        """The time of the latest request that was judged."""
+        """The time of the latest request that was evaluated."""
 
     def add(self, rule: FaultRule, now_ms: int) -> int:
         """Add a rule behind all others; returns its id.
 
         Raises:
-            ValueError: it names what isn't there, such as a broker.
+            ValueError: the rule names what does not exist, such as a broker.
         """
         (rule_id,) = self.add_all([rule], now_ms)
         return rule_id
@@ -216,121 +273,135 @@ class FaultTable:
         """Add rules in their order behind all others, or none of them; returns their ids.
 
         Raises:
-            ValueError: one names what isn't there, such as a broker; of several it says which.
+            ValueError: a rule names what does not exist, such as a broker. The message says which
+                of several rules it is.
         """
         for number, rule in enumerate(rules, 1):
             try:
                 check_cluster(rule, self._cluster)
             except ValueError as error:
                 raise ValueError(f"rule {number}: {error}" if len(rules) > 1 else error) from error
-        ids = [self._take_in(rule, now_ms) for rule in rules]
+        ids = [self._add_checked(rule, now_ms) for rule in rules]
         self._refresh()
         return ids
 
-    def _take_in(self, rule: FaultRule, now_ms: int) -> int:
+    def _add_checked(self, rule: FaultRule, now_ms: int) -> int:
         self._last_id += 1
-        view = StaleView(self._cluster) if rule.stale_metadata else None
-        listed = ListedRule(self._last_id, rule, now_ms, view=view)
-        self._listed[listed.rule_id] = listed
-        if rule.at_once:
+        state = RuleState(self._last_id, rule, now_ms, view=self._view_for(rule))
+        self._states[state.rule_id] = state
+        if rule.trigger.at_once:
             has_acted = act(rule, self._cluster, None, now_ms) is None
-            listed.fire_count = int(has_acted)
-        return listed.rule_id
+            state.fire_count = int(has_acted)
+        return state.rule_id
 
-    def rules(self) -> list[ListedRule]:
-        """Every rule with its counts, those that are used up too, in order."""
-        return list(self._listed.values())
+    def _view_for(self, rule: FaultRule) -> StaleView | None:
+        return StaleView(self._cluster) if rule.has_action(StaleMetadata) else None
 
-    def take_back(self, firing: Firing) -> None:
-        """Don't count a firing: what its rule does to the cluster could not be done."""
-        if set(firing.rule.actions) <= set(CLUSTER_ACTIONS):
-            firing.listed.fire_count -= 1
+    def rules(self) -> list[RuleState]:
+        """Return every rule with its counts, in order, including those that are used up."""
+        return list(self._states.values())
+
+    def undo(self, match: RuleMatch) -> None:
+        """Uncount a match: what its rule does to the cluster could not be done.
+
+        A rule that does something else besides has done that, and keeps its count.
+        """
+        if all(isinstance(action, ClusterAction) for action in match.rule.actions):
+            match.state.fire_count -= 1
             self._refresh()
 
     def remove(self, rule_id: int) -> bool:
-        """Forget a rule; False if there is none with this id. Answers it delays stay delayed."""
-        removed = self._listed.pop(rule_id, None)
+        """Remove a rule; False if no rule has this id. Responses it delays stay delayed."""
+        removed = self._states.pop(rule_id, None)
         self._refresh()
         return removed is not None
 
     def clear(self) -> None:
-        """Forget all rules; a hook stays."""
-        self._listed.clear()
+        """Remove all rules; a hook stays."""
+        self._states.clear()
         self._refresh()
 
     def reset(self) -> None:
-        """Forget all rules, their numbers and the hook."""
+        """Remove all rules and the hook; ids start at 1 again."""
         self._hook = None
         self._last_id = 0
         self.latest_ms = 0
         self.clear()
 
     def set_hook(self, hook: Hook | None) -> None:
-        """Have a function see every request that the rules do not decide; None for none."""
+        """Have a function see every request that no rule decides; None removes it."""
         self._hook = hook
         self._refresh()
 
-    def judge(
+    def evaluate(
         self,
         context: RequestContext,
         decode: Callable[[], Any],
         decode_for_hook: Callable[[], Any] | None = None,
-    ) -> Verdict | None:
-        """What becomes of a request; None when no rule fires. `decode` gives the decoded body.
+    ) -> FaultDecision | None:
+        """Return what the rules do to a request; None if none fires.
 
-        `decode_for_hook` gives it by its schema, where that is something else.
+        `decode` returns the decoded body. `decode_for_hook` returns it as decoded by its schema,
+        if that is something else.
         """
         self.latest_ms = max(self.latest_ms, context.now_ms)
-        known: list[Subject] = []
+        known: list[RequestTargets] = []
 
-        def subject() -> Subject:
+        def targets() -> RequestTargets:
             if not known:
-                known.append(subject_of(decode(), self._cluster))
+                known.append(request_targets(decode()).with_topic_names(self.topic_name))
             return known[0]
 
-        verdict: Verdict | None = None
+        decision: FaultDecision | None = None
         is_decided = False
-        for listed in self._live():
-            if (listed.rule.decides and is_decided) or not listed.matches(context, subject):
+        for state in self._live():
+            is_deciding = state.rule.has_action(DecidingAction)
+            if (is_deciding and is_decided) or not state.matches(context, targets):
                 continue
-            if listed.fires():
-                verdict = verdict or Verdict()
-                verdict.add(listed)
-                is_decided = is_decided or listed.rule.decides
+            if state.count_match():
+                decision = decision or FaultDecision()
+                decision.add(state)
+                is_decided = is_decided or is_deciding
         if self._hook is not None and not is_decided:
             rule = self._hook(context, (decode_for_hook or decode)())
             if rule is not None:
-                verdict = verdict or Verdict()
-                verdict.add(self._listed_once(rule, context.now_ms))
+                decision = decision or FaultDecision()
+                decision.add(self._state_of_hook(rule, context.now_ms))
         self._refresh()
-        return verdict
+        return decision
 
-    def _listed_once(self, rule: FaultRule, now_ms: int) -> ListedRule:
-        view = StaleView(self._cluster) if rule.stale_metadata else None
-        return ListedRule(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
+    def topic_name(self, topic_id: UUID) -> str | None:
+        """Return the name of a topic, or None if there is no topic with this id."""
+        topic = self._cluster.topics.get_by_id(topic_id)
+        return None if topic is None else topic.name
 
-    def judge_connection(self, broker_id: int, now_ms: int) -> ConnectionVerdict | None:
-        """What becomes of a new connection to a broker; None when no rule fires."""
+    def _state_of_hook(self, rule: FaultRule, now_ms: int) -> RuleState:
+        view = self._view_for(rule)
+        return RuleState(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
+
+    def evaluate_connection(self, broker_id: int, now_ms: int) -> ConnectionDecision | None:
+        """Return what the rules do to a new connection to a broker; None if none fires."""
         fired = [
-            listed
-            for listed in self._live()
-            if listed.matches_connection(broker_id, now_ms) and listed.fires()
+            state
+            for state in self._live()
+            if state.matches_connection(broker_id, now_ms) and state.count_match()
         ]
         self._refresh()
         if not fired:
             return None
-        return ConnectionVerdict(
-            is_refused=any(each.rule.refuse_connection for each in fired),
+        delays = [(state, state.rule.action(DelayConnection)) for state in fired]
+        return ConnectionDecision(
+            is_refused=any(state.rule.has_action(RefuseConnection) for state in fired),
             delay_ms=sum(
-                each.jittered(each.rule.delay_connection_ms, "delay_connection_ms")
-                for each in fired
-                if each.rule.delay_connection_ms is not None
+                state.jittered(delay.delay_connection_ms, delay.jitter_ms, "delay_connection_ms")
+                for state, delay in delays
+                if delay is not None
             ),
-            description="; ".join(f"#{each.rule_id} {each.rule.describe()}" for each in fired),
+            description="; ".join(f"#{state.rule_id} {state.rule.describe()}" for state in fired),
         )
 
-    def _live(self) -> Sequence[ListedRule]:
-        return [listed for listed in self._listed.values() if not listed.is_used_up]
+    def _live(self) -> Sequence[RuleState]:
+        return [state for state in self._states.values() if not state.is_used_up]
 
     def _refresh(self) -> None:
         self.is_enabled = self._hook is not None or bool(self._live())

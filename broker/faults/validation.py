@@ -1,199 +1,253 @@
-"""What a rule can't mean: fields that contradict each other, or that can never have an effect.
+"""What the types of a rule cannot say: parts that contradict each other or can never take effect.
 
-Whatever a rule says can happen to some request; all else is a ValueError that names the field. The
-one exception is a delay of 0 ms: a rule that only counts.
+Every rule that passes can fire on some request. A delay of 0 ms is the one action without an
+effect: such a rule only counts.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import Any
 
-from broker.faults.rule import (
-    ACTIONS,
-    APIS_OF_METADATA,
+from broker.faults.actions import (
+    ACTION_NAMES,
     BEFORE_HANDLING,
     BEFORE_RESPONSE,
-    CLUSTER_ACTIONS,
-    CONNECTION_ACTIONS,
+    CLUSTER_ACTION_NAMES,
+    METADATA_APIS,
     SELF,
     WITHIN_RESPONSE,
-    FaultRule,
+    Action,
+    BrokerAction,
+    ClusterAction,
+    ConnectionAction,
+    DelayConnection,
+    DelayRequest,
+    Drop,
+    Error,
+    Hang,
+    MoveCoordinator,
+    MoveLeader,
+    PatchResponse,
+    RefuseConnection,
+    StopBroker,
+    Throttle,
+    field_name_of,
 )
-from broker.faults.subject import NAMED_BY_REQUESTS, named_by
+from broker.faults.match import Match, Trigger
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, has_throttle_time, schema_versions
-
-_MATCHERS_OF_REQUESTS = (
-    "api",
-    "version_min",
-    "version_max",
-    *NAMED_BY_REQUESTS,
-    "client_id",
-    "connection",
-    "user",
-)
-_FIRING = ("nth", "skip", "every", "times", "after_ms", "until_ms", "probability")
-_BROKER_ACTIONS = ("stop_broker", "isolate_broker", "fence_broker", "start_broker")
-_NEEDS = {
-    "coordinator": ("group", "transactional_id"),
-    "drop_after_bytes": ("drop",),
-    "elect": ("stop_broker", "isolate_broker"),
-    "jitter_ms": ("delay_request_ms", "delay_ms", "delay_connection_ms"),
-    "leader": ("topic",),
-    "mute": ("throttle_time_ms",),
-    "restart_after_ms": ("stop_broker", "isolate_broker", "fence_broker"),
-    "at": ("error", *CLUSTER_ACTIONS),
-}
-"""Fields that mean nothing without one of others."""
-
-_SHAPES_OF_RESPONSES = tuple(
-    name
-    for name in ACTIONS
-    if name not in {"delay_request_ms", "drop", "hang", *CLUSTER_ACTIONS, *CONNECTION_ACTIONS}
-)
-"""What nobody sees when there is no response."""
+from protocol.request_targets import TARGET_NAMES, targets_in_schema
+from protocol.response_patch import check_patch
 
 
-def check_meaning(rule: FaultRule) -> None:
-    """Whether a rule, each of whose fields is right by itself, makes sense as a whole.
+def validate(match: Match, trigger: Trigger, actions: Sequence[Action]) -> None:
+    """Check the parts of a rule, each of which is right by itself, against each other.
 
     Raises:
-        ValueError: it names the field, and why it can't be so.
+        ValueError: the rule contradicts itself, or a part of it could never take effect. The
+            message begins with the name of a field.
     """
-    if not rule.actions:
-        raise ValueError(f"the rule does nothing: it needs one of {', '.join(ACTIONS)}")
-    for name, others in _NEEDS.items():
-        if _is_said(rule, name) and not any(_is_said(rule, other) for other in others):
-            raise ValueError(f"{name}: needs {' or '.join(others)}")
-    if rule.error_code == ErrorCode.NONE and rule.response is None:
-        raise ValueError("error: NONE is none; a rule with delay_ms 0 only counts")
-    _check_firing(rule)
-    if rule.is_of_connections:
-        _check_connection(rule)
-    elif rule.at_once:
-        _check_at_once(rule)
+    if not actions:
+        raise ValueError(f"the rule does nothing: it needs one of {', '.join(ACTION_NAMES)}")
+    by_name = {field_name_of(action): action for action in actions}
+    _check_shared_options(actions)
+    _check_actions(match, by_name)
+    _check_trigger(trigger)
+    if any(isinstance(action, ConnectionAction) for action in actions):
+        _check_connection(match, trigger, by_name)
+    elif trigger.at_once:
+        _check_at_once(match, trigger, by_name)
     else:
-        _check_request(rule)
-        _check_end(rule)
-    _check_brokers(rule)
+        _check_request(match, by_name)
+        _check_end(match, by_name)
+    _check_brokers(actions)
 
 
-def _is_said(rule: FaultRule, name: str) -> bool:
-    return bool(getattr(rule, name) != type(rule).default_of(name))
+def _check_shared_options(actions: Sequence[Action]) -> None:
+    """Options of several actions have one value, as they are one field in JSON."""
+    values: dict[str, Any] = {}
+    for action in actions:
+        name, *options = (declared.name for declared in fields(action))
+        if name in values:
+            raise ValueError(f"{name}: is there twice")
+        for option in (name, *options):
+            value = getattr(action, option)
+            if values.setdefault(option, value) != value:
+                raise ValueError(f"{option}: differs between the actions")
 
 
-def _check_firing(rule: FaultRule) -> None:
-    if rule.nth is not None and (rule.every is not None or rule.times is not None):
+def _check_actions(match: Match, actions: dict[str, Action]) -> None:
+    """Check what an action needs, whatever the rule is for."""
+    for action in actions.values():
+        if isinstance(action, MoveLeader) and match.topic is None:
+            raise ValueError("leader: needs topic")
+        if isinstance(action, MoveCoordinator) and match.group is match.transactional_id is None:
+            raise ValueError("coordinator: needs group or transactional_id")
+        if (
+            isinstance(action, Drop)
+            and action.drop != WITHIN_RESPONSE
+            and action.drop_after_bytes is not None
+        ):
+            raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_RESPONSE}")
+        if isinstance(action, PatchResponse):
+            _check_response_patch(match, action)
+        is_none = isinstance(action, Error) and action.error_code == ErrorCode.NONE
+        if is_none and "response" not in actions:
+            raise ValueError("error: NONE is no error; a rule with delay_ms 0 only counts")
+
+
+def _check_response_patch(match: Match, action: PatchResponse) -> None:
+    if match.api_key is None:
+        raise ValueError("response: needs api")
+    try:
+        check_patch(match.api_key, action.response)
+    except ValueError as error:
+        raise ValueError(f"response: {error}") from None
+
+
+def _check_trigger(trigger: Trigger) -> None:
+    if trigger.nth is not None and (trigger.every is not None or trigger.times is not None):
         raise ValueError("nth: excludes every and times")
-    if rule.after_ms is not None and rule.until_ms is not None and rule.after_ms >= rule.until_ms:
-        raise ValueError(f"until_ms: {rule.until_ms} is not after after_ms, {rule.after_ms}")
+    after_ms, until_ms = trigger.after_ms, trigger.until_ms
+    if after_ms is not None and until_ms is not None and after_ms >= until_ms:
+        raise ValueError(f"until_ms: {until_ms} is not after after_ms, {after_ms}")
 
 
-def _check_connection(rule: FaultRule) -> None:
-    for name in (*_MATCHERS_OF_REQUESTS, *ACTIONS, "at_once"):
-        if name not in CONNECTION_ACTIONS and _is_said(rule, name):
-            raise ValueError(f"{name}: a connection has no such thing yet")
-    if rule.refuse_connection and rule.delay_connection_ms is not None:
+def _set_fields(part: Match | Trigger) -> list[str]:
+    """Return the names of the fields that differ from their defaults."""
+    return [each.name for each in fields(part) if getattr(part, each.name) != each.default]
+
+
+def _check_connection(match: Match, trigger: Trigger, actions: dict[str, Action]) -> None:
+    others = [name for name, action in actions.items() if not isinstance(action, ConnectionAction)]
+    matchers = [name for name in _set_fields(match) if name != "broker"]
+    for name in (*matchers, *others, *(["at_once"] if trigger.at_once else [])):
+        raise ValueError(f"{name}: a new connection has none yet")
+    kinds = {type(action) for action in actions.values()}
+    if {RefuseConnection, DelayConnection} <= kinds:
         raise ValueError("delay_connection_ms: the connection is refused, see refuse_connection")
 
 
-def _check_at_once(rule: FaultRule) -> None:
-    if not set(rule.actions) <= set(CLUSTER_ACTIONS):
-        raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTIONS)} alone")
-    if SELF in {rule.stop_broker, rule.isolate_broker, rule.fence_broker}:
-        raise ValueError("at_once: there is no broker that was asked, name one")
-    targets = {
-        "topic": rule.leader is not None,
-        "partition": rule.leader is not None,
-        "group": rule.coordinator is not None,
-        "transactional_id": rule.coordinator is not None,
-    }
-    for name in (*_MATCHERS_OF_REQUESTS, "broker", *_FIRING, "at"):
-        if _is_said(rule, name) and not targets.get(name):
+def _check_at_once(match: Match, trigger: Trigger, actions: dict[str, Action]) -> None:
+    if not all(isinstance(action, ClusterAction) for action in actions.values()):
+        raise ValueError(f"at_once: is for {', '.join(CLUSTER_ACTION_NAMES)} alone")
+    if any(getattr(action, name) == SELF for name, action in actions.items()):
+        raise ValueError("at_once: no broker receives a request, name one instead of self")
+    needed = {"at_once"}
+    if "leader" in actions:
+        needed |= {"topic", "partition"}
+    if "coordinator" in actions:
+        needed |= {"group", "transactional_id"}
+    options = ["at"] if any(_at(action) != BEFORE_HANDLING for action in actions.values()) else []
+    for name in (*_set_fields(match), *_set_fields(trigger), *options):
+        if name not in needed:
             raise ValueError(f"{name}: at_once waits for no request")
 
 
-def _check_request(rule: FaultRule) -> None:
-    """Whether there is a request that the rule matches."""
-    apis = [rule.api_key] if rule.api_key is not None else list(API_NAMES)
-    if rule.stale_metadata:
-        apis = [key for key in apis if key in APIS_OF_METADATA]
+def _at(action: Action) -> str:
+    at: str = getattr(action, "at", BEFORE_HANDLING)
+    return at
+
+
+def _check_request(match: Match, actions: dict[str, Action]) -> None:
+    """Check that there is a request that the rule matches."""
+    apis = [match.api_key] if match.api_key is not None else list(API_NAMES)
+    if "stale_metadata" in actions:
+        apis = [key for key in apis if key in METADATA_APIS]
         if not apis:
-            known = ", ".join(sorted(API_NAMES[key] for key in APIS_OF_METADATA))
+            known = ", ".join(sorted(API_NAMES[key] for key in METADATA_APIS))
             raise ValueError(f"stale_metadata: is for {known} alone")
-    low, high = rule.version_min, rule.version_max
+    low, high = match.version_min, match.version_max
     if low is not None and high is not None and low > high:
         raise ValueError(f"version_max: {high} is below version_min, {low}")
-    forms = [form for key in apis for form in _forms(rule, key)]
-    if not forms:
+    versions = [pair for key in apis for pair in _versions(match, key)]
+    if not versions:
         lowest = min(schema_versions(key)[0] for key in apis)
         highest = max(schema_versions(key)[1] for key in apis)
         name = "version_max" if high is not None and high < lowest else "version_min"
-        which = rule.api or "such requests"
+        which = match.api or "such requests"
         raise ValueError(f"{name}: the versions of {which} are {lowest} to {highest}")
-    _check_names(rule, [names for form in forms for names in named_by(*form)])
-    is_told = rule.mute or any(has_throttle_time(*form) for form in forms)
-    if rule.throttle_time_ms is not None and not is_told:
+    _check_targets(match, [names for pair in versions for names in targets_in_schema(*pair)])
+    throttle = actions.get("throttle_time_ms")
+    is_visible = any(has_throttle_time(*pair) for pair in versions)
+    if isinstance(throttle, Throttle) and not throttle.mute and not is_visible:
         raise ValueError(
-            f"mute: no response of {rule.api} tells of a throttle, nothing would happen"
+            f"mute: no response of {match.api} has a throttle time, nothing would happen"
         )
 
 
-def _check_names(rule: FaultRule, named: Sequence[frozenset[str]]) -> None:
-    wanted = [name for name in NAMED_BY_REQUESTS if getattr(rule, name) is not None]
-    if any(names.issuperset(wanted) for names in named):
+def _check_targets(match: Match, possible: Sequence[frozenset[str]]) -> None:
+    given = [name for name in TARGET_NAMES if getattr(match, name) is not None]
+    if any(names.issuperset(given) for names in possible):
         return
-    for name in wanted:
-        if not any(name in names for names in named):
-            is_any_version = rule.version_min is None and rule.version_max is None
+    for name in given:
+        if not any(name in names for names in possible):
+            is_any_version = match.version_min is None and match.version_max is None
             where = "" if is_any_version else " in these versions"
-            raise ValueError(f"{name}: {rule.api or 'such a request'} names none{where}")
-    others = " and ".join(wanted[:-1])
-    raise ValueError(f"{wanted[-1]}: no request names it together with {others}")
+            raise ValueError(f"{name}: {match.api or 'such a request'} names none{where}")
+    others = " and ".join(given[:-1])
+    raise ValueError(f"{given[-1]}: no request names it together with {others}")
 
 
-def _forms(rule: FaultRule, api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
-    """An API in its versions that the rule is for."""
+def _versions(match: Match, api_key: ApiKey) -> Iterator[tuple[ApiKey, int]]:
+    """Yield an API with each of its versions that the rule matches."""
     lowest, highest = schema_versions(api_key)
-    low = lowest if rule.version_min is None else max(lowest, rule.version_min)
-    high = highest if rule.version_max is None else min(highest, rule.version_max)
+    low = lowest if match.version_min is None else max(lowest, match.version_min)
+    high = highest if match.version_max is None else min(highest, match.version_max)
     return ((api_key, version) for version in range(low, high + 1))
 
 
-def _check_end(rule: FaultRule) -> None:
-    """Whether a request gets as far as what the rule does to it."""
-    if rule.hang is not None and rule.drop is not None:
+def _check_end(match: Match, actions: dict[str, Action]) -> None:
+    """Check that no action ends the request before another one takes effect."""
+    if "hang" in actions and "drop" in actions:
         raise ValueError("hang: excludes drop")
-    if rule.drop_after_bytes is not None and rule.drop != WITHIN_RESPONSE:
-        raise ValueError(f"drop_after_bytes: needs drop to be {WITHIN_RESPONSE}")
-    if rule.error is not None and rule.stale_metadata and rule.topic is None:
-        raise ValueError("stale_metadata: the response is an error; a part of it is with topic")
-    stops_itself = rule.stop_broker == SELF or (
-        rule.stop_broker is not None and rule.stop_broker == rule.broker
-    )
-    if stops_itself:
-        end, at = "stop_broker", rule.at
-    elif rule.hang is not None:
-        end, at = "hang", rule.hang
-    elif rule.drop is not None and rule.drop != WITHIN_RESPONSE:
-        end, at = "drop", rule.drop
-    else:
+    if "error" in actions and "stale_metadata" in actions and match.topic is None:
+        raise ValueError("stale_metadata: the response is an error; with topic, only a part of it")
+    end = _end_of(match, actions)
+    if end is None:
         return
-    unseen = [*_SHAPES_OF_RESPONSES]
-    if stops_itself:
-        unseen += ["drop", "hang"]
+    name, at = end
+    for other, action in actions.items():
+        if _is_lost(action, name, at):
+            raise ValueError(f"{other}: has no effect, {name} ends the request before")
     if at == BEFORE_HANDLING:
-        unseen += ["delay_request_ms"]
-    for name in unseen:
-        if name in rule.actions:
-            raise ValueError(f"{name}: comes to nothing, {end} ends it before")
-    if at == BEFORE_HANDLING and rule.at == BEFORE_RESPONSE:
-        raise ValueError(f"at: the request never comes to {BEFORE_RESPONSE}, {end} ends it before")
+        for action in actions.values():
+            if _at(action) == BEFORE_RESPONSE:
+                raise ValueError(
+                    f"at: the request never gets to {BEFORE_RESPONSE}, {name} ends it before"
+                )
 
 
-def _check_brokers(rule: FaultRule) -> None:
-    told = [(name, getattr(rule, name)) for name in _BROKER_ACTIONS]
-    told = [(name, node_id) for name, node_id in told if node_id is not None]
-    for index, (name, node_id) in enumerate(told):
-        for other, other_id in told[:index]:
-            if node_id == other_id:
+def _end_of(match: Match, actions: dict[str, Action]) -> tuple[str, str] | None:
+    """Return the action that ends the request without a whole response, and when it does."""
+    for name, action in actions.items():
+        if isinstance(action, StopBroker) and action.stop_broker in {SELF, match.broker}:
+            return name, action.at
+    for name, action in actions.items():
+        if isinstance(action, Hang):
+            return name, action.hang
+        if isinstance(action, Drop) and action.drop != WITHIN_RESPONSE:
+            return name, action.drop
+    return None
+
+
+def _is_lost(action: Action, end: str, at: str) -> bool:
+    """Return whether an action has no effect because the request ends before it."""
+    if isinstance(action, ClusterAction | ConnectionAction):
+        return False
+    if isinstance(action, Drop | Hang):
+        return end == "stop_broker"
+    if isinstance(action, DelayRequest):
+        return at == BEFORE_HANDLING
+    return True
+
+
+def _check_brokers(actions: Sequence[Action]) -> None:
+    named: dict[int | str, str] = {}
+    for action in actions:
+        if isinstance(action, BrokerAction):
+            name = field_name_of(action)
+            other = named.setdefault(getattr(action, name), name)
+            if other != name:
                 raise ValueError(f"{name}: the same broker is named by {other}")

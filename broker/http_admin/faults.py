@@ -1,19 +1,33 @@
 """Faults over HTTP: the same rules as from Python and in files."""
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from broker.faults import FaultRule, ListedRule, rules_from_json
+from broker.faults import FaultRule, RuleState, rules_from_json
+from broker.faults.rule import rule_schema
 from broker.http_admin.operation import Count, Input, Problem, operation
 from broker.http_admin.state import Admin
+
+RULE_TYPE = msgspec.defstruct(
+    "FaultRule",
+    [
+        (name, Annotated[Any, msgspec.Meta(extra_json_schema=schema)], msgspec.UNSET)
+        for name, schema in rule_schema().items()
+    ],
+    namespace={"__doc__": "Which requests, when, and what happens; see docs/faults.md."},
+    forbid_unknown_fields=True,
+)
+"""The type for the OpenAPI document. `rules_from_json` reads the rules, with errors that help."""
 
 
 class FaultView(msgspec.Struct):
     """A rule, how many requests it matched, and on how many of these it fired."""
 
     id: int
-    rule: dict[str, Any]
+    rule: Annotated[
+        dict[str, Any], msgspec.Meta(extra_json_schema={"$ref": "#/components/schemas/FaultRule"})
+    ]
     matched: int
     fired: int
     is_used_up: bool
@@ -32,15 +46,22 @@ def _rule_or_rules(document: Any) -> FaultRule | list[FaultRule]:
 
 @operation("GET", "/v1/faults", tag="faults")
 def list_faults(admin: Admin) -> list[FaultView]:
-    """All rules in the order in which they are asked, those that are used up too."""
-    return [_view(listed) for listed in admin.faults.rules()]
+    """List all rules in the order in which they are evaluated, including those used up."""
+    return [_view(state) for state in admin.faults.rules()]
 
 
-@operation("POST", "/v1/faults", tag="faults", status=201, read_body=_rule_or_rules)
+@operation(
+    "POST",
+    "/v1/faults",
+    tag="faults",
+    status=201,
+    read_body=_rule_or_rules,
+    body_type=RULE_TYPE | list[RULE_TYPE],  # type: ignore[valid-type]
+)
 def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
-    """Add a rule behind all others, or all of a list; what they can say is told in docs/faults.md.
+    """Add a rule behind all others, or all rules of a list.
 
-    Of a list all are added or, where one of them is refused, none. The body is what
+    If one rule of a list is refused, none is added. The body is what
     `mock-kafka serve --faults FILE` takes; the response has the form of the body.
     """
     faults = admin.faults
@@ -48,28 +69,28 @@ def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | l
         ids = faults.add_all(body if isinstance(body, list) else [body], admin.now_ms())
     except ValueError as error:
         raise Problem(400, f"body: {error}") from error
-    views = [_view(listed) for listed in faults.rules() if listed.rule_id in ids]
+    views = [_view(state) for state in faults.rules() if state.rule_id in ids]
     return views if isinstance(body, list) else views[0]
 
 
 @operation("DELETE", "/v1/faults", tag="faults", status=204, media_type=None)
 def clear_faults(admin: Admin) -> None:
-    """Forget all rules; answers that they delay stay delayed."""
+    """Remove all rules; responses that they delay stay delayed."""
     admin.faults.clear()
 
 
 @operation("DELETE", "/v1/faults/{id}", tag="faults", status=204, media_type=None)
 def remove_fault(admin: Admin, path: FaultPath) -> None:
-    """Forget a rule; answers that it delays stay delayed."""
+    """Remove a rule; responses that it delays stay delayed."""
     if not admin.faults.remove(path.id):
         raise Problem(404, f"there is no rule {path.id}; GET /v1/faults lists them")
 
 
-def _view(listed: ListedRule) -> FaultView:
+def _view(state: RuleState) -> FaultView:
     return FaultView(
-        listed.rule_id,
-        listed.rule.to_json(),
-        listed.match_count,
-        listed.fire_count,
-        listed.is_used_up,
+        state.rule_id,
+        state.rule.to_json(),
+        state.match_count,
+        state.fire_count,
+        state.is_used_up,
     )

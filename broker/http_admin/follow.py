@@ -1,4 +1,4 @@
-"""The operations that take time: waiting for a request, following them, bringing all of them."""
+"""Operations that take time: wait for a request, follow requests, export all of them."""
 
 import asyncio
 from collections import deque
@@ -13,36 +13,36 @@ from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 
 EVENTS_AHEAD_MAX = 1000
-"""Lines that a slow follower may lie behind, before it is told how many it has lost."""
+"""Lines that wait for a slow follower. Beyond that it loses the oldest, and gets their number."""
 
 EVENTS_PER_TURN = 100
 TURN_S = 0.05
-"""How often so many are told: following a quick cluster must not slow it."""
+"""The pause between bursts, so that followers cannot slow a busy cluster."""
 
 HEARTBEAT_S = 15.0
 EXPORT_LINES_PER_TURN = 50
-"""Decoding so many takes a few ms; then it is the cluster's turn."""
+"""Decoding these takes a few ms; then other tasks run."""
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
 async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | None:
-    """The first line that fits: one that is there, or the next to come or change.
+    """Return the first line that fits: one that is there, or the next new or changed one.
 
-    A request fits as soon as it is received; ask for `outcome=answered` to have its response. Null
-    when there was none in time.
+    A request fits as soon as it is received; use `outcome=responded` to get its response. Null if
+    there was none in time.
     """
-    wish = journal_filter(query)
+    line_filter = journal_filter(query)
     journal = admin.journal
     for line in journal:
-        if wish.fits(line, admin.topic_name):
+        if line_filter.fits(line, admin.topic_name):
             return view(admin, line, query)
     found: asyncio.Future[Line] = asyncio.get_running_loop().create_future()
 
-    def look(line: Line) -> None:
-        if not found.done() and wish.fits(line, admin.topic_name):
+    def check(line: Line) -> None:
+        if not found.done() and line_filter.fits(line, admin.topic_name):
             found.set_result(line)
 
-    end = journal.subscribe(look)
+    end = journal.subscribe(check)
     try:
         async with asyncio.timeout(query.timeout_ms / 1000):
             return view(admin, await found, query)
@@ -54,10 +54,10 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
 
 @operation("GET", "/v1/requests/export", tag="requests", media_type="application/x-ndjson")
 async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
-    """All lines that fit, one JSON document a line."""
-    wish = journal_filter(query)
+    """Export all lines that fit, one JSON document a line."""
+    line_filter = journal_filter(query)
     for number, line in enumerate(tuple(admin.journal)):
-        if wish.fits(line, admin.topic_name):
+        if line_filter.fits(line, admin.topic_name):
             yield msgspec.json.encode(view(admin, line, query)) + b"\n"
         if number % EXPORT_LINES_PER_TURN == 0:
             await asyncio.sleep(0)
@@ -65,12 +65,13 @@ async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
 
 @operation("GET", "/v1/requests/events", tag="requests", media_type="text/event-stream")
 async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
-    """Lines as they come and change, as server-sent events named by their kind.
+    """Stream new and changed lines as server-sent events, named by their kind.
 
-    A request that has to wait is told twice: when it came and when it was answered. With `since`
-    the lines that are kept come first. Who reads too slowly is told by an event `lost`.
+    A request whose response comes later is sent twice: on arrival and with its response. With
+    `since` the stream begins with the lines in the journal. A client that reads too slowly gets an
+    event `lost` with the number of lines.
     """
-    wish = journal_filter(query)
+    line_filter = journal_filter(query)
     journal = admin.journal
     ahead: deque[Line] = deque()
     lost_count = 0
@@ -103,7 +104,7 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
                 lost_count = 0
             for _ in range(min(len(ahead), EVENTS_PER_TURN)):
                 line = ahead.popleft()
-                if wish.fits(line, admin.topic_name):
+                if line_filter.fits(line, admin.topic_name):
                     yield _event(view(admin, line, query))
             if ahead:
                 news.set()

@@ -1,4 +1,4 @@
-"""The OpenAPI document of the admin port, made of the declarations of its operations."""
+"""The OpenAPI document of the admin port, from the declarations of its operations."""
 
 from collections.abc import Iterable
 from inspect import cleandoc
@@ -11,13 +11,13 @@ from broker.http_admin.operation import Input, Operation, ProblemDocument
 _REFERENCE = "#/components/schemas/{name}"
 TITLE = "mock-kafka admin port"
 DESCRIPTION = (
-    "Look at a mock Kafka cluster and move it: clock, brokers, leaders, faults, quotas, topics and "
-    "the requests that went by. Errors are problem documents (RFC 9457) that say what to do."
+    "Inspect and control a mock Kafka cluster: clock, brokers, leaders, faults, quotas, topics and "
+    "the journal of requests. Errors are problem documents (RFC 9457) that say what to do."
 )
 
 
 def openapi_document(operations: Iterable[Operation], version: str) -> dict[str, Any]:
-    """All operations, as an OpenAPI 3.1 document."""
+    """Return all operations as an OpenAPI 3.1 document."""
     listed = list(operations)
     kinds = _kinds(listed)
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
@@ -63,9 +63,9 @@ def _describe(
         # An empty alternative: without a token set, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
-    told = [op.description, *_told_of_query(op)]
-    if any(told):
-        described["description"] = " ".join(filter(None, told))
+    texts = [op.description, *_query_descriptions(op)]
+    if any(texts):
+        described["description"] = " ".join(filter(None, texts))
     parameters = [
         *_parameters("path", op.path_type, components),
         *_parameters("query", op.query_type, components),
@@ -82,8 +82,8 @@ def _describe(
     return described
 
 
-def _told_of_query(op: Operation) -> list[str]:
-    """The docstrings of the query's type and of those it extends, as one text each."""
+def _query_descriptions(op: Operation) -> list[str]:
+    """Return the docstrings of the query's type and of its bases, as one text each."""
     kinds = op.query_type.__mro__ if op.query_type is not None else ()
     declared = [each for each in kinds if issubclass(each, Input) and each is not Input]
     return [" ".join(cleandoc(each.__doc__ or "").split()) for each in reversed(declared)]
@@ -122,7 +122,7 @@ def _parameters(
 
 
 def _without_null(declared: dict[str, Any]) -> dict[str, Any]:
-    """A parameter that may be left out can't be null besides."""
+    """Remove null from a schema: a parameter is left out instead."""
     schema = {key: value for key, value in declared.items() if key != "description"}
     choices = [each for each in schema.pop("anyOf", ()) if each != {"type": "null"}]
     if len(choices) == 1:

@@ -62,9 +62,9 @@ class Operation:
     path_type: type[Input] | None
     query_type: type[Input] | None
     body_type: Any
-    """An Input, or the type of what `read_body` gives; None for none."""
+    """The type that describes the body; None if the operation takes no body."""
     read_body: Callable[[Any], Any] | None
-    """Reads the body of parsed JSON where msgspec wouldn't do; raises ValueError."""
+    """Converts parsed JSON where msgspec cannot; raises ValueError."""
     result_type: Any
     status: int
     media_type: str | None
@@ -133,8 +133,12 @@ def operation(
     media_type: str | None = "application/json",
     is_open: bool = False,
     read_body: Callable[[Any], Any] | None = None,
+    body_type: Any = None,
 ) -> Callable[[_F], _F]:
-    """Declare a handler; its docstring describes it and its types say what it takes and gives."""
+    """Declare a handler; its docstring describes it and its types say what it takes and returns.
+
+    With `read_body`, `body_type` is the type whose JSON schema describes the body.
+    """
 
     def declare(handler: _F) -> _F:
         hints = get_type_hints(handler, include_extras=True)
@@ -148,7 +152,7 @@ def operation(
                 handler=handler,
                 path_type=inputs["path"],
                 query_type=inputs["query"],
-                body_type=inputs["body"],
+                body_type=inputs["body"] if body_type is None else body_type,
                 read_body=read_body,
                 result_type=hints["return"],
                 status=status,

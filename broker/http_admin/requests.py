@@ -1,5 +1,6 @@
-"""The journal over HTTP: which requests went by, and what became of them."""
+"""The journal over HTTP: the last requests and their responses."""
 
+from dataclasses import fields
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -18,7 +19,7 @@ WAIT_MS_MAX = 600_000
 
 
 class JournalQuery(Input, kw_only=True):
-    """Which lines; what is set must fit. APIs and errors in any case, with or without `_`.
+    """Which lines: what is set must fit. APIs and errors in any case, with or without `_`.
 
     `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
     """
@@ -39,28 +40,28 @@ class JournalQuery(Input, kw_only=True):
     since: Count = 0
     since_ms: Count = 0
     bodies: bool = True
-    """Whether to bring the decoded messages."""
+    """Whether to include the decoded messages."""
 
     def __post_init__(self) -> None:
-        # A name with a slip in it would fit nothing, which is what many tests want to see.
+        # A misspelt name would fit nothing, which many tests would take for success.
         _check_api(self.api)
         _check_error(self.error)
 
 
 class ListQuery(JournalQuery, kw_only=True):
-    """As many of the newest lines that fit."""
+    """The newest lines that fit, at most `limit`."""
 
     limit: Annotated[int, msgspec.Meta(ge=1, le=LIST_MAX)] = 100
 
 
 class WaitQuery(JournalQuery, kw_only=True):
-    """How long to wait, in ms of the machine's time."""
+    """How long to wait, in ms of real time."""
 
     timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=WAIT_MS_MAX)] = 30_000
 
 
 class JournalStatus(msgspec.Struct):
-    """How much is kept; `last_number` is a good `since` for what comes from now on."""
+    """The size of the journal; use `last_number` as `since` to see only later lines."""
 
     is_enabled: bool
     lines: int
@@ -70,48 +71,37 @@ class JournalStatus(msgspec.Struct):
 
 @operation("GET", "/v1/requests", tag="requests")
 def list_requests(admin: Admin, query: ListQuery) -> list[dict[str, Any]]:
-    """The newest requests, refused or delayed connections and ends of them that fit, in order."""
-    wish = journal_filter(query)
+    """List the newest requests, refused or delayed connections and disconnects that fit."""
+    line_filter = journal_filter(query)
     newest_first = reversed(admin.journal)
-    fitting = (line for line in newest_first if wish.fits(line, admin.topic_name))
+    fitting = (line for line in newest_first if line_filter.fits(line, admin.topic_name))
     return [view(admin, line, query) for line in islice(fitting, query.limit)][::-1]
 
 
 @operation("GET", "/v1/requests/status", tag="requests")
 def get_journal(admin: Admin) -> JournalStatus:
-    """How much is kept, and the number of the newest line."""
+    """Return the size of the journal and the number of the newest line."""
     journal = admin.journal
     return JournalStatus(journal.is_enabled, len(journal), journal.byte_count, journal.last_number)
 
 
 @operation("DELETE", "/v1/requests", tag="requests", status=204, media_type=None)
 def clear_requests(admin: Admin) -> None:
-    """Forget all lines; their numbers go on."""
+    """Remove all lines; numbers go on."""
     admin.journal.clear()
 
 
 def journal_filter(query: JournalQuery) -> JournalFilter:
-    """What the query asks for."""
-    return JournalFilter(
-        api=query.api,
-        topic=query.topic,
-        group=query.group,
-        client_id=query.client_id,
-        user=query.user,
-        broker=query.broker,
-        connection=query.connection,
-        error=query.error,
-        outcome=query.outcome,
-        kind=query.kind,
-        fault=query.fault,
-        since=query.since,
-        since_ms=query.since_ms,
-    )
+    """Return the filter of a query, whose attributes have the same names."""
+    return JournalFilter(**{name: getattr(query, name) for name in _FILTER_FIELDS})
 
 
 def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
-    """A line as the query wants it."""
+    """Return a line as JSON values, with the decoded messages if the query asks for them."""
     return describe_line(line, admin.topic_name, has_bodies=query.bodies)
+
+
+_FILTER_FIELDS = tuple(each.name for each in fields(JournalFilter))
 
 
 def _check_api(name: str | None) -> None:

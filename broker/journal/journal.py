@@ -1,7 +1,7 @@
-"""The journal: the last requests and what became of them, for people and tests to look at.
+"""The journal: the last requests and their responses, for people and tests.
 
-While requests are served it keeps no more than references and one copy of each frame; everything is
-decoded when somebody looks, and not before. It has a bound in entries and one in bytes.
+While requests are served it keeps references and one copy of each frame. Frames are decoded when
+somebody reads them, and not before. The journal is bounded in entries and in bytes.
 """
 
 from collections import deque
@@ -12,29 +12,30 @@ from typing import Any
 from broker.request.context import RequestContext
 from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, Throttled
-from protocol import json_view as readable
+from protocol import json_view
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
+from protocol.request_targets import RequestTargets, request_targets
 
 
 class Outcome(StrEnum):
-    """What became of a request, so far, or of a new connection."""
+    """The outcome so far of a request or of a new connection."""
 
     WAITING = "waiting"
-    """Not answered yet, or never."""
+    """No response yet, or never."""
     RESPONDED = "responded"
     NO_RESPONSE = "no_response"
-    """Done, and no response belongs to it: Produce with acks=0."""
+    """Handled, and it has no response: Produce with acks=0."""
     CLOSED = "closed"
-    """Its connection ended in place of, or right behind, the response."""
+    """Its connection was closed instead of a response, or right behind it."""
     REFUSED = "refused"
-    """Of a new connection: closed at once."""
+    """A new connection that was closed at once."""
     DELAYED = "delayed"
-    """Of a new connection: read later."""
+    """A new connection that is read only later."""
 
 
 class Entry:
-    """One request; `frame` is None when it alone is larger than the journal may be."""
+    """One request; `frame` is None if it is larger than the whole journal may be."""
 
     __slots__ = (
         "close_reason",
@@ -46,7 +47,7 @@ class Entry:
         "outcome",
         "response",
         "started_ns",
-        "subjects",
+        "targets",
     )
 
     def __init__(
@@ -60,13 +61,14 @@ class Entry:
         self.outcome = Outcome.WAITING
         self.close_reason: str | None = None
         self.duration_us: int | None = None
-        self.subjects: Subjects | None = None
+        self.targets: RequestTargets | None = None
+        """None until `targets_of` has decoded the request."""
         self.errors: frozenset[str] | None = None
-        """None until somebody has asked for them."""
+        """None until `errors_of` has decoded the response."""
 
     @property
     def byte_count(self) -> int:
-        """What it holds of frames."""
+        """Bytes of the frames that it holds."""
         return len(self.frame or b"") + len(self.response or b"")
 
 
@@ -101,7 +103,7 @@ class Disconnect:
 
 
 class Arrival:
-    """A new connection that fault rules refused or held up; all others go without a line."""
+    """A new connection that fault rules refused or delayed; no other connection has a line."""
 
     __slots__ = ("broker_id", "delay_ms", "fault", "number", "outcome", "peer", "time_ms")
     byte_count = 0
@@ -127,17 +129,6 @@ class Arrival:
         self.time_ms = time_ms
 
 
-class Subjects:
-    """What a request is about, found by decoding and kept because it is small."""
-
-    __slots__ = ("groups", "topics")
-
-    def __init__(self, request: Any) -> None:
-        is_message = not isinstance(request, str | None)
-        self.topics = frozenset(readable.topics_of(request) if is_message else ())
-        self.groups = frozenset(readable.groups_of(request) if is_message else ())
-
-
 Line = Entry | Disconnect | Arrival
 Listener = Callable[[Line], None]
 
@@ -145,7 +136,7 @@ Listener = Callable[[Line], None]
 class Journal:
     """The last requests of a cluster, oldest first.
 
-    `is_enabled`: nothing is kept before, and nothing need be asked.
+    While `is_enabled` is False, nothing is recorded.
     """
 
     def __init__(self, entries_max: int, bytes_max: int, *, is_enabled: bool = False) -> None:
@@ -156,7 +147,7 @@ class Journal:
         self._byte_count = 0
         self._next_number = 1
         self._waiting: dict[int, Entry] = {}
-        """The request that a connection waits for, by connection; there is never a second one."""
+        """The one request without a response, by connection id."""
         self._listeners: list[Listener] = []
 
     def __len__(self) -> int:
@@ -170,12 +161,12 @@ class Journal:
 
     @property
     def byte_count(self) -> int:
-        """Bytes of frames that are kept."""
+        """Bytes of all frames in the journal."""
         return self._byte_count
 
     @property
     def last_number(self) -> int:
-        """The number of the newest line; 0 before there was any. Never begins anew."""
+        """The number of the newest line; 0 if there was none yet. It never decreases."""
         return self._next_number - 1
 
     def begin(
@@ -186,7 +177,7 @@ class Journal:
         end: int,
         started_ns: int,
     ) -> Entry:
-        """Take in a request: `buffer[start:end]` is its frame without the size."""
+        """Add a request; `buffer[start:end]` is its frame without the size."""
         frame = bytes(buffer[start:end]) if end - start <= self._bytes_max else None
         entry = Entry(self._next_number, context, frame, started_ns)
         self._next_number += 1
@@ -195,12 +186,12 @@ class Journal:
         return entry
 
     def wait(self, entry: Entry) -> None:
-        """Its response comes later, or never."""
+        """Record that the response of a request comes later, or never."""
         self._waiting[entry.context.connection_id] = entry
         self._changed(entry)
 
     def end(self, entry: Entry, response: CompletedResponse, now_ns: int) -> None:
-        """Its response has come, in whichever form."""
+        """Record the response of a request."""
         self._waiting.pop(entry.context.connection_id, None)
         entry.duration_us = (now_ns - entry.started_ns) // 1000
         frame: Any = response
@@ -220,7 +211,7 @@ class Journal:
         self._changed(entry)
 
     def disconnected(self, connection: Peer, reason: str, now_ms: int) -> None:
-        """A connection has ended; a request that still waits will have no response."""
+        """Record the end of a connection; a request that waits there gets no response."""
         if not self.is_enabled:
             return
         entry = self._waiting.pop(connection.connection_id, None)
@@ -243,7 +234,7 @@ class Journal:
         fault: str,
         time_ms: int,
     ) -> None:
-        """Fault rules have refused or held up a new connection."""
+        """Record a new connection that fault rules refused or delayed."""
         if not self.is_enabled:
             return
         line = Arrival(
@@ -260,13 +251,13 @@ class Journal:
         self._changed(line)
 
     def clear(self) -> None:
-        """Forget all lines; numbers go on, and so do those who listen."""
+        """Remove all lines; numbers go on, and listeners stay."""
         self._lines.clear()
         self._waiting.clear()
         self._byte_count = 0
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Have a function called with every line that is new or has changed; returns the end."""
+        """Call `listener` with every new or changed line; returns a function that ends that."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -279,19 +270,21 @@ class Journal:
                 listener(line)
 
 
-def subjects_of(entry: Entry) -> Subjects:
-    """Topics and groups of a request; what can't be decoded has none."""
-    if entry.subjects is None:
-        entry.subjects = Subjects(request_of(entry))
-    return entry.subjects
+def targets_of(entry: Entry) -> RequestTargets:
+    """Return what a request names; nothing if it cannot be decoded."""
+    if entry.targets is None:
+        request = request_of(entry)
+        is_message = not isinstance(request, str | None)
+        entry.targets = request_targets(request) if is_message else RequestTargets()
+    return entry.targets
 
 
 def errors_of(entry: Entry) -> frozenset[str]:
-    """Names of the errors in the response; none while there is no response."""
+    """Return the names of the errors in the response; none while there is no response."""
     if entry.errors is None:
         response = response_of(entry)
         is_message = not isinstance(response, str | None)
-        errors = frozenset(readable.errors_of(response) if is_message else ())
+        errors = frozenset(json_view.errors_of(response) if is_message else ())
         if entry.outcome is Outcome.WAITING:
             return errors
         entry.errors = errors
@@ -299,17 +292,17 @@ def errors_of(entry: Entry) -> frozenset[str]:
 
 
 def request_of(entry: Entry) -> Any:
-    """The decoded request; a text that says why it can't be read; None where it wasn't kept."""
+    """Return the decoded request; a text if it cannot be decoded; None if it was not kept."""
     if entry.frame is None:
         return None
     try:
-        return readable.decode_request_frame(entry.frame)
+        return json_view.decode_request_frame(entry.frame)
     except (DecodeError, ValueError, KeyError) as error:
         return f"undecodable: {error}"
 
 
 def response_of(entry: Entry) -> Any:
-    """The decoded answer, as `request_of`."""
+    """Return the decoded response, as `request_of` does."""
     if entry.response is None:
         return None
     context = entry.context

@@ -1,9 +1,7 @@
-"""What people see of the journal: which of its lines they want, and each as plain values."""
+"""Lines of the journal for people: a filter, and each line as plain values."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from broker.config.broker_config import BROKER_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
@@ -15,21 +13,19 @@ from broker.journal.journal import (
     errors_of,
     request_of,
     response_of,
-    subjects_of,
+    targets_of,
 )
-from protocol import json_view as readable
-
-TopicNames = Callable[[UUID], str | None]
-"""The name of a topic by its id; None when it is not known, or not any more."""
+from protocol import json_view
+from protocol.request_targets import TopicNames
 
 
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
-    """What is set must fit; names of APIs and errors in any case and with or without `_`.
+    """Which lines to show: those that fit every attribute that is set.
 
-    `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
-    `fault` is found anywhere in the words for the fault that was injected.
-    A request that waits for its response has no error yet, and so doesn't fit one.
+    APIs and errors match in any case, with or without `_`. `since` is the number of the last line
+    already seen, `since_ms` a time of the broker's clock. `fault` is a part of the description of
+    the fault rules that fired. A request without a response yet has no error.
     """
 
     api: str | None = None
@@ -47,7 +43,7 @@ class JournalFilter:
     since_ms: int = 0
 
     def fits(self, line: Line, topic_name: TopicNames) -> bool:
-        """Whether a line is wanted; nothing is decoded where other questions decide."""
+        """Return whether a line fits; decodes it only if everything else does."""
         if line.number <= self.since:
             return False
         if isinstance(line, Disconnect):
@@ -64,19 +60,19 @@ class JournalFilter:
             and (self.client_id is None or context.client_id == self.client_id)
             and (self.outcome is None or line.outcome.value == self.outcome)
             and (self.fault is None or self.fault in (line.context.fault or ""))
-            and (self.api is None or _same(self.api, readable.api_name(context.api_key)))
-            and self._fits_subjects(line, topic_name)
+            and (self.api is None or _same(self.api, json_view.api_name(context.api_key)))
+            and self._fits_messages(line, topic_name)
         )
 
     @property
-    def _asks_for_requests(self) -> bool:
-        asked = (self.api, self.topic, self.group, self.client_id, self.error)
-        return any(each is not None for each in asked)
+    def _is_for_requests(self) -> bool:
+        of_requests = (self.api, self.topic, self.group, self.client_id, self.error)
+        return any(value is not None for value in of_requests)
 
     def _fits_arrival(self, line: Arrival) -> bool:
         return (
             self.kind in {None, "connection"}
-            and not self._asks_for_requests
+            and not self._is_for_requests
             and self.connection is None
             and self.user is None
             and line.time_ms >= self.since_ms
@@ -88,7 +84,7 @@ class JournalFilter:
     def _fits_disconnect(self, line: Disconnect) -> bool:
         return (
             self.kind in {None, "disconnect"}
-            and not self._asks_for_requests
+            and not self._is_for_requests
             and self.fault is None
             and self.outcome is None
             and line.time_ms >= self.since_ms
@@ -97,17 +93,17 @@ class JournalFilter:
             and (self.user is None or line.principal == self.user)
         )
 
-    def _fits_subjects(self, entry: Entry, topic_name: TopicNames) -> bool:
+    def _fits_messages(self, entry: Entry, topic_name: TopicNames) -> bool:
         error = self.error
         return (
-            (self.topic is None or self.topic in _named(subjects_of(entry).topics, topic_name))
-            and (self.group is None or self.group in subjects_of(entry).groups)
-            and (error is None or any(_same(error, each) for each in errors_of(entry)))
+            (self.topic is None or self.topic in targets_of(entry).topic_names(topic_name))
+            and (self.group is None or self.group in targets_of(entry).groups)
+            and (error is None or any(_same(error, name) for name in errors_of(entry)))
         )
 
 
 def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True) -> dict[str, Any]:
-    """A line as values that JSON can hold; `has_bodies` with the decoded messages."""
+    """Return a line as JSON values; with the decoded messages if `has_bodies`."""
     if isinstance(line, Disconnect):
         return {
             "kind": "disconnect",
@@ -131,8 +127,8 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
             "delay_ms": line.delay_ms,
             "fault": line.fault,
         }
-    context, subjects = line.context, subjects_of(line)
-    plain: dict[str, Any] = {
+    context, targets = line.context, targets_of(line)
+    described: dict[str, Any] = {
         "kind": "request",
         "number": line.number,
         **context.describe(),
@@ -147,18 +143,19 @@ def describe_line(line: Line, topic_name: TopicNames, *, has_bodies: bool = True
         "fault": context.fault,
         "request_bytes": context.size_bytes,
         "response_bytes": len(line.response or b""),
-        "topics": sorted(_named(subjects.topics, topic_name)),
-        "groups": sorted(subjects.groups),
+        "topics": sorted(targets.topic_names(topic_name)),
+        "groups": sorted(targets.groups),
+        "transactional_ids": sorted(targets.transactional_ids),
         "errors": sorted(errors_of(line)),
     }
     if has_bodies:
-        plain["request"] = _body(request_of(line))
-        plain["response"] = _body(response_of(line))
-    return plain
+        described["request"] = _body(request_of(line))
+        described["response"] = _body(response_of(line))
+    return described
 
 
 def may_show_config(name: str) -> bool:
-    """Whether the value of a configuration may be seen: it is known, and no secret."""
+    """Return whether the value of a configuration key is known not to be a secret."""
     key = BROKER_KEYS.get(name) or TOPIC_KEYS.get(name)
     return key is not None and not key.is_sensitive
 
@@ -166,12 +163,8 @@ def may_show_config(name: str) -> bool:
 def _body(message: Any) -> Any:
     if message is None or isinstance(message, str):
         return message
-    return readable.as_plain(message, may_show_config)
+    return json_view.as_plain(message, may_show_config)
 
 
-def _named(topics: frozenset[str | UUID], topic_name: TopicNames) -> set[str]:
-    return {each if isinstance(each, str) else topic_name(each) or str(each) for each in topics}
-
-
-def _same(asked: str, name: str) -> bool:
-    return asked.replace("_", "").lower() == name.replace("_", "").lower()
+def _same(given: str, name: str) -> bool:
+    return given.replace("_", "").lower() == name.replace("_", "").lower()

@@ -1,4 +1,4 @@
-"""One token of a client's authentication: what becomes of its session, and what it is told.
+"""One token of a client's authentication: the response, and the state of the session.
 
 Source: Kafka's `SaslServerAuthenticator`.
 """

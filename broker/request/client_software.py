@@ -35,7 +35,7 @@ class FailingLibrary:
     software_names: frozenset[str] = frozenset()
     """What it sends as `client_software_name`; empty when it never sends one."""
     version_marker: str | None = None
-    """Text in `client_software_version` that tells the library, whatever name its binding sends."""
+    """Text in `client_software_version` that identifies the library, whatever name it sends."""
     fixed_in: Release | None = None
     """The first version that retries; None while there is none."""
 

@@ -1,4 +1,4 @@
-"""What a handler knows about the request besides its body."""
+"""What a handler knows about a request besides its body."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class ShadowThrottles:
 
 @dataclass(slots=True)
 class RequestContext:
-    """Who asked, of which broker, when, and in which version. Made once per request.
+    """Who sent a request, to which broker, when, and in which version. Made once per request.
 
     `now_ms` is the one time of this request: handlers and everything below them take it from here.
     `broker_id` is the broker of the cluster whose listener the client connected to.
@@ -46,11 +46,11 @@ class RequestContext:
     principal: str = "ANONYMOUS"
     session: Session = field(default_factory=Session)
     stopwatch: Callable[[], int] | None = None
-    """Nanoseconds since the handler began; None where nobody wants to know, or asked already."""
+    """Nanoseconds since the handler began; None if no quota needs them, or after the charge."""
     throttle_time_ms: int = 0
-    """The longest wait that any quota asks of this client; the response tells it."""
+    """The longest throttle time of any quota; the response has it."""
     muted_until_ms: int = 0
-    """The connection stays mute until then, whether the client keeps to what it is told or not."""
+    """The connection stays muted until then, whether or not the client obeys the throttle time."""
 
     throttled_by: ThrottlingQuota | None = None
     shadow: ShadowThrottles | None = None
@@ -63,7 +63,7 @@ class RequestContext:
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 
     def throttle(self, throttle_time_ms: int, quota: ThrottlingQuota, now_ms: int) -> None:
-        """Have the client wait from `now_ms` on; of several quotas the longest wait wins."""
+        """Throttle the client from `now_ms` on; of several quotas the longest time counts."""
         if throttle_time_ms > self.throttle_time_ms:
             self.throttle_time_ms = throttle_time_ms
             self.muted_until_ms = now_ms + throttle_time_ms

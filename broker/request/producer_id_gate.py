@@ -22,7 +22,7 @@ from quotas.producer_ids import ProducerIdQuotaManager
 SENT_AHEAD_MAX = 4
 """Requests behind a refused one that its client sent before it heard: five may be in flight.
 
-A producer that was told KIP-758's window may have as many in flight as the window has numbers.
+A producer that knows KIP-758's window may have as many in flight as the window has numbers.
 """
 
 SENT_AHEAD_MS = 1_000

@@ -1,4 +1,4 @@
-"""What a connection knows of its client: the listener it came in by, and who it is."""
+"""What a connection knows of its client: its listener, and its principal."""
 
 from typing import Any, Protocol
 
@@ -60,14 +60,14 @@ class Session:
         self.takes_raw_tokens = False
 
     def begin(self, mechanism: str, exchange: Exchange, *, takes_raw_tokens: bool) -> None:
-        """A handshake has chosen the mechanism; until it is through, nothing else is answered."""
+        """Start an exchange; until it ends, only the APIs of authentication are served."""
         self.mechanism = mechanism
         self.exchange = exchange
         self.takes_raw_tokens = takes_raw_tokens
         self.limited_from_ms = 0
 
     def authenticate(self, principal: str, ends_at_ms: int | None) -> None:
-        """The exchange has proved who it is; `ends_at_ms` is None for a session without end."""
+        """Set the principal that the exchange has proved; `ends_at_ms` is None for no end."""
         self.principal = principal
         self.producer_ids = None
         self.is_authenticated = True

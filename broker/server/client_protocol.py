@@ -114,7 +114,7 @@ class ClientProtocol(asyncio.Protocol):
                 lambda _now_ms: self._close("connection_creation_rate exceeded"),
             )
             return
-        fault = server.dispatcher.faults.judge_connection(self.broker_id, self.last_active_ms)
+        fault = server.dispatcher.faults.evaluate_connection(self.broker_id, self.last_active_ms)
         if fault is not None:
             server.dispatcher.journal.arrived(
                 self.broker_id,

@@ -6,7 +6,7 @@ import pytest
 
 from broker.cli import build_parser, main, read_config, read_faults
 from broker.config.keys import ConfigError
-from broker.faults import FaultRule
+from broker.faults import fault_rule
 
 
 def one_error_line(capsys: pytest.CaptureFixture[str]) -> str:
@@ -195,7 +195,7 @@ def test_a_value_may_contain_an_equals_sign() -> None:
 def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     path.write_text('[{"api": "Produce", "drop": "before_response", "times": 1}]')
-    assert read_faults(path) == (FaultRule(api="Produce", drop="before_response", times=1),)
+    assert read_faults(path) == (fault_rule(api="Produce", drop="before_response", times=1),)
     assert read_faults(None) == ()
 
 

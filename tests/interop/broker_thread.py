@@ -11,7 +11,7 @@ from broker.clock import ClockMode
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
 from broker.config.broker_config import BrokerConfig
-from broker.faults import FaultRule, ListedRule
+from broker.faults import RuleState, fault_rule
 from broker.request.context import RequestContext
 from broker.serve import ServeOptions, bootstrap_lines, start_server
 from broker.server.server import Server
@@ -92,10 +92,10 @@ class BrokerThread:
     def fault(self, **rule: Any) -> int:
         """Add a rule."""
         return self.call(
-            lambda server: server.dispatcher.faults.add(FaultRule(**rule), server.clock.now_ms())
+            lambda server: server.dispatcher.faults.add(fault_rule(**rule), server.clock.now_ms())
         )
 
-    def rule(self, rule_id: int) -> ListedRule:
+    def rule(self, rule_id: int) -> RuleState:
         """A rule with its counts."""
         listed = self.call(lambda server: server.dispatcher.faults.rules())
         return next(each for each in listed if each.rule_id == rule_id)

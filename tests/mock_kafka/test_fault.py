@@ -1,13 +1,19 @@
-"""A rule's handle, as Python shows it."""
+"""Faults of `mock_kafka` agree with the rules of the broker."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
+from broker.faults import FaultRule
+from broker.faults.fields import kind_of
+from broker.faults.match import Match, Trigger
+from broker.faults.rule import rule_schema
 from mock_kafka.control import Control
-from mock_kafka.fault import Fault, document_of, rules_file
+from mock_kafka.fault import Fault, When, document_of, rules_file
+from mock_kafka.verbs import At, ClusterVerbs
 
 
 def test_it_says_which_rule_it_is() -> None:
@@ -43,3 +49,45 @@ def test_a_list_has_a_file_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
         assert mine == tmp_path / "mine.json"
     with rules_file(None) as none:
         assert none is None
+
+
+def test_when_has_the_fields_of_a_match_and_a_trigger() -> None:
+    declared = {each.name: kind_of(each).python_type for each in (*fields(Match), *fields(Trigger))}
+    # A verb waits for requests, and so is never at once.
+    del declared["at_once"]
+    assert get_type_hints(When) == {"name": str, **declared}
+    assert list(get_args(At)) == rule_schema()["at"]["enum"]
+
+
+class RecordingVerbs(ClusterVerbs):
+    """Verbs of no cluster: keeps the rules that would be added."""
+
+    def __init__(self) -> None:
+        self.rules: list[dict[str, Any]] = []
+
+    @property
+    def control(self) -> Control:
+        raise NotImplementedError
+
+    def add_fault(self, /, **rule: Any) -> Fault:
+        self.rules.append(rule)
+        return Fault(Control("http://127.0.0.1:1"), {"id": 1, "rule": rule})
+
+
+def test_every_verb_makes_a_valid_rule() -> None:
+    verbs = RecordingVerbs()
+    verbs.fail(error="NOT_CONTROLLER", at="before_response", times=1)
+    verbs.respond(api="Metadata", response={"controller_id": 7})
+    verbs.respond(api="Metadata", response={"controller_id": 7}, handle=False)
+    verbs.delay(ms=5, jitter_ms=3)
+    verbs.delay(ms=5, at="before_handling", probability=0.5, seed=7)
+    verbs.drop_request(api="Produce", topic="t", partition=0)
+    verbs.drop_response(nth=2)
+    verbs.drop_response(after_bytes=5, every=2)
+    verbs.hang(group="g")
+    verbs.hang(at="before_handling", user="alice")
+    verbs.throttle(throttle_time_ms=5, mute=False)
+    for rule in verbs.rules:
+        written = FaultRule.from_json(rule).to_json()
+        assert written.items() <= rule.items()
+    assert len(verbs.rules) == 11

@@ -46,13 +46,15 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     assert request.request is None
     assert str(request) == (
         "#7  broker 1  (no client id) as ANONYMOUS  Produce v9  orders"
-        "  -> fault drop before_response NOT_ENOUGH_REPLICAS  throttled 30 ms  [drop before_response]"
+        "  -> fault drop before_response NOT_ENOUGH_REPLICAS  throttled 30 ms"
+        "  [drop before_response]"
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
     assert {each.name for each in fields(Request)} == {
         *PLAIN,
         *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
+        "transactional_ids",
     }
     assert hash(request) == hash(request_of(PLAIN))
 
@@ -112,3 +114,24 @@ def test_a_metric_may_have_no_value() -> None:
         {"group": "Produce", "name": "byte-rate", "tags": {"user": "a"}, "value": None}
     )
     assert (metric.name, metric.tags["user"], metric.value) == ("byte-rate", "a", None)
+
+
+def test_a_disconnect_is_a_closed_line_with_its_reason() -> None:
+    line = request_of(
+        {
+            "kind": "disconnect",
+            "number": 5,
+            "received_ms": 1000,
+            "broker": 1,
+            "connection": 3,
+            "client_host": "127.0.0.1",
+            "user": "alice",
+            "reason": "client disconnected",
+        }
+    )
+    assert (line.kind, line.outcome, line.close_reason) == (
+        "disconnect",
+        "closed",
+        "client disconnected",
+    )
+    assert str(line) == "#5  broker 1  127.0.0.1 as alice  disconnect  -> client disconnected"

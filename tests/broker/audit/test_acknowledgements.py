@@ -8,7 +8,7 @@ import pytest
 from broker.audit.comparison import audit_cluster
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
-from broker.faults.rule import FaultRule
+from broker.faults.rule import FaultRule, fault_rule
 from broker.request.acknowledgement import Acknowledgement
 from protocol.records import read_header
 from tests.batches import make_batch
@@ -124,7 +124,7 @@ def test_nothing_is_acknowledged_before_the_response_is_written() -> None:
 def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing(
     rule: dict[str, Any],
 ) -> None:
-    client = audited_client(FaultRule(api="Produce", **rule))
+    client = audited_client(fault_rule(api="Produce", **rule))
     assert sent_by(client, frame()) == []
     assert not client.dispatcher.acknowledgements.excluded
 
@@ -140,7 +140,7 @@ def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing
     ],
 )
 def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str, Any]) -> None:
-    client = audited_client(FaultRule(api="Produce", **rule))
+    client = audited_client(fault_rule(api="Produce", **rule))
     (told,) = sent_by(client, frame(), NOW_MS + 100)
     assert (told.is_append, told.base_offset) == (True, 0)
 
@@ -160,7 +160,7 @@ def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str,
 )
 def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[str, Any]) -> None:
     client = audited_client(
-        FaultRule(api="Metadata", delay_ms=1), FaultRule(api="Produce", times=2, **rule)
+        fault_rule(api="Metadata", delay_ms=1), fault_rule(api="Produce", times=2, **rule)
     )
     sent_by(client, frame())
     assert sent_by(client, frame()) == []
@@ -175,7 +175,7 @@ def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[st
 @pytest.mark.parametrize("version", [9, 13])
 @pytest.mark.parametrize("at", ["before_handling", "before_response"])
 def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at: str) -> None:
-    rule = FaultRule(api="Produce", topic="t", partition=1, error="NOT_ENOUGH_REPLICAS", at=at)
+    rule = fault_rule(api="Produce", topic="t", partition=1, error="NOT_ENOUGH_REPLICAS", at=at)
     client = audited_client(rule)
     cluster = client.cluster
     topic = cluster.topics.get("t")
@@ -191,7 +191,7 @@ def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at:
 def test_a_rule_of_a_hook_is_excluded_under_id_0() -> None:
     client = audited_client()
     client.dispatcher.faults.set_hook(
-        lambda _context, _message: FaultRule(api="Produce", response={})
+        lambda _context, _message: fault_rule(api="Produce", response={})
     )
     sent_by(client, frame())
     assert client.dispatcher.acknowledgements.excluded == {0: 1}
@@ -261,7 +261,7 @@ async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> N
 
         # Its own request cuts the broker off: the response waits, and goes out when it is back.
         server.dispatcher.faults.add(
-            FaultRule(api="Produce", isolate_broker="self", times=2), NOW_MS
+            fault_rule(api="Produce", isolate_broker="self", times=2), NOW_MS
         )
         writer.write(frame(batch=make_batch(b"c")))
         await _until(lambda: _log_end(cluster) == 3)

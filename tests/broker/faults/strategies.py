@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from broker.faults.rule import FaultRule
+from broker.faults.rule import FaultRule, fault_rule
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES
 from tests.broker.faults.requests import GROUP, TOPIC
@@ -113,7 +113,7 @@ def sensible(fields: dict[str, Any]) -> FaultRule:
     """A rule of what makes sense of these fields together."""
     while True:
         try:
-            return FaultRule(**fields)
+            return fault_rule(**fields)
         except ValueError as error:
             name, _, _ = str(error).partition(":")
             if name in fields:

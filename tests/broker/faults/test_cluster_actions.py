@@ -8,7 +8,7 @@ from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import NO_LEADER, Topic
 from broker.faults.cluster_actions import act, check_cluster
-from broker.faults.rule import FaultRule
+from broker.faults.rule import FaultRule, fault_rule
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
@@ -24,11 +24,11 @@ def leaders(topic: Topic) -> list[int]:
 @pytest.mark.parametrize(
     ("rule", "expected"),
     [
-        (FaultRule(leader="none", topic="a"), [NO_LEADER, NO_LEADER]),
-        (FaultRule(leader="next", topic="a"), [2, 1]),
-        (FaultRule(leader=3, topic="a", partition=0), [3, 3]),
-        (FaultRule(leader="none", topic="a", partition=1), [1, NO_LEADER]),
-        (FaultRule(leader="none", topic="b"), [1, 3]),
+        (fault_rule(leader="none", topic="a"), [NO_LEADER, NO_LEADER]),
+        (fault_rule(leader="next", topic="a"), [2, 1]),
+        (fault_rule(leader=3, topic="a", partition=0), [3, 3]),
+        (fault_rule(leader="none", topic="a", partition=1), [1, NO_LEADER]),
+        (fault_rule(leader="none", topic="b"), [1, 3]),
     ],
 )
 def test_leaders_of_the_topic_move(rule: FaultRule, expected: list[int]) -> None:
@@ -40,31 +40,31 @@ def test_leaders_of_the_topic_move(rule: FaultRule, expected: list[int]) -> None
 def test_a_leader_does_not_move_to_a_broker_that_is_down() -> None:
     cluster, topic = cluster_and_topic()
     failover.stop_broker(cluster, 2, NOW_MS)
-    act(FaultRule(leader=2, topic="a"), cluster, 1, NOW_MS)
+    act(fault_rule(leader=2, topic="a"), cluster, 1, NOW_MS)
     assert leaders(topic) == [1, 3]
-    act(FaultRule(leader="next", topic="a"), cluster, 1, NOW_MS)
+    act(fault_rule(leader="next", topic="a"), cluster, 1, NOW_MS)
     assert leaders(topic) == [3, 1]
 
 
 def test_the_next_of_one_broker_is_none() -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("a", [(1,)], {})
-    act(FaultRule(leader="next", topic="a", coordinator="next", group="g"), cluster, 1, NOW_MS)
+    act(fault_rule(leader="next", topic="a", coordinator="next", group="g"), cluster, 1, NOW_MS)
     assert (leaders(topic), cluster.coordinator_id("g")) == ([1], 1)
 
 
 def test_coordinators_of_the_group_and_the_transactional_id_move() -> None:
     cluster, _topic = cluster_and_topic()
     before = cluster.coordinator_id("g")
-    act(FaultRule(coordinator="next", group="g"), cluster, 1, NOW_MS)
+    act(fault_rule(coordinator="next", group="g"), cluster, 1, NOW_MS)
     assert cluster.coordinator_id("g") not in {before, None}
-    act(FaultRule(coordinator=2, transactional_id="x"), cluster, 1, NOW_MS)
+    act(fault_rule(coordinator=2, transactional_id="x"), cluster, 1, NOW_MS)
     assert cluster.coordinator_id("x") == 2
 
 
 def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
     cluster, topic = cluster_and_topic()
-    act(FaultRule(stop_broker="self", restart_after_ms=500), cluster, 1, NOW_MS)
+    act(fault_rule(stop_broker="self", restart_after_ms=500), cluster, 1, NOW_MS)
     assert (cluster.brokers[1].availability, leaders(topic)) == (Availability.DOWN, [2, 3])
     cluster.timers.run_due(NOW_MS + 499)
     assert cluster.brokers[1].availability is Availability.DOWN
@@ -75,11 +75,11 @@ def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
 @pytest.mark.parametrize(
     ("rule", "availability", "is_alive"),
     [
-        (FaultRule(stop_broker=2), Availability.DOWN, False),
-        (FaultRule(stop_broker=2, elect=False), Availability.DOWN, True),
-        (FaultRule(isolate_broker=2), Availability.ISOLATED, True),
-        (FaultRule(isolate_broker=2, elect=True), Availability.ISOLATED, False),
-        (FaultRule(fence_broker=2), Availability.UP, False),
+        (fault_rule(stop_broker=2), Availability.DOWN, False),
+        (fault_rule(stop_broker=2, elect=False), Availability.DOWN, True),
+        (fault_rule(isolate_broker=2), Availability.ISOLATED, True),
+        (fault_rule(isolate_broker=2, elect=True), Availability.ISOLATED, False),
+        (fault_rule(fence_broker=2), Availability.UP, False),
     ],
 )
 def test_the_others_notice_or_do_not(
@@ -91,20 +91,20 @@ def test_the_others_notice_or_do_not(
         availability,
         is_alive,
     )
-    act(FaultRule(start_broker=2), cluster, 1, NOW_MS)
+    act(fault_rule(start_broker=2), cluster, 1, NOW_MS)
     assert (cluster.brokers[2].availability, cluster.brokers[2].is_alive) == (Availability.UP, True)
 
 
 def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
     cluster, _topic = cluster_and_topic()
-    act(FaultRule(stop_broker=2, restart_after_ms=500), cluster, 1, NOW_MS)
+    act(fault_rule(stop_broker=2, restart_after_ms=500), cluster, 1, NOW_MS)
     decommission_broker(cluster, 2, NOW_MS)
     cluster.timers.run_due(NOW_MS + 500)
     for rule in (
-        FaultRule(start_broker=2),
-        FaultRule(stop_broker=2),
-        FaultRule(fence_broker=2),
-        FaultRule(isolate_broker=2),
+        fault_rule(start_broker=2),
+        fault_rule(stop_broker=2),
+        fault_rule(fence_broker=2),
+        fault_rule(isolate_broker=2),
     ):
         assert act(rule, cluster, 1, NOW_MS) is not None
     assert list(cluster.brokers) == [1, 3]
@@ -112,8 +112,8 @@ def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
 
 def test_brokers_that_are_not_there_are_named() -> None:
     cluster, _topic = cluster_and_topic()
-    check_cluster(FaultRule(leader="next", topic="a", broker=3), cluster)
-    for rule in (FaultRule(broker=4, delay_ms=1), FaultRule(leader=4, topic="a")):
+    check_cluster(fault_rule(leader="next", topic="a", broker=3), cluster)
+    for rule in (fault_rule(broker=4, delay_ms=1), fault_rule(leader=4, topic="a")):
         with pytest.raises(ValueError, match="there is no broker 4, only 1, 2, 3"):
             check_cluster(rule, cluster)
 
@@ -121,15 +121,15 @@ def test_brokers_that_are_not_there_are_named() -> None:
 @pytest.mark.parametrize(
     ("rule", "obstacle"),
     [
-        (FaultRule(leader="none", topic="a"), None),
-        (FaultRule(leader="none", topic="b"), "there is no topic b"),
-        (FaultRule(leader="next", topic="a", partition=7), "a has no partition 7"),
-        (FaultRule(leader=2, topic="a"), "broker 2 is down"),
-        (FaultRule(coordinator=2, group="g"), "broker 2 is down"),
-        (FaultRule(coordinator=3, group="g"), None),
-        (FaultRule(coordinator=3, group="g", leader="next", topic="b"), None),
-        (FaultRule(stop_broker=1, leader="none", topic="b"), None),
-        (FaultRule(start_broker=2), None),
+        (fault_rule(leader="none", topic="a"), None),
+        (fault_rule(leader="none", topic="b"), "there is no topic b"),
+        (fault_rule(leader="next", topic="a", partition=7), "a has no partition 7"),
+        (fault_rule(leader=2, topic="a"), "broker 2 is down"),
+        (fault_rule(coordinator=2, group="g"), "broker 2 is down"),
+        (fault_rule(coordinator=3, group="g"), None),
+        (fault_rule(coordinator=3, group="g", leader="next", topic="b"), None),
+        (fault_rule(stop_broker=1, leader="none", topic="b"), None),
+        (fault_rule(start_broker=2), None),
     ],
 )
 def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
@@ -142,25 +142,25 @@ def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | Non
 def test_the_next_of_one_broker_is_no_other() -> None:
     cluster = make_cluster(1)
     cluster.create_topic("a", [(1,)], {})
-    for rule in (FaultRule(leader="next", topic="a"), FaultRule(coordinator="next", group="g")):
+    for rule in (fault_rule(leader="next", topic="a"), fault_rule(coordinator="next", group="g")):
         assert act(rule, cluster, 1, NOW_MS) == "no other broker is up"
 
 
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        (FaultRule(api="Fetch", delay_ms=1), "api: this cluster has no Fetch"),
+        (fault_rule(api="Fetch", delay_ms=1), "api: this cluster has no Fetch"),
         (
-            FaultRule(api="Produce", delay_ms=1, version_min=8),
+            fault_rule(api="Produce", delay_ms=1, version_min=8),
             "version_min: this cluster has Produce 3 to 7",
         ),
         (
-            FaultRule(api="Metadata", delay_ms=1, version_max=3),
+            fault_rule(api="Metadata", delay_ms=1, version_max=3),
             "version_max: this cluster has Metadata 4 to 9",
         ),
-        (FaultRule(leader="none", topic="b", at_once=True), "topic: there is no topic b yet"),
+        (fault_rule(leader="none", topic="b", at_once=True), "topic: there is no topic b yet"),
         (
-            FaultRule(leader="none", topic="a", partition=7, at_once=True),
+            fault_rule(leader="none", topic="a", partition=7, at_once=True),
             "topic: a has no partition 7 yet",
         ),
     ],
@@ -171,19 +171,19 @@ def test_a_rule_for_what_the_cluster_has_not_is_refused(rule: FaultRule, message
     with pytest.raises(ValueError, match=f"^{message}"):
         check_cluster(rule, cluster)
     for fit in (
-        FaultRule(api="Produce", delay_ms=1, version_min=7),
-        FaultRule(leader="none", topic="a", at_once=True),
-        FaultRule(leader="none", topic="b"),
+        fault_rule(api="Produce", delay_ms=1, version_min=7),
+        fault_rule(leader="none", topic="a", at_once=True),
+        fault_rule(leader="none", topic="b"),
     ):
         check_cluster(fit, cluster)
 
 
 def test_a_rule_is_checked_by_the_versions_of_the_broker_that_it_names() -> None:
     cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Produce=7,Fetch=-1"})
-    check_cluster(FaultRule(api="Produce", delay_ms=1, version_min=8), cluster)
-    check_cluster(FaultRule(api="Fetch", delay_ms=1), cluster)
+    check_cluster(fault_rule(api="Produce", delay_ms=1, version_min=8), cluster)
+    check_cluster(fault_rule(api="Fetch", delay_ms=1), cluster)
 
     with pytest.raises(ValueError, match=r"^version_min: broker 2 has Produce 3 to 7$"):
-        check_cluster(FaultRule(api="Produce", delay_ms=1, version_min=8, broker=2), cluster)
+        check_cluster(fault_rule(api="Produce", delay_ms=1, version_min=8, broker=2), cluster)
     with pytest.raises(ValueError, match=r"^api: broker 2 has no Fetch$"):
-        check_cluster(FaultRule(api="Fetch", delay_ms=1, broker=2), cluster)
+        check_cluster(fault_rule(api="Fetch", delay_ms=1, broker=2), cluster)

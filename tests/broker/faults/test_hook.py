@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from broker.faults import FaultRule
+from broker.faults import FaultRule, fault_rule
 from broker.faults.hook import PlainHook, hook_of
 from tests.broker.connection_driver import metadata_frame
 from tests.broker.faults.faulty_clients import Clients, base_offset, offset, produce_frame
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
     clients = Clients(*rules)
-    clients.dispatcher.faults.set_hook(hook_of(function))
+    clients.dispatcher.faults.set_hook(hook_of(function, clients.dispatcher.faults.topic_name))
     return clients
 
 
@@ -55,8 +55,8 @@ def test_what_it_says_happens_to_that_request_alone() -> None:
 
 def test_requests_that_a_rule_decides_are_not_shown() -> None:
     watcher = Watcher()
-    drop = FaultRule(api="Metadata", drop="before_handling")
-    delay = FaultRule(api="Produce", delay_ms=5)
+    drop = fault_rule(api="Metadata", drop="before_handling")
+    delay = fault_rule(api="Produce", delay_ms=5)
     clients = hooked(watcher, drop, delay)
     clients.send(produce_frame(1) + metadata_frame(2))
     clients.advance(5)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
-from broker.faults.rule import FaultRule
+from broker.faults.rule import FaultRule, fault_rule
 from broker.journal.journal import Entry
 from broker.request.context import RequestContext
 from broker.routes import ROUTES
@@ -34,17 +34,17 @@ def produced(result: bytes) -> Any:
 @pytest.mark.parametrize(
     ("rule", "stored", "outcome"),
     [
-        (FaultRule(drop="before_handling"), 0, CLOSED),
-        (FaultRule(drop="before_response"), 1, CLOSED),
-        (FaultRule(hang="before_handling"), 0, []),
-        (FaultRule(hang="before_response"), 1, []),
-        (FaultRule(error="NOT_ENOUGH_REPLICAS"), 0, [ErrorCode.NOT_ENOUGH_REPLICAS]),
-        (FaultRule(error="REQUEST_TIMED_OUT", at="before_response"), 1, [7]),
-        (FaultRule(stop_broker="self"), 0, CLOSED),
-        (FaultRule(stop_broker="self", at="before_response"), 1, CLOSED),
-        (FaultRule(leader="next", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
-        (FaultRule(leader="none", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
-        (FaultRule(leader="next", topic=TOPIC, at="before_response"), 1, [0]),
+        (fault_rule(drop="before_handling"), 0, CLOSED),
+        (fault_rule(drop="before_response"), 1, CLOSED),
+        (fault_rule(hang="before_handling"), 0, []),
+        (fault_rule(hang="before_response"), 1, []),
+        (fault_rule(error="NOT_ENOUGH_REPLICAS"), 0, [ErrorCode.NOT_ENOUGH_REPLICAS]),
+        (fault_rule(error="REQUEST_TIMED_OUT", at="before_response"), 1, [7]),
+        (fault_rule(stop_broker="self"), 0, CLOSED),
+        (fault_rule(stop_broker="self", at="before_response"), 1, CLOSED),
+        (fault_rule(leader="next", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
+        (fault_rule(leader="none", topic=TOPIC), 0, [ErrorCode.NOT_LEADER_OR_FOLLOWER]),
+        (fault_rule(leader="next", topic=TOPIC, at="before_response"), 1, [0]),
     ],
 )
 def test_a_write_is_stored_or_not_and_answered_or_not(
@@ -65,7 +65,7 @@ def test_a_write_is_stored_or_not_and_answered_or_not(
 
 
 def test_behind_a_response_that_never_comes_nothing_does() -> None:
-    clients = Clients(FaultRule(api="Produce", hang="before_response"))
+    clients = Clients(fault_rule(api="Produce", hang="before_response"))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     clients.advance(3_600_000)
     assert clients.ids() == [1]
@@ -74,7 +74,7 @@ def test_behind_a_response_that_never_comes_nothing_does() -> None:
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
 def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
-    clients = Clients(FaultRule(api="Produce", **{at: 500}))  # type: ignore[arg-type]
+    clients = Clients(fault_rule(api="Produce", **{at: 500}))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
     clients.advance(499)
@@ -84,7 +84,7 @@ def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at
 
 
 def test_a_late_response_is_delayed_from_when_it_came() -> None:
-    clients = Clients(FaultRule(api="Fetch", delay_ms=300), count=2)
+    clients = Clients(fault_rule(api="Fetch", delay_ms=300), count=2)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=10_000))
     clients.advance(1_000)
     clients.send(produce_frame(9), number=1)
@@ -96,7 +96,7 @@ def test_a_late_response_is_delayed_from_when_it_came() -> None:
 
 
 def test_a_limited_rate_brings_the_response_when_its_last_byte_would_come() -> None:
-    clients = Clients(FaultRule(bytes_per_second=1000))
+    clients = Clients(fault_rule(bytes_per_second=1000))
     data = metadata_frame(1)
     clients.send(data)
     byte_count = len(data) - 4
@@ -108,7 +108,7 @@ def test_a_limited_rate_brings_the_response_when_its_last_byte_would_come() -> N
 
 
 def test_a_part_of_the_response_is_all_that_comes() -> None:
-    clients = Clients(FaultRule(drop="within_response", drop_after_bytes=11))
+    clients = Clients(fault_rule(drop="within_response", drop_after_bytes=11))
     clients.send(metadata_frame(1) + metadata_frame(2))
     assert len(clients.written[0]) == 11
     assert clients.closed[0] == "fault #1 drop within_response"
@@ -119,27 +119,27 @@ def test_wrong_bytes_come_as_asked_for() -> None:
     right.send(metadata_frame(1))
     frame = right.written[0]
     for rule, wrong in (
-        (FaultRule(truncate_bytes=3), (len(frame) - 7).to_bytes(4, "big") + frame[4:-3]),
-        (FaultRule(oversize_bytes=2), (len(frame) - 2).to_bytes(4, "big") + frame[4:] + b"\0\0"),
-        (FaultRule(announce_bytes=5), (5).to_bytes(4, "big") + frame[4:]),
+        (fault_rule(truncate_bytes=3), (len(frame) - 7).to_bytes(4, "big") + frame[4:-3]),
+        (fault_rule(oversize_bytes=2), (len(frame) - 2).to_bytes(4, "big") + frame[4:] + b"\0\0"),
+        (fault_rule(announce_bytes=5), (5).to_bytes(4, "big") + frame[4:]),
     ):
         clients = Clients(rule)
         clients.send(metadata_frame(1))
         assert clients.written[0] == wrong
-    clients = Clients(FaultRule(corrupt_bytes=2))
+    clients = Clients(fault_rule(corrupt_bytes=2))
     clients.send(metadata_frame(1))
     assert sum(a != b for a, b in zip(frame, clients.written[0], strict=True)) == 2
 
 
 def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
-    clients = Clients(FaultRule(api="Produce", delay_ms=5, corrupt_bytes=1))
+    clients = Clients(fault_rule(api="Produce", delay_ms=5, corrupt_bytes=1))
     clients.send(produce_frame(1, acks=0) + metadata_frame(2))
     clients.advance(5)
     assert (clients.ids(), clients.stored) == ([2], 1)
-    clients = Clients(FaultRule(error="CORRUPT_MESSAGE"))
+    clients = Clients(fault_rule(error="CORRUPT_MESSAGE"))
     clients.send(produce_frame(1, acks=0))
     assert (clients.closed[0], clients.stored) == ("Produce with acks=0 failed by a fault rule", 0)
-    clients = Clients(FaultRule(drop="within_response"))
+    clients = Clients(fault_rule(drop="within_response"))
     clients.send(produce_frame(1, acks=0))
     assert clients.closed[0] == "fault #1 drop within_response"
 
@@ -161,7 +161,7 @@ def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
     ],
 )
 def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> None:
-    clients = Clients(FaultRule(throttle_time_ms=1234, api=api_key))  # type: ignore[arg-type]
+    clients = Clients(fault_rule(throttle_time_ms=1234, api=api_key))
     request = request_frame(sample_message(api_key, version), version, 1)
     clients.send(request + metadata_frame(2))
     clients.advance(1233)
@@ -175,7 +175,7 @@ def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> N
 
 
 def test_a_wait_may_be_told_and_not_kept() -> None:
-    clients = Clients(FaultRule(throttle_time_ms=1234, mute=False))
+    clients = Clients(fault_rule(throttle_time_ms=1234, mute=False))
     clients.send(produce_frame(1) + produce_frame(2))
     responses = clients.responses()
     told = [messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in responses]
@@ -183,7 +183,7 @@ def test_a_wait_may_be_told_and_not_kept() -> None:
 
 
 def test_mute_begins_with_the_response_however_late_it_is() -> None:
-    clients = Clients(FaultRule(throttle_time_ms=100, delay_ms=500, times=1))
+    clients = Clients(fault_rule(throttle_time_ms=100, delay_ms=500, times=1))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(599)
     assert clients.ids() == [1]
@@ -193,7 +193,7 @@ def test_mute_begins_with_the_response_however_late_it_is() -> None:
 
 def test_a_quotas_mute_begins_with_a_delayed_response_too() -> None:
     quota = {"client.quotas": "user=<default>,producer_byte_rate=10"}
-    clients = Clients(FaultRule(delay_ms=20_000, times=1), overrides=quota)
+    clients = Clients(fault_rule(delay_ms=20_000, times=1), overrides=quota)
     clients.send(produce_frame(1) + produce_frame(2))
     clients.advance(20_000)
     (response,) = clients.responses()
@@ -211,11 +211,11 @@ def test_a_quotas_mute_begins_with_a_delayed_response_too() -> None:
 @pytest.mark.parametrize(
     "rule",
     [
-        FaultRule(delay_ms=500),
-        FaultRule(delay_request_ms=500),
-        FaultRule(hang="before_response"),
-        FaultRule(hang="before_handling"),
-        FaultRule(api="Fetch", error="NOT_CONTROLLER", at="before_response"),
+        fault_rule(delay_ms=500),
+        fault_rule(delay_request_ms=500),
+        fault_rule(hang="before_response"),
+        fault_rule(hang="before_handling"),
+        fault_rule(api="Fetch", error="NOT_CONTROLLER", at="before_response"),
     ],
 )
 def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
@@ -227,7 +227,7 @@ def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
     assert not clients.topic.partitions[0].log.waiters
 
 
-@pytest.mark.parametrize("rule", [FaultRule(delay_ms=500), FaultRule(delay_request_ms=500)])
+@pytest.mark.parametrize("rule", [fault_rule(delay_ms=500), fault_rule(delay_request_ms=500)])
 def test_a_stop_hurries_delayed_responses(rule: FaultRule) -> None:
     clients = Clients(rule)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
@@ -242,7 +242,7 @@ def test_a_bug_in_a_delayed_handler_ends_its_connection_alone(
     def broken(*_arguments: Any) -> Any:
         raise RuntimeError("broken")
 
-    clients = Clients(FaultRule(api="DescribeCluster", delay_request_ms=5), count=2)
+    clients = Clients(fault_rule(api="DescribeCluster", delay_request_ms=5), count=2)
     route = ROUTES[ApiKey.DESCRIBE_CLUSTER]
     monkeypatch.setitem(ROUTES, ApiKey.DESCRIBE_CLUSTER, type(route)(**_fields(route, broken)))
     frame = request_frame(messages.DescribeClusterRequest(version=0), 0, 1)
@@ -259,7 +259,9 @@ def _fields(route: Any, handler: Any) -> dict[str, Any]:
 
 
 def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    clients = Clients(FaultRule(api="Metadata", delay_ms=5, times=1), FaultRule(throttle_time_ms=1))
+    clients = Clients(
+        fault_rule(api="Metadata", delay_ms=5, times=1), fault_rule(throttle_time_ms=1)
+    )
     seen: list[str | None] = []
     route = ROUTES[ApiKey.METADATA]
 
@@ -276,7 +278,7 @@ def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_an_undecodable_body_ends_the_connection_also_when_rules_look_into_it() -> None:
-    clients = Clients(FaultRule(topic=TOPIC, delay_ms=1))
+    clients = Clients(fault_rule(topic=TOPIC, delay_ms=1))
     clients.send(b"\0\0\0\x0c\0\x03\0\x01\0\0\0\x07\xff\xff\x7f\xff")
     assert (clients.closed[0] or "").startswith("undecodable METADATA v1")
     assert clients.bugs == []
@@ -308,9 +310,9 @@ def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
     clients.advance(600_000)
     clients.connections[0].lose()
     assert clients.bugs == []
-    for listed in clients.dispatcher.faults.rules():
-        assert 0 <= listed.fire_count <= listed.match_count <= len(script)
-        assert listed.rule.times is None or listed.fire_count <= listed.rule.times
+    for state in clients.dispatcher.faults.rules():
+        assert 0 <= state.fire_count <= state.match_count <= len(script)
+        assert state.rule.trigger.times is None or state.fire_count <= state.rule.trigger.times
 
 
 @settings(max_examples=40, deadline=None)
@@ -334,7 +336,7 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
 def test_other_connections_are_answered_as_if_there_were_no_rules(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
 ) -> None:
-    of_the_first = [FaultRule(**(rule.to_json() | {"connection": 1})) for rule in faults]
+    of_the_first = [fault_rule(**(rule.to_json() | {"connection": 1})) for rule in faults]
     clients = Clients(*of_the_first, count=2)
     for number, (data, wait_ms) in enumerate(script):
         clients.send(data)
@@ -349,8 +351,8 @@ def test_other_connections_are_answered_as_if_there_were_no_rules(
 
 def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> None:
     clients = Clients(
-        FaultRule(api="Metadata", topic="new", leader="none", times=1),
-        FaultRule(api="Metadata", topic="new", leader="none", at="before_response", times=1),
+        fault_rule(api="Metadata", topic="new", leader="none", times=1),
+        fault_rule(api="Metadata", topic="new", leader="none", at="before_response", times=1),
     )
     clients.dispatcher.journal.is_enabled = True
     for number in range(2):

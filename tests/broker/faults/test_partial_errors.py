@@ -6,7 +6,7 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.partial_errors import split
-from broker.faults.rule import FaultRule
+from broker.faults.rule import fault_rule
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -62,7 +62,7 @@ def responded(clients: Clients, api_key: ApiKey, version: int) -> Any:
 def test_only_the_partitions_of_the_rule_fail(
     version: int, at: str, matcher: dict[str, Any], failed: set[tuple[str, int]]
 ) -> None:
-    clients = Clients(FaultRule(error="NOT_ENOUGH_REPLICAS", at=at, **matcher))
+    clients = Clients(fault_rule(error="NOT_ENOUGH_REPLICAS", at=at, **matcher))
     request = produce_request(version, clients)
     clients.send(request_frame(request, version, 7))
 
@@ -83,7 +83,7 @@ def test_only_the_partitions_of_the_rule_fail(
 
 
 def test_metadata_of_other_topics_is_as_ever() -> None:
-    clients = Clients(FaultRule(api="Metadata", topic=TOPIC, error="LEADER_NOT_AVAILABLE"))
+    clients = Clients(fault_rule(api="Metadata", topic=TOPIC, error="LEADER_NOT_AVAILABLE"))
     clients.cluster.create_topic(OTHER, [(1,)], {})
     topic_class = messages.MetadataRequest.MetadataRequestTopic
     request = messages.MetadataRequest(
@@ -96,7 +96,7 @@ def test_metadata_of_other_topics_is_as_ever() -> None:
 
 
 def test_one_group_of_several_fails() -> None:
-    clients = Clients(FaultRule(group="g", error="NOT_COORDINATOR"))
+    clients = Clients(fault_rule(group="g", error="NOT_COORDINATOR"))
     request = messages.DescribeGroupsRequest(version=5, groups=["g", "h"])
     clients.send(request_frame(request, 5, 1))
     response = responded(clients, ApiKey.DESCRIBE_GROUPS, 5)
@@ -107,7 +107,7 @@ def test_one_group_of_several_fails() -> None:
 
 
 def test_what_is_too_large_to_be_taken_apart_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    clients = Clients(FaultRule(error="NOT_ENOUGH_REPLICAS", topic=TOPIC))
+    clients = Clients(fault_rule(error="NOT_ENOUGH_REPLICAS", topic=TOPIC))
     request = produce_request(9, clients)
     monkeypatch.setattr("protocol.codec.SCHEMA_BODY_BYTES_MAX", 10)
     clients.send(request_frame(request, 9, 1))
@@ -129,10 +129,10 @@ def test_a_rule_for_all_that_is_asked_takes_nothing_apart(api_key: int, version:
     context = make_context(ApiKey(api_key), version)
     body = sample_body(api_key, version)
     for rule in (
-        FaultRule(error="NOT_CONTROLLER"),
-        FaultRule(error="NOT_CONTROLLER", topic=TOPIC, group="g"),
+        fault_rule(error="NOT_CONTROLLER"),
+        fault_rule(error="NOT_CONTROLLER", topic=TOPIC, group="g"),
     ):
-        assert split(context, body, rule, cluster) is None
+        assert split(context, body, rule.match, cluster) is None
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_a_rule_for_all_that_is_asked_takes_nothing_apart(api_key: int, version:
     ],
 )
 def test_of_two_partitions_one_fails_in_every_version(api_key: int, version: int) -> None:
-    clients = Clients(FaultRule(error="NOT_CONTROLLER", partition=0))
+    clients = Clients(fault_rule(error="NOT_CONTROLLER", partition=0))
     request = messages.request_class(ApiKey(api_key)).decode(
         sample_body(api_key, version), version=version
     )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from broker.faults import FaultRule
+from broker.faults import fault_rule
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -30,7 +30,7 @@ def body_of(response: bytes, api_key: int, version: int) -> Any:
 def test_an_empty_overlay_leaves_every_response_as_it_is(api_key: int, version: int) -> None:
     frame = request_frame(sample_message(api_key, version), version, 1)
     responses = []
-    for rule in (FaultRule(delay_ms=0), FaultRule(api=ApiKey(api_key), response={})):  # type: ignore[arg-type]
+    for rule in (fault_rule(delay_ms=0), fault_rule(api=ApiKey(api_key), response={})):
         clients = Clients(rule)
         clients.send(frame)
         clients.advance(10_000)
@@ -47,7 +47,7 @@ def test_every_field_of_every_response_can_be_given(api_key: int, version: int) 
         # kafka-python takes a response with an error for one of version 0.
         response["error_code"] = 0
     check_patch(ApiKey(api_key), response)
-    clients = Clients(FaultRule(api=ApiKey(api_key), response=response))  # type: ignore[arg-type]
+    clients = Clients(fault_rule(api=ApiKey(api_key), response=response))
     clients.send(request_frame(sample_message(api_key, version), version, 1))
     clients.advance(10_000)
     assert clients.bugs == []
@@ -78,22 +78,22 @@ def example(field: Any) -> Any:
 
 
 def test_it_is_laid_over_what_was_done() -> None:
-    clients = Clients(FaultRule(api="Produce", response=offset(41)))
+    clients = Clients(fault_rule(api="Produce", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     assert clients.cluster.log_bytes > 0
 
 
 def test_with_an_error_it_is_laid_over_the_refusal_and_nothing_was_done() -> None:
-    clients = Clients(FaultRule(api="Produce", error="NONE", response=offset(41)))
+    clients = Clients(fault_rule(api="Produce", error="NONE", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     assert clients.cluster.log_bytes == 0
 
 
 def test_rules_make_a_script_of_responses() -> None:
-    first = FaultRule(api="Metadata", response={"controller_id": 7}, times=1)
-    second = FaultRule(api="Metadata", response={"controller_id": 8}, times=1)
+    first = fault_rule(api="Metadata", response={"controller_id": 7}, times=1)
+    second = fault_rule(api="Metadata", response={"controller_id": 8}, times=1)
     clients = Clients(first, second)
     clients.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
     bodies = [messages.MetadataResponse.decode(a[5:], version=9) for a in clients.responses()]
@@ -101,7 +101,7 @@ def test_rules_make_a_script_of_responses() -> None:
 
 
 def test_an_error_code_can_be_put_where_a_rule_for_errors_would_not() -> None:
-    rule = FaultRule(
+    rule = fault_rule(
         api="Metadata", response={"topics": [{"error_code": "TOPIC_AUTHORIZATION_FAILED"}]}
     )
     clients = Clients(rule)

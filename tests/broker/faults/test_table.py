@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.faults.rule import FaultRule
-from broker.faults.table import FaultTable, Verdict
+from broker.faults.rule import FaultRule, fault_rule
+from broker.faults.table import FaultDecision, FaultTable
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
@@ -25,8 +25,8 @@ def table_of(*rules: FaultRule) -> FaultTable:
 
 def ask(
     table: FaultTable, api_key: ApiKey = ApiKey.METADATA, version: int = 9, **context: Any
-) -> Verdict | None:
-    return table.judge(
+) -> FaultDecision | None:
+    return table.evaluate(
         make_context(api_key, version, **context), lambda: sample_request(api_key, version)
     )
 
@@ -52,14 +52,14 @@ def fired_on(table: FaultTable, count: int) -> list[int]:
     ],
 )
 def test_a_rule_fires_as_often_as_it_says(firing: dict[str, Any], expected: list[int]) -> None:
-    table = table_of(FaultRule(delay_ms=1, **firing))
+    table = table_of(fault_rule(delay_ms=1, **firing))
     assert fired_on(table, 8) == expected
-    (listed,) = table.rules()
-    assert listed.fire_count == len(expected)
+    (state,) = table.rules()
+    assert state.fire_count == len(expected)
 
 
 def test_a_rule_that_is_used_up_stops_counting_and_an_empty_table_costs_nothing() -> None:
-    table = table_of(FaultRule(delay_ms=1, times=2), FaultRule(delay_ms=1, nth=3))
+    table = table_of(fault_rule(delay_ms=1, times=2), fault_rule(delay_ms=1, nth=3))
     assert table.is_enabled
     for _ in range(5):
         ask(table)
@@ -95,18 +95,18 @@ def test_a_rule_that_is_used_up_stops_counting_and_an_empty_table_costs_nothing(
 def test_a_rule_is_for_what_it_says(
     matcher: dict[str, Any], api_key: ApiKey, context: dict[str, Any], is_match: bool
 ) -> None:
-    table = table_of(FaultRule(delay_ms=1, **matcher))
+    table = table_of(fault_rule(delay_ms=1, **matcher))
     version = {ApiKey.METADATA: 9, ApiKey.OFFSET_COMMIT: 8}.get(api_key, 4)
     assert (ask(table, api_key, version, **context) is not None) is is_match
 
 
 def test_topics_named_by_id_are_matched_by_name() -> None:
-    table = table_of(FaultRule(delay_ms=1, topic=TOPIC))
+    table = table_of(fault_rule(delay_ms=1, topic=TOPIC))
     assert ask(table, ApiKey.FETCH, 13) is not None
 
 
 def test_a_rule_holds_between_its_times() -> None:
-    table = table_of(FaultRule(delay_ms=1, after_ms=100, until_ms=200))
+    table = table_of(fault_rule(delay_ms=1, after_ms=100, until_ms=200))
     times = [0, 99, 100, 199, 200]
     fired = [ms for ms in times if ask(table, now_ms=NOW_MS + ms) is not None]
     assert fired == [100, 199]
@@ -115,46 +115,46 @@ def test_a_rule_holds_between_its_times() -> None:
 
 def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_see_it() -> None:
     table = table_of(
-        FaultRule(drop="before_response", times=1),
-        FaultRule(error="NOT_CONTROLLER", times=2),
-        FaultRule(delay_ms=5),
+        fault_rule(drop="before_response", times=1),
+        fault_rule(error="NOT_CONTROLLER", times=2),
+        fault_rule(delay_ms=5),
     )
-    verdicts = [ask(table) for _ in range(4)]
+    decisions = [ask(table) for _ in range(4)]
 
-    assert [v.deciding.drop if v else None for v in verdicts] == [
+    assert [v.drop if v else None for v in decisions] == [
         "before_response",
         None,
         None,
         None,
     ]
-    assert [v.deciding.error if v else None for v in verdicts] == [
+    assert [v.error.error if v and v.error else None for v in decisions] == [
         None,
         "NOT_CONTROLLER",
         "NOT_CONTROLLER",
         None,
     ]
-    assert [v.delay_ms if v else None for v in verdicts] == [5, 5, 5, 5]
+    assert [v.delay_ms if v else None for v in decisions] == [5, 5, 5, 5]
     assert [each.match_count for each in table.rules()] == [1, 2, 4]
-    assert verdicts[0] is not None
-    assert verdicts[0].description == "#1 drop before_response; #3 delay_ms 5"
+    assert decisions[0] is not None
+    assert decisions[0].description == "#1 drop before_response; #3 delay_ms 5"
 
 
 def test_of_several_delays_the_sum_counts_of_throttles_the_longest_of_rates_the_least() -> None:
     table = table_of(
-        FaultRule(delay_ms=5, throttle_time_ms=70, mute=False, bytes_per_second=100),
-        FaultRule(delay_ms=6, delay_request_ms=7, throttle_time_ms=60, bytes_per_second=90),
+        fault_rule(delay_ms=5, throttle_time_ms=70, mute=False, bytes_per_second=100),
+        fault_rule(delay_ms=6, delay_request_ms=7, throttle_time_ms=60, bytes_per_second=90),
     )
-    verdict = ask(table)
-    assert verdict is not None
-    assert (verdict.delay_ms, verdict.delay_request_ms) == (11, 7)
-    assert (verdict.throttle_time_ms, verdict.mute, verdict.bytes_per_second) == (70, True, 90)
+    decision = ask(table)
+    assert decision is not None
+    assert (decision.delay_ms, decision.delay_request_ms) == (11, 7)
+    assert (decision.throttle_time_ms, decision.mute, decision.bytes_per_second) == (70, True, 90)
 
 
 def test_rules_are_removed_and_ids_are_not_given_twice() -> None:
-    table = table_of(FaultRule(delay_ms=1), FaultRule(delay_ms=2))
+    table = table_of(fault_rule(delay_ms=1), fault_rule(delay_ms=2))
     assert table.remove(2)
     assert not table.remove(2)
-    assert table.add(FaultRule(delay_ms=3), NOW_MS) == 3
+    assert table.add(fault_rule(delay_ms=3), NOW_MS) == 3
     assert [each.rule_id for each in table.rules()] == [1, 3]
     table.clear()
     assert (table.rules(), table.is_enabled) == ([], False)
@@ -162,24 +162,24 @@ def test_rules_are_removed_and_ids_are_not_given_twice() -> None:
 
 def test_a_rule_must_name_brokers_that_are_there() -> None:
     with pytest.raises(ValueError, match="stop_broker: there is no broker 9, only 1, 2, 3"):
-        table_of(FaultRule(stop_broker=9))
+        table_of(fault_rule(stop_broker=9))
 
 
 def test_of_several_rules_all_are_added_or_none() -> None:
     table = table_of()
-    wrong = [FaultRule(stop_broker=2, at_once=True), FaultRule(stop_broker=9)]
+    wrong = [fault_rule(stop_broker=2, at_once=True), fault_rule(stop_broker=9)]
     with pytest.raises(ValueError, match=r"rule 2: stop_broker: there is no broker 9"):
         table.add_all(wrong, NOW_MS)
     assert table.rules() == []
     assert not table.is_enabled
-    assert table.add_all([FaultRule(delay_ms=1), FaultRule(delay_ms=2)], NOW_MS) == [1, 2]
+    assert table.add_all([fault_rule(delay_ms=1), fault_rule(delay_ms=2)], NOW_MS) == [1, 2]
     assert table.is_enabled
 
 
-def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
+def test_what_is_to_happen_at_once_does_and_is_state() -> None:
     cluster = make_cluster()
     table = FaultTable(cluster)
-    table.add(FaultRule(stop_broker=2, at_once=True), NOW_MS)
+    table.add(fault_rule(stop_broker=2, at_once=True), NOW_MS)
     assert cluster.alive_broker_ids() == [1, 3]
     assert not table.is_enabled
     assert [each.fire_count for each in table.rules()] == [1]
@@ -187,15 +187,15 @@ def test_what_is_to_happen_at_once_does_and_is_listed() -> None:
 
 def test_connections_have_rules_of_their_own() -> None:
     table = table_of(
-        FaultRule(refuse_connection=True, broker=2, times=1),
-        FaultRule(delay_connection_ms=30, after_ms=50),
-        FaultRule(delay_ms=1),
+        fault_rule(refuse_connection=True, broker=2, times=1),
+        fault_rule(delay_connection_ms=30, after_ms=50),
+        fault_rule(delay_ms=1),
     )
-    first = table.judge_connection(2, NOW_MS)
+    first = table.evaluate_connection(2, NOW_MS)
     assert first is not None
     assert (first.is_refused, first.delay_ms) == (True, 0)
-    assert table.judge_connection(2, NOW_MS) is None
-    late = table.judge_connection(1, NOW_MS + 50)
+    assert table.evaluate_connection(2, NOW_MS) is None
+    late = table.evaluate_connection(1, NOW_MS + 50)
     assert late is not None
     assert (late.is_refused, late.delay_ms, late.description) == (
         False,
@@ -203,23 +203,23 @@ def test_connections_have_rules_of_their_own() -> None:
         "#2 delay_connection_ms 30",
     )
     # And requests are none of their business.
-    verdict = ask(table, now_ms=NOW_MS + 50)
-    assert verdict is not None
-    assert [firing.rule for firing in verdict.firings] == [FaultRule(delay_ms=1)]
+    decision = ask(table, now_ms=NOW_MS + 50)
+    assert decision is not None
+    assert [match.rule for match in decision.matches] == [fault_rule(delay_ms=1)]
 
 
 @given(st.integers(0, 1000), st.floats(0.05, 0.95))
 def test_the_same_seed_throws_the_same_coins(seed: int, probability: float) -> None:
-    rule = FaultRule(delay_ms=10, jitter_ms=90, probability=probability, seed=seed)
+    rule = fault_rule(delay_ms=10, jitter_ms=90, probability=probability, seed=seed)
     first, second = table_of(rule), table_of(rule)
-    verdicts = [(ask(first), ask(second)) for _ in range(30)]
-    assert all((a and a.delay_ms) == (b and b.delay_ms) for a, b in verdicts)
-    assert all(a is None or 10 <= a.delay_ms <= 100 for a, _b in verdicts)
+    decisions = [(ask(first), ask(second)) for _ in range(30)]
+    assert all((a and a.delay_ms) == (b and b.delay_ms) for a, b in decisions)
+    assert all(a is None or 10 <= a.delay_ms <= 100 for a, _b in decisions)
 
 
 def test_a_probability_is_about_kept_and_differs_by_seed() -> None:
     fired = [
-        fired_on(table_of(FaultRule(delay_ms=1, probability=0.3, seed=seed)), 500)
+        fired_on(table_of(fault_rule(delay_ms=1, probability=0.3, seed=seed)), 500)
         for seed in range(3)
     ]
     assert all(110 < len(each) < 190 for each in fired)
@@ -228,34 +228,34 @@ def test_a_probability_is_about_kept_and_differs_by_seed() -> None:
 
 def test_only_what_needs_it_has_the_body_decoded() -> None:
     table = table_of(
-        FaultRule(api="Metadata", delay_ms=1), FaultRule(api="Fetch", topic=TOPIC, delay_ms=1)
+        fault_rule(api="Metadata", delay_ms=1), fault_rule(api="Fetch", topic=TOPIC, delay_ms=1)
     )
 
     def decode() -> Any:
         raise AssertionError("nobody asked for topics")
 
-    assert table.judge(make_context(ApiKey.METADATA, 9), decode) is not None
+    assert table.evaluate(make_context(ApiKey.METADATA, 9), decode) is not None
     calls: list[int] = []
 
     def decode_once() -> Any:
         calls.append(1)
         return messages.FetchRequest(version=11, topics=[])
 
-    table.add(FaultRule(group=GROUP, delay_ms=1), NOW_MS)
-    assert table.judge(make_context(ApiKey.FETCH, 11), decode_once) is None
+    table.add(fault_rule(group=GROUP, delay_ms=1), NOW_MS)
+    assert table.evaluate(make_context(ApiKey.FETCH, 11), decode_once) is None
     assert calls == [1]
 
 
 def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> None:
     cluster = make_cluster()
     table = FaultTable(cluster)
-    table.add(FaultRule(leader="none", topic=TOPIC, times=1), NOW_MS)
-    table.add(FaultRule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
-    verdict = ask(table)
-    assert verdict is not None
+    table.add(fault_rule(leader="none", topic=TOPIC, times=1), NOW_MS)
+    table.add(fault_rule(leader="none", topic=TOPIC, times=1, delay_ms=5), NOW_MS)
+    decision = ask(table)
+    assert decision is not None
     assert not table.is_enabled
-    for firing in verdict.firings:
-        table.take_back(firing)
+    for match in decision.matches:
+        table.undo(match)
     assert table.is_enabled
     # The second has delayed the response all the same.
     assert [each.fire_count for each in table.rules()] == [0, 1]
@@ -263,13 +263,13 @@ def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> No
 
 def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
     table = table_of(
-        FaultRule(delay_ms=1, throttle_time_ms=1),
-        FaultRule(corrupt_bytes=1),
-        FaultRule(error="NOT_LEADER_OR_FOLLOWER"),
-        FaultRule(announce_bytes=1),
-        FaultRule(api="Metadata", response={}),
+        fault_rule(delay_ms=1, throttle_time_ms=1),
+        fault_rule(corrupt_bytes=1),
+        fault_rule(error="NOT_LEADER_OR_FOLLOWER"),
+        fault_rule(announce_bytes=1),
+        fault_rule(api="Metadata", response={}),
     )
-    verdict = ask(table)
-    assert verdict is not None
+    decision = ask(table)
+    assert decision is not None
     # The last one was not asked: an error decided before it.
-    assert verdict.falsifying_rule_ids == (2, 4)
+    assert decision.falsifying_rule_ids == (2, 4)

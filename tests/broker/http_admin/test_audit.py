@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.faults.rule import FaultRule
+from broker.faults.rule import fault_rule
 from broker.http_admin.audit import FINDINGS_MAX, get_audit
 from broker.http_admin.operation import Problem
 from broker.http_admin.state import Admin
@@ -35,7 +35,7 @@ def test_what_is_covered_and_what_is_not_is_counted_and_named() -> None:
     admin = make_admin(1, **AUDITED)
     topic = create_topic(admin, NewTopicBody("orders", 1))
     produce(admin, 5)
-    admin.faults.add(FaultRule(api="Produce", corrupt_bytes=1), NOW_MS)
+    admin.faults.add(fault_rule(api="Produce", corrupt_bytes=1), NOW_MS)
     produce(admin, 3)
 
     view = get_audit(admin)

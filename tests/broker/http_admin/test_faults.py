@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from broker.faults import FaultRule
+from broker.faults import fault_rule
 from broker.http_admin.faults import (
     FaultPath,
     FaultView,
@@ -23,7 +23,7 @@ from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
     admin = make_admin()
-    added = add_faults(admin, FaultRule(api="Metadata", drop="before_response", nth=2))
+    added = add_faults(admin, fault_rule(api="Metadata", drop="before_response", nth=2))
     assert isinstance(added, FaultView)
     assert (added.id, added.matched, added.fired) == (1, 0, 0)
     assert added.rule == {"api": "Metadata", "drop": "before_response", "nth": 2}
@@ -40,7 +40,7 @@ def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
 
 def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
-    add_faults(admin, FaultRule(api="Metadata", hang="before_response"))
+    add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
 
     (line,) = list_requests(admin, ListQuery())
@@ -50,7 +50,7 @@ def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
 
 def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
     admin = make_admin()
-    add_faults(admin, FaultRule(api="Metadata", delay_ms=500))
+    add_faults(admin, fault_rule(api="Metadata", delay_ms=500))
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1))
     assert list_requests(admin, ListQuery())[0]["outcome"] == "waiting"
@@ -61,7 +61,7 @@ def test_a_delayed_response_is_in_the_journal_before_and_after() -> None:
 def test_rules_are_removed_one_by_one_or_all() -> None:
     admin = make_admin()
     for _ in range(3):
-        add_faults(admin, FaultRule(delay_ms=1))
+        add_faults(admin, fault_rule(delay_ms=1))
     remove_fault(admin, FaultPath(2))
     assert [view.id for view in list_faults(admin)] == [1, 3]
     with pytest.raises(Problem) as caught:
@@ -73,7 +73,7 @@ def test_rules_are_removed_one_by_one_or_all() -> None:
 
 def test_a_rule_that_names_no_broker_is_refused() -> None:
     with pytest.raises(Problem, match="9") as caught:
-        add_faults(make_admin(), FaultRule(stop_broker=9, at_once=True))
+        add_faults(make_admin(), fault_rule(stop_broker=9, at_once=True))
     assert caught.value.status == 400
 
 
@@ -112,9 +112,9 @@ async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
 
 async def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
     async with serving_site() as site:
-        site.admin.server.first_faults = (FaultRule(delay_ms=7),)
-        add_faults(site.admin, FaultRule(delay_ms=1))
-        add_faults(site.admin, FaultRule(delay_ms=2))
+        site.admin.server.first_faults = (fault_rule(delay_ms=7),)
+        add_faults(site.admin, fault_rule(delay_ms=1))
+        add_faults(site.admin, fault_rule(delay_ms=2))
         reset(site.admin)
         assert [view.rule for view in list_faults(site.admin)] == [{"delay_ms": 7}]
         await asyncio.sleep(0)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker.faults.rule import rule_schema
 from broker.http_admin import web  # noqa: F401 - declares all operations
 from broker.http_admin.openapi import openapi_document
 from broker.http_admin.operation import OPERATIONS
@@ -74,3 +75,17 @@ def test_responses_have_their_own_kind_and_errors_the_problem_document(
     assert list(events["200"]["content"]) == ["text/event-stream"]
     assert list(events["default"]["content"]) == ["application/problem+json"]
     assert "content" not in document["paths"]["/v1/reset"]["post"]["responses"]["204"]
+
+
+def test_a_fault_rule_has_the_words_bounds_and_descriptions_of_its_declaration(
+    document: dict[str, Any],
+) -> None:
+    rule = document["components"]["schemas"]["FaultRule"]
+    fields = rule["properties"]
+    assert rule["additionalProperties"] is False
+    assert fields.keys() == rule_schema().keys()
+    assert fields["drop"]["enum"] == ["before_handling", "before_response", "within_response"]
+    assert (fields["times"]["minimum"], fields["times"]["type"]) == (1, "integer")
+    assert all(field["description"] for field in fields.values())
+    body = document["paths"]["/v1/faults"]["post"]["requestBody"]
+    assert "#/components/schemas/FaultRule" in json.dumps(body)

@@ -1,6 +1,7 @@
 """The journal over the admin port."""
 
-from typing import Any
+from dataclasses import fields
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -13,6 +14,9 @@ from broker.http_admin.requests import (
     list_requests,
 )
 from broker.http_admin.state import Admin
+from broker.journal.journal import Outcome
+from broker.journal.rendering import JournalFilter
+from mock_kafka.verbs import Which
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.journal.journalled_cluster import produce_frame
@@ -86,3 +90,21 @@ def test_a_name_that_could_fit_nothing_is_refused(names: Any, hint: str) -> None
         ListQuery(**names)
     assert ListQuery(api="create_topics", error="notEnoughReplicas").api == "create_topics"
     assert ListQuery(api="99").api == "99"
+
+
+def test_a_query_has_the_fields_of_the_journal_filter_and_so_does_mock_kafka() -> None:
+    names = [each.name for each in fields(JournalFilter)]
+    assert [*names, "bodies"] == list(JournalQuery.__struct_fields__)
+    which = get_type_hints(Which)
+    assert {"api", *which} == set(names)
+    declared = get_type_hints(JournalQuery)
+    for name in ("outcome", "kind"):
+        words = get_args(get_args(declared[name])[0])
+        assert get_args(which[name]) == words
+    assert set(get_args(which["outcome"])) == set(Outcome)
+
+
+def test_a_filter_takes_every_value_of_its_query() -> None:
+    query = JournalQuery(api="Produce", topic="t", since_ms=5, kind="disconnect", broker=1)
+    expected = JournalFilter(api="Produce", topic="t", since_ms=5, kind="disconnect", broker=1)
+    assert journal_filter(query) == expected

@@ -19,7 +19,7 @@ from broker.journal.journal import (
     errors_of,
     request_of,
     response_of,
-    subjects_of,
+    targets_of,
 )
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
@@ -76,7 +76,7 @@ def test_a_request_is_kept_with_its_response_and_who_asked() -> None:
     assert {good.outcome, bad.outcome} == {Outcome.RESPONDED}
     assert good.context.client_id == "test"
     assert client.written == (good.response or b"") + (bad.response or b"")
-    assert subjects_of(good).topics == {"orders"}
+    assert targets_of(good).topics == {"orders"}
     assert errors_of(good) == frozenset()
     assert errors_of(bad) == frozenset({"UNKNOWN_TOPIC_OR_PARTITION"})
     assert request_of(good).topic_data[0].name == "orders"
@@ -116,7 +116,7 @@ def test_a_response_that_comes_late_is_an_entry_from_the_beginning() -> None:
     client.send(fetch_frame(1, "t", max_wait_ms=500))
     (entry,) = entries(client)
     assert entry.outcome is Outcome.WAITING
-    assert subjects_of(entry).topics == {"t"}
+    assert targets_of(entry).topics == {"t"}
     assert errors_of(entry) == frozenset()
 
     client.settle(NOW_MS + 500)
@@ -227,7 +227,7 @@ def test_a_frame_larger_than_the_whole_journal_is_told_of_without_its_bytes() ->
     assert entry.response is None
     assert entry.outcome is Outcome.RESPONDED
     assert request_of(entry) is response_of(entry) is None
-    assert subjects_of(entry).topics == frozenset()
+    assert targets_of(entry).topics == frozenset()
 
 
 def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:

@@ -12,7 +12,7 @@ import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
-from broker.faults import FaultRule
+from broker.faults import fault_rule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
 from tests.broker.cluster_builder import make_cluster
@@ -136,8 +136,8 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
     async with serving_two() as (server, port, _):
         faults, now_ms = server.dispatcher.faults, server.clock.now_ms()
         server.dispatcher.journal.is_enabled = True
-        faults.add(FaultRule(refuse_connection=True, times=1), now_ms)
-        faults.add(FaultRule(delay_connection_ms=500, skip=1, times=1), now_ms)
+        faults.add(fault_rule(refuse_connection=True, times=1), now_ms)
+        faults.add(fault_rule(delay_connection_ms=500, skip=1, times=1), now_ms)
         reader, writer = await connect(port)
         assert await reader.read() == b""
         writer.close()
@@ -160,7 +160,7 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
 async def test_a_broker_that_a_request_cuts_off_responses_it_when_it_is_back() -> None:
     async with serving_two() as (server, port, _):
         now_ms = server.clock.now_ms()
-        rule = FaultRule(api="Metadata", isolate_broker="self", nth=1, restart_after_ms=1_000)
+        rule = fault_rule(api="Metadata", isolate_broker="self", nth=1, restart_after_ms=1_000)
         server.dispatcher.faults.add(rule, now_ms)
         reader, writer = await connect(port)
         writer.write(metadata_frame(1))

@@ -7,7 +7,7 @@ from scenarios.delivery_timeout.phases import PHASES, Phase, rules
 @pytest.mark.parametrize("phase", PHASES, ids=lambda phase: phase.name)
 def test_every_trouble_is_a_rule_for_one_client_or_its_topic_alone(phase: Phase) -> None:
     rule = FaultRule.from_json(rules(phase, "topic", "client", 1_000))
-    assert rule.topic == "topic" if rule.at_once else rule.client_id == "client"
+    assert rule.match.topic == "topic" if rule.trigger.at_once else rule.match.client_id == "client"
 
 
 def test_the_throttle_is_longer_than_the_deadline() -> None:

@@ -1,0 +1,332 @@
+"""What a fault rule does: one dataclass for each action.
+
+The first attribute of an action is the field of the flat JSON form that stands for it; the others
+are its options. Some options belong to several actions (`at`, `jitter_ms`, `elect`,
+`restart_after_ms`); within one rule they have one value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, get_args
+
+from broker.faults.fields import (
+    ERROR,
+    FLAG,
+    NODE_ID,
+    OBJECT,
+    ONLY_TRUE,
+    Declared,
+    broker_or,
+    declare,
+    declare_required,
+    duration_ms,
+    one_of,
+    whole,
+)
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+BEFORE_HANDLING = "before_handling"
+BEFORE_RESPONSE = "before_response"
+WITHIN_RESPONSE = "within_response"
+NEXT = "next"
+NONE = "none"
+SELF = "self"
+
+METADATA_APIS = frozenset(
+    {
+        ApiKey.METADATA,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+"""APIs that can be answered from stale metadata: brokers, leaders and coordinators."""
+
+
+def _at() -> Any:
+    return declare(
+        one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
+        "when an error or an action on the cluster takes effect: before the request is handled, or "
+        "after it was handled and before its response",
+        BEFORE_HANDLING,
+    )
+
+
+def _jitter_ms() -> Any:
+    return declare(duration_ms(), "up to so much longer, evenly distributed; for every delay", 0)
+
+
+def _elect() -> Any:
+    return declare(
+        FLAG,
+        "whether leaders and coordinators move to other brokers. By default yes for a stopped "
+        "broker, no for an isolated one. With `controller.mutation.time.ms` they move when the "
+        "controller gets to it",
+    )
+
+
+def _restart_after_ms() -> Any:
+    return declare(
+        duration_ms(), "the broker starts again so long after it was stopped, isolated or fenced"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Declared):
+    """Respond with an error code for everything that the request asks for."""
+
+    error: str = declare_required(
+        ERROR,
+        "the API's own response in the request's version, with this error code for everything "
+        "that was asked for",
+    )
+    at: str = _at()
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The error code itself."""
+        return ErrorCode[self.error]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchResponse(Declared):
+    """Replace values of the response."""
+
+    response: Mapping[str, Any] = declare_required(
+        OBJECT,
+        "the response with these values in it; together with `error`, the error response with them",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Drop(Declared):
+    """Close the connection."""
+
+    drop: str = declare_required(
+        one_of(BEFORE_HANDLING, BEFORE_RESPONSE, WITHIN_RESPONSE),
+        "a closed connection: before the request is handled, after it was handled and before its "
+        "response, or within the response",
+    )
+    drop_after_bytes: int | None = declare(
+        whole(0),
+        "so many bytes of the response before the end, with `within_response`; half by default",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hang(Declared):
+    """Never respond."""
+
+    hang: str = declare_required(
+        one_of(BEFORE_HANDLING, BEFORE_RESPONSE),
+        "no response, ever; the request is not handled, or it is",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StaleMetadata(Declared):
+    """Respond from what the cluster was when the rule was added."""
+
+    stale_metadata: bool = declare_required(
+        ONLY_TRUE, "brokers, leaders and coordinators as they were when the rule was added"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Throttle(Declared):
+    """Respond with a throttle time, and mute the connection."""
+
+    throttle_time_ms: int = declare_required(
+        whole(1), "this throttle time in the response, and a connection that is muted for it"
+    )
+    mute: bool = declare(FLAG, "whether the connection is muted for the throttle time", True)
+
+
+@dataclass(frozen=True, slots=True)
+class DelayRequest(Declared):
+    """Wait before handling the request."""
+
+    delay_request_ms: int = declare_required(
+        duration_ms(), "nothing for so long; the request is handled then"
+    )
+    jitter_ms: int = _jitter_ms()
+
+
+@dataclass(frozen=True, slots=True)
+class DelayResponse(Declared):
+    """Wait before sending the response."""
+
+    delay_ms: int = declare_required(
+        duration_ms(), "the response so much later; the request is handled at once"
+    )
+    jitter_ms: int = _jitter_ms()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitBandwidth(Declared):
+    """Delay the response as a slow link would."""
+
+    bytes_per_second: int = declare_required(
+        whole(1), "the response when the last byte of request and response would be over"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Truncate(Declared):
+    """Cut the end of the response off."""
+
+    truncate_bytes: int = declare_required(
+        whole(1), "a response without its last bytes, whose size is the size of the rest"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Corrupt(Declared):
+    """Change bytes of the response."""
+
+    corrupt_bytes: int = declare_required(
+        whole(1), "a response with so many bytes changed, behind the correlation id"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Oversize(Declared):
+    """Append zeros to the response."""
+
+    oversize_bytes: int = declare_required(
+        whole(1, 1 << 28), "so many zeros behind the response, included in its size"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AnnounceSize(Declared):
+    """Send a wrong size in front of the response."""
+
+    announce_bytes: int = declare_required(
+        whole(-(1 << 31)), "this number as the size in front of the response, also a negative one"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MoveLeader(Declared):
+    """Move the leaders of the rule's topic."""
+
+    leader: int | str = declare_required(
+        broker_or(NEXT, NONE),
+        "the leaders of `topic` (of `partition`) on this broker, on the `next` replica, or gone",
+    )
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class MoveCoordinator(Declared):
+    """Move the coordinator of the rule's group or transactional id."""
+
+    coordinator: int | str = declare_required(
+        broker_or(NEXT),
+        "the coordinator of `group` or `transactional_id` on this or the `next` broker; requests "
+        "that wait at the old one get NOT_COORDINATOR",
+    )
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class StopBroker(Declared):
+    """Stop a broker."""
+
+    stop_broker: int | str = declare_required(
+        broker_or(SELF),
+        "a broker that is down: closed connections, new ones refused, until it is started on the "
+        "same port; `self` is the broker that received the request",
+    )
+    elect: bool | None = _elect()
+    restart_after_ms: int | None = _restart_after_ms()
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class IsolateBroker(Declared):
+    """Let nothing through the connections of a broker."""
+
+    isolate_broker: int | str = declare_required(
+        broker_or(SELF),
+        "connections that stay open, and through which nothing comes until the broker is started",
+    )
+    elect: bool | None = _elect()
+    restart_after_ms: int | None = _restart_after_ms()
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class FenceBroker(Declared):
+    """Fence a broker."""
+
+    fence_broker: int | str = declare_required(
+        broker_or(SELF),
+        "a broker that Metadata does not list and that leads nothing, while its connections go on",
+    )
+    restart_after_ms: int | None = _restart_after_ms()
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class StartBroker(Declared):
+    """Start a broker."""
+
+    start_broker: int = declare_required(NODE_ID, "the broker again, in sync, with all its records")
+    at: str = _at()
+
+
+@dataclass(frozen=True, slots=True)
+class RefuseConnection(Declared):
+    """Close new connections at once."""
+
+    refuse_connection: bool = declare_required(ONLY_TRUE, "new connections that are closed at once")
+
+
+@dataclass(frozen=True, slots=True)
+class DelayConnection(Declared):
+    """Wait before reading from a new connection."""
+
+    delay_connection_ms: int = declare_required(
+        duration_ms(), "new connections that are read only after so long"
+    )
+    jitter_ms: int = _jitter_ms()
+
+
+ConnectionAction = RefuseConnection | DelayConnection
+BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
+ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
+DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
+"""These decide what becomes of a request, which only one rule can do."""
+FalsifyingAction = PatchResponse | Truncate | Corrupt | Oversize | AnnounceSize
+"""These may make a response claim what is not so.
+
+An error claims no success, and a response that is late or lost is still true.
+"""
+Action = (
+    DecidingAction
+    | Throttle
+    | DelayRequest
+    | DelayResponse
+    | LimitBandwidth
+    | Truncate
+    | Corrupt
+    | Oversize
+    | AnnounceSize
+    | ClusterAction
+    | ConnectionAction
+)
+
+ACTION_TYPES: tuple[type[Action], ...] = get_args(Action)
+
+
+def field_name_of(action: Action | type[Action]) -> str:
+    """Return the field of the flat JSON form that stands for an action."""
+    return fields(action)[0].name
+
+
+ACTION_NAMES: tuple[str, ...] = tuple(map(field_name_of, ACTION_TYPES))
+"""The field names of all actions, in the order in which rules list them."""
+CLUSTER_ACTION_NAMES: tuple[str, ...] = tuple(map(field_name_of, get_args(ClusterAction)))

@@ -1,0 +1,147 @@
+"""What fault rules put in place of a response: an error, other values, other bytes."""
+
+from dataclasses import replace
+from struct import Struct
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.faults import response_bytes
+from broker.faults.actions import (
+    WITHIN_RESPONSE,
+    AnnounceSize,
+    Corrupt,
+    Oversize,
+    Truncate,
+)
+from broker.faults.error_responses import Framed, error_response
+from broker.faults.partial_errors import merged
+from broker.faults.response_patch import patched_response
+from broker.faults.table import FaultDecision, RuleMatch
+from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter, close_on_error, encode_response
+from broker.responses import Close, CompletedResponse, Throttled
+from broker.routes import Route
+from protocol import codec, messages
+from protocol.api_keys import ApiKey
+
+_INT32 = Struct(">i")
+
+
+class FaultedResponse:
+    """Changes the response of one request as a decision says. No method raises."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        report_bug: BugReporter,
+        route: Route,
+        context: RequestContext,
+        decision: FaultDecision,
+        failing: Any,
+        *,
+        is_partial: bool,
+    ) -> None:
+        """`failing` is the part of the request that fails, decoded; None without an error.
+
+        `is_partial`: it is not all of the request; the error goes into the response for the rest.
+        """
+        self._cluster = cluster
+        self._report_bug = report_bug
+        self._route = route
+        self._context = context
+        self._decision = decision
+        self._failing = failing
+        self.is_partial = is_partial
+
+    def with_error(self, response: CompletedResponse) -> CompletedResponse:
+        """Return the error response, or for a partial error `response` with the error in it."""
+        frame = frame_of(response)
+        failed = close_on_error(self._context, self._report_bug, lambda: self._error(frame))
+        return _with_frame(response, failed) if isinstance(response, Throttled) else failed
+
+    def _error(self, frame: bytes | None) -> CompletedResponse:
+        error, context = self._decision.error, self._context
+        assert error is not None
+        response = error_response(context, self._failing, error.error_code, self._cluster)
+        if isinstance(response, Framed):
+            return response.frame
+        if frame is not None and self.is_partial:
+            return merged(context, frame, response)
+        return encode_response(self._route, context, response)
+
+    def with_patch(self, response: CompletedResponse) -> CompletedResponse:
+        """Return the response with the values that the rule gives for it."""
+        patch, frame = self._decision.patch, frame_of(response)
+        if patch is None or frame is None:
+            return response
+        patched = close_on_error(
+            self._context,
+            self._report_bug,
+            lambda: patched_response(self._context, frame, patch.response),
+        )
+        return _with_frame(response, patched)
+
+    def with_wrong_bytes(self, response: CompletedResponse) -> CompletedResponse:
+        """Return the response with the throttle time, and the wrong bytes, that the rules ask for.
+
+        With `within_response` that is its beginning and the end of the connection.
+        """
+        frame = frame_of(response)
+        is_cut = self._decision.drop == WITHIN_RESPONSE
+        if frame is None:
+            return self.dropped() if is_cut else response
+        if self._decision.throttle_time_ms:
+            frame = self._with_throttle_time(frame)
+        for match in self._decision.matches:
+            frame = _with_wrong_bytes(frame, match)
+        if is_cut:
+            beginning = response_bytes.beginning(frame, self._decision.drop_after_bytes)
+            return replace(self.dropped(), response=beginning)
+        return _with_frame(response, frame)
+
+    def dropped(self) -> Close:
+        """Return the end of the connection, without a response."""
+        return Close(f"fault {self._decision.description}")
+
+    def _with_throttle_time(self, frame: bytes) -> bytes:
+        """Set the throttle time in a response that its handler has encoded already."""
+        context = self._context
+        api_key, version = ApiKey(context.api_key), context.api_version
+        if not messages.begins_with_throttle(api_key, version):
+            return frame
+        start = codec.response_body_start(api_key, version)
+        throttle_time = _INT32.pack(context.throttle_time_ms)
+        return frame[:start] + throttle_time + frame[start + len(throttle_time) :]
+
+
+def frame_of(response: CompletedResponse) -> bytes | None:
+    """Return the frame that a response sends, or None."""
+    if isinstance(response, Throttled):
+        return response.frame
+    if isinstance(response, Close):
+        frame: bytes | None = response.response
+        return frame
+    return response
+
+
+def _with_frame(response: CompletedResponse, frame: CompletedResponse) -> CompletedResponse:
+    """Replace the frame of a response; a `Close` in place of the frame replaces all of it."""
+    if not isinstance(frame, bytes):
+        return frame
+    if isinstance(response, Throttled):
+        return replace(response, frame=frame)
+    return replace(response, response=frame) if isinstance(response, Close) else frame
+
+
+def _with_wrong_bytes(frame: bytes, match: RuleMatch) -> bytes:
+    rule = match.rule
+    if (corrupt := rule.action(Corrupt)) is not None:
+        seed = rule.trigger.seed
+        frame = response_bytes.corrupted(frame, corrupt.corrupt_bytes, seed, match.number)
+    if (truncate := rule.action(Truncate)) is not None:
+        frame = response_bytes.truncated(frame, truncate.truncate_bytes)
+    if (oversize := rule.action(Oversize)) is not None:
+        frame = response_bytes.oversized(frame, oversize.oversize_bytes)
+    if (announce := rule.action(AnnounceSize)) is not None:
+        frame = response_bytes.announced(frame, announce.announce_bytes)
+    return frame

@@ -1,0 +1,88 @@
+"""The entry into fault injection: the dispatcher hands a request over, and gets its response."""
+
+from collections.abc import Callable
+from typing import Any
+
+from broker.cluster.cluster import Cluster
+from broker.faults.actions import BEFORE_HANDLING
+from broker.faults.faulted_response import FaultedResponse
+from broker.faults.injection import Injection
+from broker.faults.partial_errors import split
+from broker.faults.stale_view import StaleView
+from broker.faults.table import FaultTable
+from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter, close_on_error
+from broker.responses import DispatchResult
+from broker.routes import Route
+from protocol import codec, produce
+
+Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
+"""Handles the body `buffer[start:end]` of a request on a cluster, or on a stale view of it."""
+
+
+class Injector:
+    """Has requests handled under the fault rules of a table."""
+
+    def __init__(self, cluster: Cluster, table: FaultTable, report_bug: BugReporter) -> None:
+        self._cluster = cluster
+        self._table = table
+        self._report_bug = report_bug
+
+    def intercept(
+        self,
+        route: Route,
+        context: RequestContext,
+        buffer: bytes | bytearray,
+        start: int,
+        end: int,
+        handle: Handle,
+    ) -> DispatchResult:
+        """Handle a request under the rules that fire on it; if none does, just handle it.
+
+        `buffer[start:end]` is the body of the request.
+
+        Raises:
+            DecodeError: the body is malformed, and had to be decoded at once.
+        """
+
+        def decode_by_schema() -> Any:
+            return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
+
+        def decode() -> Any:
+            if route.is_raw:
+                return produce.decode_request(context.api_version, buffer, start, end)
+            return decode_by_schema()
+
+        decision = self._table.evaluate(context, decode, decode_by_schema)
+        if decision is None:
+            return handle(route, context, buffer, start, end, self._cluster)
+        context.fault = decision.description
+        context.falsified_by = decision.falsifying_rule_ids
+        # A copy: the request may be handled later, when the buffer holds other bytes.
+        body = bytes(buffer[start:end])
+        failing = parts = None
+        if decision.deciding is not None and decision.error is not None:
+            parts = split(context, body, decision.deciding.match, self._cluster)
+            failing = decode() if parts is None else parts.failing
+            if parts is not None and decision.error.at == BEFORE_HANDLING:
+                body = parts.rest_body
+        response = FaultedResponse(
+            self._cluster,
+            self._report_bug,
+            route,
+            context,
+            decision,
+            failing,
+            is_partial=parts is not None,
+        )
+
+        def handle_body(cluster: Cluster | StaleView) -> DispatchResult:
+            return close_on_error(
+                context,
+                self._report_bug,
+                lambda: handle(route, context, body, 0, len(body), cluster),
+            )
+
+        return Injection(
+            self._cluster, self._table, context, decision, handle_body, response
+        ).begin()

@@ -1,0 +1,69 @@
+"""Which requests a fault rule is for, and on which of these it fires."""
+
+from dataclasses import dataclass
+
+from broker.faults.fields import (
+    API,
+    FLAG,
+    NODE_ID,
+    PROBABILITY,
+    TEXT,
+    Declared,
+    declare,
+    duration_ms,
+    whole,
+)
+from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES
+
+_VERSION = whole(0, (1 << 15) - 1)
+_API_KEYS = {name: key for key, name in API_NAMES.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match(Declared):
+    """Which requests a rule is for: those that fit every attribute that is not None."""
+
+    api: str | None = declare(API, "requests of this API, such as `Produce` or `InitProducerId`")
+    version_min: int | None = declare(_VERSION, "requests in this version or a higher one")
+    version_max: int | None = declare(_VERSION, "requests in this version or a lower one")
+    topic: str | None = declare(TEXT, "requests that name this topic; topic ids are looked up")
+    partition: int | None = declare(whole(0), "requests that name this partition (of `topic`)")
+    group: str | None = declare(TEXT, "requests that name this group, FindCoordinator included")
+    transactional_id: str | None = declare(
+        TEXT, "requests that name this transactional id, FindCoordinator included"
+    )
+    broker: int | None = declare(NODE_ID, "requests and connections to the broker with this id")
+    client_id: str | None = declare(TEXT, "requests with this `client.id`")
+    user: str | None = declare(TEXT, "requests of this principal; `ANONYMOUS` without SASL")
+    connection: int | None = declare(whole(0), "requests on the connection with this number")
+
+    @property
+    def api_key(self) -> ApiKey | None:
+        """The API that the rule is for, or None for all."""
+        return None if self.api is None else _API_KEYS[self.api]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trigger(Declared):
+    """When a rule fires, of the requests it matches."""
+
+    nth: int | None = declare(whole(1), "only on the nth request that matches")
+    skip: int = declare(whole(0), "not on the first so many", 0)
+    every: int | None = declare(whole(1), "on every nth")
+    times: int | None = declare(whole(1), "on so many, then never again; once is 1")
+    after_ms: int | None = declare(
+        duration_ms(), "so long after the rule was added; earlier requests do not match"
+    )
+    until_ms: int | None = declare(
+        duration_ms(1), "until so long after the rule was added; later requests do not match"
+    )
+    probability: float | None = declare(PROBABILITY, "on each with this probability")
+    seed: int = declare(
+        whole(-(1 << 63), (1 << 63) - 1),
+        "seeds `probability`, `jitter_ms` and `corrupt_bytes`: the same seed, the same result",
+        0,
+    )
+    at_once: bool = declare(
+        FLAG, "when the rule is added, without any request; for actions on the cluster", False
+    )

@@ -1,0 +1,65 @@
+"""From what a handler returns to the frame of its response."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from broker.request.context import RequestContext
+from broker.responses import Close, CompletedResponse, Throttled, ThrottlingQuota
+from broker.routes import Route
+from protocol import codec
+from protocol.api_keys import ApiKey
+
+BugReporter = Callable[[BaseException, RequestContext], None]
+"""Receives an exception of our own code and the request that caused it."""
+
+_T = TypeVar("_T")
+
+
+def encode_response(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
+    """Return the frame of a handler's response, or the close that the handler asked for.
+
+    `response` is a message, an encoded body, a `Close`, or None for no response. With a quota that
+    throttles the request the result is `Throttled`.
+    """
+    quota = context.throttled_by
+    if response is None:
+        return None if quota is None else _throttled(context, quota, None)
+    if isinstance(response, Close):
+        if response.response is None:
+            return response
+        return replace(response, response=encode_response(route, context, response.response))
+    body = response
+    if not isinstance(response, (bytes, bytearray)):
+        if context.throttle_time_ms and hasattr(response, "throttle_time_ms"):
+            response.throttle_time_ms = context.throttle_time_ms
+        body = response.encode(version=context.api_version)
+    has_tagged_header = (
+        context.api_version >= route.flexible_min and route.api_key != ApiKey.API_VERSIONS
+    )
+    frame = codec.frame_response(context.correlation_id, body, has_tagged_header=has_tagged_header)
+    return frame if quota is None else _throttled(context, quota, frame)
+
+
+def _throttled(context: RequestContext, quota: ThrottlingQuota, frame: bytes | None) -> Throttled:
+    quota.note_throttle(
+        context.principal, context.client_id, context.throttle_time_ms, context.now_ms
+    )
+    return Throttled(frame, context.throttle_time_ms, quota)
+
+
+def close_on_error(
+    context: RequestContext, report_bug: BugReporter, respond: Callable[[], _T]
+) -> _T | Close:
+    """Return what `respond` returns, or a `Close` if it raises.
+
+    A bug of ours is reported; it closes this connection and hurts no other client.
+    """
+    name = ApiKey(context.api_key).name
+    try:
+        return respond()
+    except codec.DecodeError as error:
+        return Close(f"undecodable {name} v{context.api_version}: {error}")
+    except Exception as error:  # noqa: BLE001 - a bug of ours must not hurt other clients
+        report_bug(error, context)
+        return Close(f"internal error in {name} v{context.api_version}: {error!r}")

@@ -1,0 +1,179 @@
+"""What a request names: topics with their partitions, consumer groups, transactional ids.
+
+Works on the decoded request of any API by the field names of Kafka's schemas. A resource of
+DescribeConfigs and AlterConfigs counts as a topic when its type is TOPIC; quota entities and all
+other resources are none of these. The journal, fault rules and hooks all read a request this way.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from protocol.api_keys import ApiKey
+from protocol.messages import request_fields
+
+TARGET_NAMES = ("topic", "partition", "group", "transactional_id")
+"""The kinds of targets, as fault rules name them."""
+
+TopicNames = Callable[[UUID], str | None]
+"""Returns the name of a topic id, or None if there is no such topic (any more)."""
+
+_TOPIC_ARRAYS = ("topics", "topic_data", "topic_names", "topic_partitions", "resources", "groups")
+_PARTITION_ARRAYS = ("partitions", "partition_data", "partition_indexes")
+_PARTITION_FIELDS = ("partition_index", "index", "partition")
+_GROUP_ARRAYS = ("groups", "groups_names")
+_TOPIC_RESOURCE_TYPE = 2
+_TOPIC_FIELDS = ("name", "topic", "resource_name")
+_NO_ID = UUID(int=0)
+_GROUP_KEY_TYPE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTargets:
+    """Topics, groups and transactional ids that a request names.
+
+    `partitions` pairs a topic, by name or by id, with a partition index; with None where the
+    request names the topic as a whole.
+    """
+
+    partitions: frozenset[tuple[str | UUID, int | None]] = field(default_factory=frozenset)
+    groups: frozenset[str] = field(default_factory=frozenset)
+    transactional_ids: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def topics(self) -> frozenset[str | UUID]:
+        """The topics by name or id, whether or not the request names partitions of them."""
+        return frozenset(topic for topic, _index in self.partitions)
+
+    def topic_names(self, topic_name: TopicNames) -> set[str]:
+        """Return the topics by name; an id that has no name becomes its text."""
+        return {
+            topic if isinstance(topic, str) else topic_name(topic) or str(topic)
+            for topic in self.topics
+        }
+
+    def with_topic_names(self, topic_name: TopicNames) -> "RequestTargets":
+        """Replace topic ids by names, and leave out the ids that have none."""
+        named = (
+            (topic if isinstance(topic, str) else topic_name(topic), index)
+            for topic, index in self.partitions
+        )
+        partitions = frozenset((name, index) for name, index in named if name is not None)
+        return RequestTargets(partitions, self.groups, self.transactional_ids)
+
+    def has_partition(self, topic: str | None, partition: int | None) -> bool:
+        """Return whether the request names this topic and partition; None stands for any."""
+        return any(
+            (topic is None or name == topic) and (partition is None or index == partition)
+            for name, index in self.partitions
+        )
+
+
+def request_targets(request: Any) -> RequestTargets:
+    """Return what a decoded request names."""
+    groups = set(_groups(request))
+    transactional_ids = {getattr(request, "transactional_id", None)}
+    keys = [*(getattr(request, "coordinator_keys", None) or ()), getattr(request, "key", None)]
+    is_group_key = getattr(request, "key_type", None) == _GROUP_KEY_TYPE
+    (groups if is_group_key else transactional_ids).update(keys)
+    return RequestTargets(
+        frozenset(_partitions(request)),
+        frozenset(group for group in groups if group),
+        frozenset(name for name in transactional_ids if name),
+    )
+
+
+def group_of(entry: Any) -> str:
+    """Return the group that an entry of a request's array names; empty for none."""
+    return entry if isinstance(entry, str) else getattr(entry, "group_id", None) or ""
+
+
+def topic_of(entry: Any) -> str | UUID | None:
+    """Return the topic that an entry of a request's array names, by name or by id, or None."""
+    if isinstance(entry, str):
+        return entry
+    if getattr(entry, "resource_type", _TOPIC_RESOURCE_TYPE) != _TOPIC_RESOURCE_TYPE:
+        return None
+    for field_name in _TOPIC_FIELDS:
+        name: str | None = getattr(entry, field_name, None)
+        if name:
+            return name
+    topic_id: UUID | None = getattr(entry, "topic_id", None)
+    return None if topic_id == _NO_ID else topic_id
+
+
+def partition_of(entry: Any) -> int | None:
+    """Return the partition that an entry of a request's array names, or None."""
+    if isinstance(entry, int):
+        return entry
+    indexes = (getattr(entry, field_name, None) for field_name in _PARTITION_FIELDS)
+    return next((index for index in indexes if isinstance(index, int)), None)
+
+
+@cache
+def targets_in_schema(api_key: ApiKey, api_version: int) -> tuple[frozenset[str], ...]:
+    """Return which of `TARGET_NAMES` a request of this API and version can name together.
+
+    There is one set, or one for each alternative where one name excludes another: FindCoordinator
+    names groups or transactional ids. The schema answers here what `request_targets` reads from a
+    message.
+    """
+    schema = request_fields(api_key, api_version)
+    named = set(_named_by_entries(schema))
+    if "group_id" in schema or any(name in schema for name in _GROUP_ARRAYS):
+        named.add("group")
+    if "transactional_id" in schema:
+        named.add("transactional_id")
+    if "key" in schema or "coordinator_keys" in schema:
+        kinds = ["group", "transactional_id"] if "key_type" in schema else ["group"]
+        return tuple(frozenset({*named, kind}) for kind in kinds)
+    return (frozenset(named),)
+
+
+def _groups(request: Any) -> Iterator[str]:
+    yield getattr(request, "group_id", None) or ""
+    for array_name in _GROUP_ARRAYS:
+        for entry in getattr(request, array_name, None) or ():
+            yield group_of(entry)
+
+
+def _partitions(request: Any) -> Iterator[tuple[str | UUID, int | None]]:
+    for array_name in _TOPIC_ARRAYS:
+        for entry in getattr(request, array_name, None) or ():
+            if array_name == "groups":
+                if not isinstance(entry, str):
+                    yield from _partitions(entry)
+                continue
+            topic = topic_of(entry)
+            if topic is None:
+                continue
+            indexes = list(_indexes(entry))
+            yield from ((topic, index) for index in indexes)
+            if not indexes:
+                yield topic, None
+
+
+def _indexes(entry: Any) -> Iterator[int]:
+    for array_name in _PARTITION_ARRAYS:
+        for part in getattr(entry, array_name, None) or ():
+            index = partition_of(part)
+            if index is not None:
+                yield index
+
+
+def _named_by_entries(schema: Mapping[str, Any]) -> Iterator[str]:
+    for array_name in _TOPIC_ARRAYS:
+        if array_name not in schema:
+            continue
+        entries = schema[array_name]
+        if array_name == "groups":
+            yield from _named_by_entries(entries or {})
+            continue
+        yield "topic"
+        for name in _PARTITION_ARRAYS:
+            if entries and name in entries:
+                parts = entries[name]
+                if parts is None or any(part in parts for part in _PARTITION_FIELDS):
+                    yield "partition"
