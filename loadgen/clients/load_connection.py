@@ -14,7 +14,7 @@ from typing import Any, Protocol, cast
 
 from client.errors import ConnectionLostError, UnreachableError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import Security
 from loadgen import clock
@@ -49,7 +49,7 @@ class Link(asyncio.Protocol):
     """A connection that has been opened by `open_link`."""
 
     def __init__(self, client_id: str) -> None:
-        self.wire = Wire(client_id)
+        self.wire = ProtocolCodec(client_id)
         self.reader: Reader | None = None
         self.muted_until_us = 0
         """A throttle that was told here lasts so long."""

@@ -69,7 +69,7 @@ def test_responses_come_one_by_one() -> None:
     heard = Heard()
     heard.open()
     for _ in range(2):
-        heard.connection.write(heard.connection.wire.request(messages.MetadataRequest(topics=[])))
+        heard.connection.write(heard.connection.codec.request(messages.MetadataRequest(topics=[])))
     for correlation_id in (2, 3):
         heard.response(correlation_id, messages.MetadataResponse(), 1)
     assert [type(each) for each in heard.told[1:]] == [messages.MetadataResponse] * 2
