@@ -6,16 +6,17 @@ at least the window less one part, and at most the window, after it was last see
 is always found. An unknown id is taken for a known one at no more than the configured rate, over
 all live layers together.
 
-A layer starts as one small Bloom filter. When that is full, the layer grows by further filters; the
-rate of the layer is split between them ("Scalable Bloom Filters", Almeida et al., 2007). A new
-filter is as large as the memory that the ids so far account for, see `_BYTES_TO_THEORY`.
+A layer starts as one small Bloom filter. When that is full, the layer grows by further filters,
+and they share the rate of the layer ("Scalable Bloom Filters", Almeida et al., 2007). A new filter
+is as large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
 
 Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDoubleHasher`.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from math import ceil, exp, log, log2
+from math import ceil, exp, gcd, log, log2, prod
 from struct import Struct
 from typing import NamedTuple
 
@@ -24,31 +25,32 @@ from mmh3 import mmh3_x64_128_utupledigest
 SEED_BYTES = 16
 
 CAPACITY_MIN = 32
-"""Ids of the smallest segment: with the default rate it has 83 bytes of bits."""
+"""Ids of the smallest segment: at the default rate its bits take 97 bytes."""
 
 _START_FACTOR = 1.125
-"""A layer is made for so many times the ids of the layer before."""
+"""A layer starts with room for so many times the ids of the layer before it."""
 
-_RATE_SHARE = 0.16
-"""Each segment of a layer gets this share of the rate that the segments before it have left."""
+_BYTES_TO_THEORY = 2.5
+"""A layer that grows may take so many times the bytes that theory needs for the ids in it."""
 
-_BYTES_TO_THEORY = 2.45
-"""A layer that grows may take so many times the bytes that theory asks for the ids in it."""
+_LAYER_BYTES = 2048
+"""A layer may always grow to this size."""
 
-_LAYER_BYTES = 2_000
-"""A layer may grow to as many bytes in any case."""
+_LAYER_OBJECT_BYTES = 368
+"""What CPython needs for a layer and its filter, besides segments and objects that users share."""
 
-_LAYER_OBJECT_BYTES = 400
-"""What CPython needs for a layer and the filter around it, besides segments."""
-
-_SEGMENT_OBJECT_BYTES = 170
+_SEGMENT_OBJECT_BYTES = 172
 """What CPython needs for a segment besides its bits."""
 
-_GROWTH_MIN = 0.2
-"""A layer grows by this part of its ids at least: at rates above 0.01 its bytes may not suffice."""
+_GROWTH_MIN = 0.11
+"""A layer grows by at least this part of its ids, even if that takes more than the bound.
 
-_HASHES_TO_BEST = 0.8
+It does at rates above 0.01.
+"""
 
+_HASHES_TO_BEST = 0.9
+
+_SMALL_FACTORS = prod((2, 3, 5, 7, 11, 13, 17, 19, 23))
 _MASK_30 = (1 << 30) - 1
 _BITS = tuple(1 << bit for bit in range(8))
 _pack = Struct(f"<{SEED_BYTES}sq").pack
@@ -89,7 +91,8 @@ def hashes_of(producer_id: int, seed: bytes) -> Hashes:
 def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
     """Positions of an id's bits by triple hashing; they may repeat.
 
-    A change of 0 counts as 1, and sizes are odd: else some ids would have only one or two bits.
+    A change of 0 counts as 1: else some ids would have only one bit. So would they in sizes with
+    small factors, see `_collision_free_shape`.
     """
     bit_count, hash_count = shape
     index, increment, change = (each % bit_count for each in hashes)
@@ -101,9 +104,9 @@ def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
 
 
 def fast_shape_for(id_count: int, false_positive_rate: float) -> Shape:
-    """Return a shape of this rate with 0.8 of the best number of hashes.
+    """Return a shape of this rate with 0.9 of the best number of hashes.
 
-    It takes a few percent more bits, but fewer are set and a known id has fewer to look at.
+    It takes less than one percent more bits, and a known id has fewer to look at.
     Source: Commons' `Shape.fromNPK`.
     """
     hash_count = max(1, round(-log2(false_positive_rate) * _HASHES_TO_BEST))
@@ -115,14 +118,28 @@ def fast_shape_for(id_count: int, false_positive_rate: float) -> Shape:
 def _collision_free_shape(id_count: int, rate: float) -> Shape:
     """Return the shape for this rate, with bits added until the rate includes index collisions.
 
-    Three numbers modulo m bits make m ** 3 sets of indices, so an unknown id has those of one of n
-    others at a rate of n / m ** 3. That counts for few ids at rates below 1e-6.
+    Three numbers modulo m bits make m ** 3 sequences of indices, of which two, in opposite order,
+    have the same indices. So an unknown id has those of one of n others at a rate of 2 n / m ** 3.
+    That counts for few ids at rates below 1e-6. If m had small factors, the indices of some ids
+    would be a few positions again and again.
     """
     bit_count, hash_count = fast_shape_for(id_count, rate)
-    shape = Shape(bit_count | 1, hash_count)
-    while false_positive_rate(shape, id_count) + id_count / shape.bit_count**3 > rate:
-        shape = Shape(shape.bit_count + shape.bit_count // 256 * 2 + 2, hash_count)
-    return shape
+    full_rate = false_positive_rate(Shape(bit_count, hash_count), id_count)
+    while full_rate + 2 * id_count / bit_count**3 > rate:
+        bit_count += bit_count // 256 + 1
+        full_rate = false_positive_rate(Shape(bit_count, hash_count), id_count)
+    while gcd(bit_count, _SMALL_FACTORS) > 1:
+        bit_count += 1
+    return Shape(bit_count, hash_count)
+
+
+def _rate_share(capacity: int) -> float:
+    """Return the share of a layer's rate for all its segments, if they are made for so many ids.
+
+    It stays below 1 for any capacity. Small segments get little of it: more bits for few ids cost
+    little memory, and the segments that follow hold most of the ids.
+    """
+    return float(1 - (1 + capacity / 256) ** -0.375)
 
 
 _items = lru_cache(maxsize=None)(range)
@@ -245,7 +262,8 @@ class LayeredBloomFilter:
             index = start % bit_count
             if not bits[index >> 3] & _BITS[index & 7]:
                 continue
-            decrement, less = increment % bit_count, change % bit_count or 1
+            decrement = increment
+            less = change % bit_count or 1
             for _ in further_hashes:
                 index = (index - decrement) % bit_count
                 if not bits[index >> 3] & _BITS[index & 7]:
@@ -333,26 +351,36 @@ class LayeredBloomFilter:
         else:
             self._expires_ms = layer.expires_ms
         self._ends_ms = now_ms - (-self._window_ms // self._layer_count)
-        self._add_segment(layer, capacity, self._layer_rate * _RATE_SHARE)
+        self._add_segment(layer, capacity)
 
     def _grow_layer(self, layer: TimestampedBloomFilter) -> None:
+        """Add the largest segment that the memory bound allows."""
         segments = [each for each in self._segments if each.layer is layer]
-        rate = self._layer_rate * _RATE_SHARE * (1 - _RATE_SHARE) ** len(segments)
-        theory_bytes = layer.id_count * -log2(self._layer_rate) / log(2) / 8
-        bytes_max = max(_LAYER_BYTES, _BYTES_TO_THEORY * theory_bytes)
-        bytes_held = _bytes_held(segments) + _LAYER_OBJECT_BYTES
-        bytes_held += (len(segments) + 1) * _SEGMENT_OBJECT_BYTES
-        bits_per_id = fast_shape_for(1000, rate).bit_count / 1000
-        capacity = int((bytes_max - bytes_held) * 8 / bits_per_id)
-        capacity_min = max(CAPACITY_MIN, int(layer.id_count * _GROWTH_MIN))
-        self._add_segment(layer, max(capacity_min, capacity), rate)
+        theory_bytes = (layer.id_count + 1) * -log2(self._layer_rate) / log(2) / 8
+        bytes_left = max(_LAYER_BYTES, _BYTES_TO_THEORY * theory_bytes)
+        bytes_left -= _bytes_held(segments) + _LAYER_OBJECT_BYTES
+        bytes_left -= (len(segments) + 1) * _SEGMENT_OBJECT_BYTES
+        capacity_min = ceil(layer.capacity * (1 + _GROWTH_MIN))
+        too_large = bisect_right(
+            range(layer.capacity * 64),
+            bytes_left * 8,
+            lo=capacity_min + 1,
+            key=lambda capacity: self._segment_shape(layer, capacity).bit_count,
+        )
+        self._add_segment(layer, too_large - 1)
 
-    def _add_segment(self, layer: TimestampedBloomFilter, capacity: int, rate: float) -> None:
-        layer.capacity += capacity
-        bit_count, hash_count = _collision_free_shape(capacity, rate)
+    def _add_segment(self, layer: TimestampedBloomFilter, capacity: int) -> None:
+        """Make the layer large enough for `capacity` ids in all."""
+        bit_count, hash_count = self._segment_shape(layer, capacity)
+        layer.capacity = capacity
         bits = bytearray(-(-bit_count // 8))
         segment = _Segment(bit_count, bits, _items(hash_count - 1), layer)
         self._segments.insert(0, segment)
+
+    def _segment_shape(self, layer: TimestampedBloomFilter, capacity: int) -> Shape:
+        """Return the shape of the segment that makes the layer large enough for so many ids."""
+        share = _rate_share(capacity) - _rate_share(layer.capacity)
+        return _collision_free_shape(capacity - layer.capacity, self._layer_rate * share)
 
     @property
     def _layer_rate(self) -> float:

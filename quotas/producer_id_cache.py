@@ -21,12 +21,12 @@ class ProducerIdQuotaManagerCache:
         false_positive_rate: float,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """`new_seed` gives 16 random bytes for the hashes, once now and at every `clear`."""
+        """`new_seed` gives 16 random bytes for the hashes: at the first id, and after `clear`."""
         self._window_ms = window_ms
         self._layer_count = layer_count
         self._false_positive_rate = false_positive_rate
         self._new_seed = new_seed
-        self._seed = new_seed()
+        self._seed: bytes | None = None
         self._filters: dict[str, LayeredBloomFilter] = {}
         # Each filter is here once, under a time that is not after its next expiry.
         self._expiries: list[tuple[int, str]] = []
@@ -67,7 +67,7 @@ class ProducerIdQuotaManagerCache:
 
     def clear(self) -> None:
         """Forget all ids and take a new seed; what was due to expire stays due."""
-        self._seed = self._new_seed()
+        self._seed = None
         self._filters = {user: self._new_filter() for user in self._filters}
 
     def expire(self, now_ms: int) -> None:
@@ -93,6 +93,8 @@ class ProducerIdQuotaManagerCache:
                 yield user, layered
 
     def _new_filter(self) -> LayeredBloomFilter:
+        if self._seed is None:
+            self._seed = self._new_seed()
         return LayeredBloomFilter(
             self._window_ms, self._layer_count, self._false_positive_rate, self._seed
         )

@@ -11,6 +11,7 @@ from protocol.messages import schema_versions
 from scripts import coverage_table
 
 ROOT = Path(__file__).parent.parent
+TEST_MODULES = sorted((ROOT / "tests").rglob("*.py"))
 PACKAGES = (
     "broker",
     "client",
@@ -122,6 +123,23 @@ def test_every_module_has_a_test_at_the_mirrored_place(path: Path) -> None:
         return
     mirrored = ROOT / "tests" / source.parent / f"test_{path.name}"
     assert mirrored.exists(), f"{relative(path)} has no {mirrored.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize("path", TEST_MODULES, ids=relative)
+def test_no_module_imports_a_test_module(path: Path) -> None:
+    imported = [
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    ] + [
+        alias.name
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    ]
+    from_tests = [name for name in imported if name.startswith("tests.")]
+    assert not [name for name in from_tests if ".test_" in name]
 
 
 @pytest.mark.parametrize("api_key", sorted(ROUTES))

@@ -52,7 +52,7 @@ def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_p
     [dist_info] = [name for name in top_level if name.endswith(".dist-info")]
     assert top_level - {dist_info} == PACKAGES
     assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
-    assert "broker/http_admin/page.html" in names
+    assert {f"broker/http_admin/page/page.{kind}" for kind in ("html", "css", "js")} <= set(names)
     assert "scenarios/rolling_upgrade/Writer.java" in names
     assert "scenarios/delivery_timeout/TimedProducers.java" in names
     licence = zipfile.ZipFile(wheel).read(f"{dist_info}/licenses/LICENSE")

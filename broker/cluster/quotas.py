@@ -64,7 +64,7 @@ class QuotaManagers:
         *,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """`new_seed` gives 16 random bytes; each broker takes some at each of its starts."""
+        """`new_seed` gives 16 random bytes for a broker, at its first producer id after a start."""
         self._new_seed = new_seed
         self.clients = ClientQuotas()
         for entity, values in parse_definitions(config["client.quotas"]):

@@ -139,11 +139,6 @@ def unlimited_or_positive(value: Any) -> str | None:
     return None if value != 0 else "must be -1 for unlimited, or at least 1"
 
 
-def more_than_zero_below_one(value: Any) -> str | None:
-    """A probability that can be had: neither never nor always."""
-    return None if 0 < value < 1 else "must be more than 0 and less than 1"
-
-
 def throttled_replicas(value: Any) -> str | None:
     """A list of `partition:broker`, or `*` alone for all (KIP-73)."""
     if value in {(), ("*",)}:

@@ -175,11 +175,11 @@ class FaultRule:
 
     def _check_response(self) -> None:
         if self.api_key is None:
-            raise ValueError("answer: needs api")
+            raise ValueError("response: needs api")
         try:
             check_patch(self.api_key, self.response)
         except ValueError as error:
-            raise ValueError(f"answer: {error}") from None
+            raise ValueError(f"response: {error}") from None
         object.__setattr__(self, "response", deepcopy(self.response))
 
     @property

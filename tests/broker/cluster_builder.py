@@ -7,6 +7,7 @@ from uuid import UUID
 
 import broker.handlers  # noqa: F401 - registers all handlers
 from broker.cluster.cluster import Cluster
+from broker.cluster.producer_limit import limit_producer_ids
 from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
 from broker.routes import ROUTES
@@ -27,6 +28,7 @@ def make_cluster(broker_count: int = 3, /, **overrides: str) -> Cluster:
     )
     for each in cluster.brokers.values():
         each.host, each.port = "localhost", 9091 + each.node_id
+    limit_producer_ids(cluster)
     return cluster
 
 

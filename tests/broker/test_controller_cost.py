@@ -11,7 +11,7 @@ from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.broker.connection_driver import Client, request_frame
 
 OK, TIMED_OUT = ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT
 EXISTS = ErrorCode.TOPIC_ALREADY_EXISTS

@@ -5,8 +5,8 @@ from typing import Any
 
 from protocol import messages
 from protocol.errors import ErrorCode
-from tests.broker.dispatch.test_connection import metadata_frame, request_frame
-from tests.broker.server.test_server import connect, read_frame, serving
+from tests.broker.connection_driver import metadata_frame, request_frame
+from tests.broker.server.tcp_client import connect, read_frame, serving
 
 # R = 5, S = 100, W = 1: a burst of 500 partitions.
 QUOTA = {

@@ -8,7 +8,7 @@ from broker.cluster.cluster import Cluster
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.broker.connection_driver import Client, request_frame
 
 OK, EXCEEDED = ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED
 HOUR_MS = 3_600_000

@@ -2,7 +2,8 @@
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 # The tests' records carry the same timestamps for ever, and those lie in the past.
 CONFIG = {"log.retention.ms": -1, "group.min.session.timeout.ms": 200}
 _numbers = itertools.count(1)
+audited = AuditedClusters()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -39,15 +41,16 @@ def broker_errors(kafka: MockKafka) -> list[str]:
     return [line for line in kafka.log_lines() if re.search(r"\berror\b|Traceback", line)]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def audited() -> Iterator[AuditedClusters]:
-    """Every MockKafka that starts from now on records its acknowledgements."""
-    with AuditedClusters() as clusters:
-        yield clusters
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Audit every MockKafka that a test of this folder starts, its fixtures included."""
+    # pytest calls this hook for the tests of all folders.
+    with audited if item.path.parent.name == "interop" else nullcontext():
+        return (yield)
 
 
 @pytest.fixture(autouse=True)
-def audit_after_test(audited: AuditedClusters) -> Iterator[None]:
+def audit_after_test() -> Iterator[None]:
     """Fail the test when the audit of any cluster has findings that were not there before."""
     yield
     assert [str(each) for each in audited.new_findings()] == []

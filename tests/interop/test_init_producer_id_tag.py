@@ -106,25 +106,28 @@ def test_clients_that_do_not_know_the_tag_produce_as_ever(
 
 
 @pytest.mark.interop
-def test_describe_configs_shows_the_window_and_nobody_can_change_it(
+def test_describe_configs_shows_the_window_and_a_broker_can_have_another(
     kafka_with_window: MockKafka,
 ) -> None:
     admin = AdminClient({"bootstrap.servers": kafka_with_window.bootstrap_servers})
     broker = ConfigResource(ConfigResource.Type.BROKER, "1")
-    entry = admin.describe_configs([broker])[broker].result(DEADLINE_S)[WINDOW_KEY]
-    assert (entry.value, entry.is_read_only) == (str(WINDOW), True)
 
-    change = ConfigResource(
-        ConfigResource.Type.BROKER,
-        "1",
-        incremental_configs=[
-            confluent_kafka.admin.ConfigEntry(
-                WINDOW_KEY, "5", incremental_operation=confluent_kafka.admin.AlterConfigOpType.SET
-            )
-        ],
-    )
+    def window() -> tuple[str, bool]:
+        entry = admin.describe_configs([broker])[broker].result(DEADLINE_S)[WINDOW_KEY]
+        return entry.value, entry.is_read_only
+
+    def change(value: str) -> None:
+        entry = confluent_kafka.admin.ConfigEntry(
+            WINDOW_KEY, value, incremental_operation=confluent_kafka.admin.AlterConfigOpType.SET
+        )
+        resource = ConfigResource(ConfigResource.Type.BROKER, "1", incremental_configs=[entry])
+        admin.incremental_alter_configs([resource])[resource].result(DEADLINE_S)
+
+    assert window() == (str(WINDOW), False)
     with pytest.raises(confluent_kafka.KafkaException):
-        admin.incremental_alter_configs([change])[change].result(DEADLINE_S)
+        change("0")
+    change("5")
+    assert window() == ("5", False)
 
 
 @pytest.mark.interop

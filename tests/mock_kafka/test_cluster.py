@@ -18,15 +18,7 @@ import pytest
 
 from mock_kafka import ControlError, MockKafka, StartError
 from mock_kafka.control import Control
-
-
-def can_connect(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        with socket.create_connection((host, int(port)), timeout=5):
-            return True
-    except ConnectionRefusedError:
-        return False
+from tests.mock_kafka.sockets import can_connect
 
 
 def await_end(pid: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from kafka import KafkaProducer
 
 from mock_kafka import MockKafka, Request, StartError
-from tests.mock_kafka.test_cluster import can_connect
+from tests.mock_kafka.sockets import can_connect
 
 
 def threads() -> list[str]:

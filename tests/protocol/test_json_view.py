@@ -11,7 +11,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError, decode_response
 from tests.batches import make_batch
-from tests.broker.dispatch.test_connection import request_frame
+from tests.broker.connection_driver import request_frame
 
 
 def test_apis_and_errors_have_the_names_that_kafka_gives_them() -> None:

@@ -4,13 +4,13 @@ from broker.administration import config_description as description
 from broker.administration.config_description import describe_broker, describe_topic
 from broker.cluster.brokers import Broker
 from broker.config.broker_config import BrokerConfig
-from broker.config.keys import ConfigKey, ConfigType
+from broker.config.keys import PASSWORD, READ_ONLY, ConfigKey
 from broker.config.topic_config import TopicConfig
 from protocol.configs import ConfigSource
 
 
 def test_a_secret_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = ConfigKey("log.dirs", ConfigType.PASSWORD, None, "A secret.")
+    secret = ConfigKey("log.dirs", PASSWORD, None, None, READ_ONLY, "A secret.")
     monkeypatch.setattr(description, "BROKER_KEYS", {"log.dirs": secret})
     config = BrokerConfig.from_overrides({"log.dirs": "hunter2"})
 

@@ -13,8 +13,8 @@ from broker.request.acknowledgement import Acknowledgement
 from protocol.records import read_header
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.dispatch.test_connection import Client, request_frame
-from tests.broker.server.test_server import connect, read_frame, serving
+from tests.broker.connection_driver import Client, request_frame
+from tests.broker.server.tcp_client import connect, read_frame, serving
 from tests.produce_requests import produce_request
 
 IDEMPOTENT = make_batch(b"a", b"b", producer_id=4, producer_epoch=0, base_sequence=0)

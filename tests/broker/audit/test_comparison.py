@@ -24,7 +24,7 @@ from producer_state.rules import SEQUENCE_MAX, sequence_after
 from protocol import records
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.broker.connection_driver import Client, request_frame
 from tests.produce_requests import produce_request
 
 TOPIC_ID = UUID(int=7)

@@ -1,7 +1,7 @@
 """Retention and the expiry of producers come round by themselves, in turns that hold up nobody."""
 
 from broker.cluster.background_tasks import start_background_tasks
-from tests.broker.cluster.test_cluster import DAY_MS, append, stored_bytes
+from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 

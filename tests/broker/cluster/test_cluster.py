@@ -3,23 +3,10 @@ from hypothesis import strategies as st
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import NO_LEADER, Partition, Topic
+from broker.cluster.topics import NO_LEADER, Partition
 from broker.config.broker_config import BrokerConfig
+from tests.broker.cluster.stored_records import append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-
-DAY_MS = 86_400_000
-
-
-def append(
-    cluster: Cluster, topic: Topic, size_bytes: int, *, partition: int = 0, timestamp: int = NOW_MS
-) -> None:
-    part = topic.partitions[partition]
-    part.log.append(b"x" * size_bytes, 1, timestamp, part.leader_epoch)
-    cluster.appended(topic, part, size_bytes, NOW_MS)
-
-
-def stored_bytes(cluster: Cluster) -> int:
-    return sum(p.log.size_bytes for topic in cluster.topics.all() for p in topic.partitions)
 
 
 def test_leaders_of_successive_topics_spread_over_the_brokers() -> None:

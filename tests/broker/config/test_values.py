@@ -2,13 +2,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType
+from broker.config.keys import READ_ONLY, Check, ConfigError, ConfigKey, ConfigType
 from broker.config.values import (
     at_least,
     between,
     each_of,
     format_value,
-    more_than_zero_below_one,
     one_of,
     one_of_numbers,
     parse_value,
@@ -19,7 +18,7 @@ from broker.config.values import (
 
 
 def key_of(config_type: ConfigType, check: Check | None = None) -> ConfigKey:
-    return ConfigKey("some.key", config_type, None, "A key.", check)
+    return ConfigKey("some.key", config_type, None, check, READ_ONLY, "A key.")
 
 
 @pytest.mark.parametrize(
@@ -101,7 +100,6 @@ def test_a_refused_secret_is_not_repeated() -> None:
         (one_of_numbers(1, 5), [1, 5], [0, 2, 6]),
         (each_of("a", "b"), [(), ("a",), ("b", "a")], [("a", "c")]),
         (unlimited_or_positive, [-1, -7, 1], [0]),
-        (more_than_zero_below_one, [0.001, 0.999], [0.0, 1.0, -1.0]),
         (
             throttled_replicas,
             [(), ("*",), ("0:1",), ("0:1", "10:2")],

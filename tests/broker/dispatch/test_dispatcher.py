@@ -16,7 +16,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, make_cluster
-from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.broker.connection_driver import Client, request_frame
 
 
 def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:

@@ -13,6 +13,7 @@ from protocol import messages, produce
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.faults.error_fields import codes_at, place_of_error
 from tests.broker.faults.requests import TOPIC, sample_body, sample_request
 
 ERROR = ErrorCode.NOT_CONTROLLER
@@ -23,41 +24,6 @@ VERSIONS = [
 ]
 
 TOP_LEVEL = "top"
-WHERE: dict[ApiKey, tuple[str, ...]] = {
-    ApiKey.PRODUCE: ("responses", "partition_responses"),
-    ApiKey.FETCH: ("responses", "partitions"),
-    ApiKey.LIST_OFFSETS: ("topics", "partitions"),
-    ApiKey.METADATA: ("topics",),
-    ApiKey.OFFSET_COMMIT: ("topics", "partitions"),
-    ApiKey.DESCRIBE_GROUPS: ("groups",),
-    ApiKey.CREATE_TOPICS: ("topics",),
-    ApiKey.DELETE_TOPICS: ("responses",),
-    ApiKey.DELETE_RECORDS: ("topics", "partitions"),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: ("topics", "partitions"),
-    ApiKey.DESCRIBE_CONFIGS: ("results",),
-    ApiKey.ALTER_CONFIGS: ("responses",),
-    ApiKey.CREATE_PARTITIONS: ("results",),
-    ApiKey.DELETE_GROUPS: ("results",),
-    ApiKey.ELECT_LEADERS: ("replica_election_results", "partition_result"),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: ("responses",),
-    ApiKey.ALTER_CLIENT_QUOTAS: ("entries",),
-    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results",),
-    ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions"),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics",),
-}
-"""APIs that tell an error for each thing; all others tell one for the whole request."""
-
-
-def place_of_error(api_key: ApiKey, version: int) -> tuple[str, ...]:
-    if api_key is ApiKey.OFFSET_FETCH and version < 2:
-        return ("topics", "partitions")
-    if api_key is ApiKey.OFFSET_FETCH and version >= 8:
-        return ("groups",)
-    if api_key is ApiKey.FIND_COORDINATOR and version >= 4:
-        return ("coordinators",)
-    if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < 3:
-        return ("results",)
-    return WHERE.get(api_key, ())
 
 
 def asked_of(api_key: int, version: int) -> Any:
@@ -81,13 +47,6 @@ def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
         # kafka-python's own decode takes every error for one of version 0.
         return super(response_class, response_class).decode(body, version=version)
     return response_class.decode(body, version=version)
-
-
-def codes_at(response: Any, place: tuple[str, ...]) -> list[int]:
-    if not place:
-        return [response.error_code]
-    inner = [codes_at(entry, place[1:]) for entry in getattr(response, place[0])]
-    return [code for codes in inner for code in codes]
 
 
 @pytest.mark.parametrize(("api_key", "version"), VERSIONS)

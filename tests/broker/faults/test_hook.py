@@ -6,9 +6,8 @@ import pytest
 
 from broker.faults import FaultRule
 from broker.faults.hook import PlainHook, hook_of
-from tests.broker.dispatch.test_connection import metadata_frame
-from tests.broker.faults.test_injection import Clients, produce_frame
-from tests.broker.faults.test_response_patch import base_offset, offset
+from tests.broker.connection_driver import metadata_frame
+from tests.broker.faults.faulty_clients import Clients, base_offset, offset, produce_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,7 +78,7 @@ def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
         clients.dispatcher.faults.clear()
         assert clients.dispatcher.faults.is_enabled
         if is_reset:
-            clients.cluster.reset()
+            clients.dispatcher.faults.reset()
         else:
             clients.dispatcher.faults.set_hook(None)
         assert not clients.dispatcher.faults.is_enabled

@@ -12,10 +12,10 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.dispatch.test_connection import request_frame
+from tests.broker.connection_driver import request_frame
+from tests.broker.faults.error_fields import codes_at, place_of_error
+from tests.broker.faults.faulty_clients import Clients
 from tests.broker.faults.requests import TOPIC, TOPIC_ID, sample_body
-from tests.broker.faults.test_error_responses import codes_at, place_of_error
-from tests.broker.faults.test_injection import Clients
 
 OTHER = "other"
 

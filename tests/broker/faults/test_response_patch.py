@@ -10,9 +10,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.response_patch import check_patch
-from tests.broker.dispatch.test_connection import metadata_frame, request_frame
+from tests.broker.connection_driver import metadata_frame, request_frame
+from tests.broker.faults.faulty_clients import Clients, base_offset, offset, produce_frame
 from tests.broker.faults.requests import sample_message
-from tests.broker.faults.test_injection import Clients, produce_frame
 
 VERSIONS = [
     (api_key, version)
@@ -109,13 +109,3 @@ def test_an_error_code_can_be_put_where_a_rule_for_errors_would_not() -> None:
     (response,) = clients.responses()
     (topic,) = messages.MetadataResponse.decode(response[5:], version=9).topics
     assert topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED
-
-
-def offset(base_offset: int) -> dict[str, Any]:
-    return {"responses": {"partition_responses": {"base_offset": base_offset}}}
-
-
-def base_offset(clients: Clients) -> int:
-    (response,) = clients.responses()
-    (topic,) = messages.ProduceResponse.decode(response[4:], version=8).responses
-    return int(topic.partition_responses[0].base_offset)

@@ -48,7 +48,7 @@ def test_an_error_goes_by_name_and_number() -> None:
         ({"error": 4711}, "error: there is no error code 4711"),
         ({"drop": "before"}, "drop: must be one of before_handling, .* did you mean before_"),
         ({"drop": ["before"]}, "drop: must be one of"),
-        ({"api": "Produce"}, "the rule does nothing: it needs one of error, answer"),
+        ({"api": "Produce"}, "the rule does nothing: it needs one of error, response"),
         ({"delay_ms": "5"}, "delay_ms: must be a whole number from 0"),
         ({"delay_ms": True}, "delay_ms: must be a whole number"),
         ({"delay_ms": -1}, "delay_ms: must be a whole number"),
@@ -62,11 +62,11 @@ def test_an_error_goes_by_name_and_number() -> None:
         ({"throttle_time_ms": 0}, "throttle_time_ms: must be a whole number from 1"),
         ({"delay_ms": 1, "until_ms": 0}, "until_ms: must be a whole number from 1"),
         ([1], "a rule is an object, not list"),
-        ({"response": {}}, "answer: needs api"),
-        ({"response": 3, "api": "Fetch"}, "answer: must be an object, not 3"),
+        ({"response": {}}, "response: needs api"),
+        ({"response": 3, "api": "Fetch"}, "response: must be an object, not 3"),
         (
             {"response": {"node": 3}, "api": "FindCoordinator"},
-            "answer: node: there is no such field; did you mean node_id",
+            "response: node: there is no such field; did you mean node_id",
         ),
     ],
 )

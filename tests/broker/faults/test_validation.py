@@ -27,7 +27,7 @@ TRIES = 200
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"api": "Produce"}, "the rule does nothing: it needs one of error, answer"),
+        ({"api": "Produce"}, "the rule does nothing: it needs one of error, response"),
         # When it fires.
         ({"delay_ms": 1, "nth": 2, "every": 2}, "nth: excludes every and times"),
         ({"delay_ms": 1, "after_ms": 9, "until_ms": 5}, "until_ms: 5 is not after after_ms, 9"),
@@ -129,7 +129,7 @@ TRIES = 200
         ),
         (
             {"api": "Fetch", "response": {}, "hang": "before_response"},
-            "answer: comes to nothing, hang",
+            "response: comes to nothing, hang",
         ),
         ({"error": 3, "stale_metadata": True}, "stale_metadata: the response is an error"),
         # Brokers.

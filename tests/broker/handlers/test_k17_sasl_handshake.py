@@ -5,8 +5,8 @@ import pytest
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.dispatch.test_connection import request_frame
-from tests.broker.request.test_authentication import SaslClient
+from tests.broker.connection_driver import request_frame
+from tests.broker.request.sasl_client import SaslClient
 
 
 @pytest.mark.parametrize("version", [0, 1])

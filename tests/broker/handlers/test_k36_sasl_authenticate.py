@@ -5,8 +5,8 @@ import pytest
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
-from tests.broker.request.test_authentication import SaslClient
-from tests.broker.security.test_scram import response
+from tests.broker.request.sasl_client import SaslClient
+from tests.broker.security.sasl_messages import response
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])

@@ -9,9 +9,9 @@ from broker.http_admin.state import Admin
 from broker.http_admin.topics import NewTopicBody, create_topic
 from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, request_frame
+from tests.broker.connection_driver import Client, request_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
-from tests.broker.http_admin.test_groups import commit
+from tests.broker.http_admin.kafka_clients import commit
 from tests.produce_requests import produce_request
 
 AUDITED = {"audit.enable": "true", "audit.acknowledgements.max": "2"}

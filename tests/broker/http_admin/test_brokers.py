@@ -3,7 +3,6 @@
 import asyncio
 import re
 import socket
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,26 +29,11 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.topics import NewTopicBody, create_topic
 from broker.server.listener_security import PLAINTEXT
 from broker.server.listener_settings import Listener, SecurityProtocol
-from tests.broker.dispatch.test_connection import metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
+from tests.broker.http_admin.kafka_clients import connect, leave
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A client that has been answered once."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(metadata_frame(1))
-    await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
-    return reader, writer
-
-
-async def leave(writer: asyncio.StreamWriter) -> None:
-    """Close a client's connection, if it isn't."""
-    writer.close()
-    with suppress(ConnectionError):
-        await writer.wait_closed()
 
 
 def test_brokers_are_listed_with_what_they_lead() -> None:

@@ -17,7 +17,7 @@ from broker.http_admin.operation import Problem
 from broker.http_admin.requests import ListQuery, list_requests
 from broker.http_admin.service import reset
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 

@@ -12,9 +12,9 @@ from broker.http_admin.follow import export_requests, follow_requests, wait_for_
 from broker.http_admin.requests import JournalQuery, WaitQuery
 from broker.http_admin.state import Admin
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, fetch_frame, metadata_frame
+from tests.broker.connection_driver import Client, fetch_frame, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
-from tests.broker.journal.test_journal import produce_frame
+from tests.broker.journal.journalled_cluster import produce_frame
 
 
 def listener_count(admin: Admin) -> int:

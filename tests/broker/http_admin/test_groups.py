@@ -3,7 +3,7 @@
 import pytest
 
 from broker.cluster import failover
-from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit
+from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinResult
 from broker.http_admin.groups import (
     CoordinatorBody,
@@ -16,31 +16,10 @@ from broker.http_admin.groups import (
     put_coordinator,
 )
 from broker.http_admin.operation import Problem
-from broker.http_admin.state import Admin
 from broker.http_admin.topics import NewTopicBody, create_topic
-from broker.produce.append import append_batch
-from protocol.api_keys import ApiKey
-from tests.batches import make_batch
-from tests.broker.cluster_builder import NOW_MS, make_context
+from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin
-
-
-def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
-    request = CommitRequest(
-        group_id=group_id,
-        member_id="",
-        group_instance_id=None,
-        generation_id=-1,
-        offsets=(OffsetToCommit(topic, 0, offset, -1, "m"),),
-    )
-    assert admin.cluster.groups.commit(request, NOW_MS) == (0,)
-
-
-def produce(admin: Admin, name: str, producer_id: int) -> None:
-    topic = admin.topic(name)
-    batch = make_batch(b"x", producer_id=producer_id, producer_epoch=0, base_sequence=0)
-    context = make_context(ApiKey.PRODUCE, 9)
-    append_batch(context, admin.cluster, topic, topic.partitions[0], batch, 0, len(batch))
+from tests.broker.http_admin.kafka_clients import commit, produce
 
 
 def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:

@@ -13,9 +13,9 @@ from broker.http_admin.requests import (
     list_requests,
 )
 from broker.http_admin.state import Admin
-from tests.broker.dispatch.test_connection import Client, metadata_frame
+from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
-from tests.broker.journal.test_journal import produce_frame
+from tests.broker.journal.journalled_cluster import produce_frame
 
 
 @pytest.fixture

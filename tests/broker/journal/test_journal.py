@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import broker.handlers  # noqa: F401 - registers every API
-from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.journal.journal import (
@@ -28,9 +27,8 @@ from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
-from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     Client,
     fetch_frame,
@@ -38,10 +36,7 @@ from tests.broker.dispatch.test_connection import (
     request_frame,
     throttle_metadata,
 )
-
-
-def journalled_cluster(**overrides: str) -> Cluster:
-    return make_cluster(1, **{"journal.enable": "true"}, **overrides)
+from tests.broker.journal.journalled_cluster import journalled_cluster, produce_frame
 
 
 def entries(client: Client) -> list[Entry]:
@@ -58,18 +53,6 @@ def connection(connection_id: int) -> Connection:
         frame_bytes_max=100,
         on_ready=lambda: None,
     )
-
-
-def produce_frame(topic: str, correlation_id: int = 1, acks: int = -1) -> bytes:
-    topic_class = messages.ProduceRequest.TopicProduceData
-    part = topic_class.PartitionProduceData(version=9, index=0, records=make_batch(b"x"))
-    request = messages.ProduceRequest(
-        version=9,
-        acks=acks,
-        timeout_ms=1000,
-        topic_data=[topic_class(version=9, name=topic, partition_data=[part])],
-    )
-    return request_frame(request, 9, correlation_id)
 
 
 def test_nothing_is_kept_until_somebody_wants_it() -> None:

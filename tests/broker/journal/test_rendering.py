@@ -12,8 +12,8 @@ from broker.journal.rendering import JournalFilter, describe_line, may_show_conf
 from protocol import messages
 from protocol.json_view import HIDDEN
 from tests.broker.cluster_builder import NOW_MS
-from tests.broker.dispatch.test_connection import Client, fetch_frame, metadata_frame, request_frame
-from tests.broker.journal.test_journal import journalled_cluster, produce_frame
+from tests.broker.connection_driver import Client, fetch_frame, metadata_frame, request_frame
+from tests.broker.journal.journalled_cluster import journalled_cluster, produce_frame
 
 
 def topic_names(cluster: Cluster) -> Any:

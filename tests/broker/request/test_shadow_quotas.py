@@ -17,7 +17,7 @@ from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from quotas.shadow import ShadowCounter
 from tests.broker.cluster_builder import make_cluster, make_context
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
     NOW_MS,
     Client,
@@ -25,8 +25,7 @@ from tests.broker.dispatch.test_connection import (
     metadata_frame,
     request_frame,
 )
-from tests.broker.request.test_producer_id_gate import Producers, codes
-from tests.broker.request.test_throttling import (
+from tests.broker.request.byte_rate_driver import (
     BURST,
     RATE,
     decode_fetch,
@@ -36,6 +35,7 @@ from tests.broker.request.test_throttling import (
     responses,
     stored_count,
 )
+from tests.broker.request.producer_driver import Producers, codes
 
 HOUR_MS = 3_600_000
 SHADOW = {"client.quota.shadow": "true"}

@@ -1,53 +1,28 @@
 """Client quotas at a connection: what is charged, what the client is told, how long it is mute."""
 
-from collections.abc import Iterator
 from itertools import count
 from typing import Any
 
-from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from protocol import messages
-from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     FRAME_BYTES_MAX,
     NOW_MS,
     Client,
     fetch_frame,
     metadata_frame,
-    request_frame,
 )
-from tests.produce_requests import produce_request
-
-# With 11 samples of a second: a burst of 10 seconds' worth is free.
-RATE, BURST = 1000, 10_000
-
-
-def make_client(quotas: str, **overrides: str) -> Client:
-    cluster = make_cluster(1, **{"client.quotas": quotas}, **overrides)
-    cluster.create_topic("t", [(1,)], {})
-    return Client(cluster)
-
-
-def produce_frame(correlation_id: int, value_bytes: int, acks: int = -1) -> bytes:
-    batch = make_batch(b"x" * value_bytes)
-    return request_frame(produce_request([(0, batch)], version=8, acks=acks), 8, correlation_id)
-
-
-def responses(client: Client) -> Iterator[bytes]:
-    """Body of each response, behind a header without tagged fields."""
-    data, position = client.written, 0
-    while position < len(data):
-        end = position + 4 + int.from_bytes(data[position : position + 4], "big")
-        yield data[position + 8 : end]
-        position = end
-
-
-def stored_count(cluster: Cluster) -> int:
-    topic = cluster.topics.get("t")
-    assert topic is not None
-    return topic.partitions[0].log.log_end_offset
+from tests.broker.request.byte_rate_driver import (
+    BURST,
+    RATE,
+    decode_fetch,
+    fetch_bytes,
+    make_client,
+    produce_frame,
+    responses,
+    stored_count,
+)
 
 
 def test_produced_bytes_are_appended_told_and_waited_for() -> None:
@@ -99,15 +74,6 @@ def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> Non
     (*_, third) = map(decode_fetch, responses(client))
     assert third.throttle_time_ms == 0
     assert len(third.responses[0].partitions[0].records) > 8000
-
-
-def decode_fetch(body: bytes) -> Any:
-    return messages.FetchResponse.decode(body, version=11)
-
-
-def fetch_bytes(client: Client, number: int) -> int:
-    """As a quota counts them: the body and a size."""
-    return len(list(responses(client))[number]) + 4
 
 
 def throttle_of(byte_count: int) -> int:

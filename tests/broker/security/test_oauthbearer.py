@@ -1,8 +1,6 @@
 """OAUTHBEARER: what an unsecured token must say, and until when it counts."""
 
-import base64
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,19 +8,10 @@ from hypothesis import strategies as st
 
 from broker.security.oauthbearer import OauthBearerExchange
 from broker.security.sasl import Authenticated, Challenge, Refused
+from tests.broker.security.sasl_messages import initial
 
 NOW_MS = 1_700_000_000_000
 NOW_S = NOW_MS // 1000
-
-
-def encoded(value: Any) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-
-def initial(claims: Any, *, header: Any = None, signature: str = "", authzid: str = "") -> bytes:
-    token = f"{encoded(header or {'alg': 'none'})}.{encoded(claims)}.{signature}"
-    gs2 = f"n,a={authzid}," if authzid else "n,,"
-    return f"{gs2}\x01auth=Bearer {token}\x01traceId=1\x01\x01".encode()
 
 
 def test_the_subject_of_a_token_is_the_principal_until_it_expires() -> None:

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import hmac
 
 import pytest
 from hypothesis import given
@@ -16,25 +15,10 @@ from broker.security.scram import (
     credential_of_password,
     credential_of_salted,
 )
+from tests.broker.security.sasl_messages import response
 
 ITERATIONS = 4096
 FINAL = b"c=biws,r=xserver,p="
-
-
-def response(challenge: bytes, first: str, password: str, mechanism: str) -> bytes:
-    """A client's final message, made independently of the server's code."""
-    hash_name = HASHES[mechanism]
-    fields = dict(part.split("=", 1) for part in challenge.decode().split(","))
-    salted = hashlib.pbkdf2_hmac(
-        hash_name, password.encode(), base64.b64decode(fields["s"]), int(fields["i"])
-    )
-    client_key = hmac.digest(salted, b"Client Key", hash_name)
-    gs2 = base64.b64encode(first[: first.index("n=")].encode()).decode()
-    unproved = f"c={gs2},r={fields['r']}"
-    signed = f"{first[first.index('n=') :]},{challenge.decode()},{unproved}".encode()
-    signature = hmac.digest(hashlib.new(hash_name, client_key).digest(), signed, hash_name)
-    proof = bytes(a ^ b for a, b in zip(client_key, signature, strict=True))
-    return f"{unproved},p={base64.b64encode(proof).decode()}".encode()
 
 
 def test_the_exchange_of_rfc_7677() -> None:

@@ -9,8 +9,8 @@ import pytest
 from broker.server.client_protocol import ClientProtocol
 from broker.server.server import Server
 from protocol import messages
-from tests.broker.dispatch.test_connection import fetch_frame, metadata_frame, request_frame
-from tests.broker.server.test_server import assert_serves, connect, read_frame, serving
+from tests.broker.connection_driver import fetch_frame, metadata_frame, request_frame
+from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
 
 
 @pytest.mark.parametrize(

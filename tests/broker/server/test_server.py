@@ -2,12 +2,11 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, MutableMapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.clock import BrokerClock, ClockMode
@@ -17,44 +16,13 @@ from broker.faults import FaultRule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
 from tests.broker.cluster_builder import make_cluster
-from tests.broker.dispatch.test_connection import (
+from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     fetch_frame,
     metadata_frame,
     throttle_metadata,
 )
-
-
-class ManualClock:
-    """Time that stands until it is moved."""
-
-    def __init__(self) -> None:
-        self.time_ms = 1_700_000_000_000
-
-    def now_ms(self) -> int:
-        return self.time_ms
-
-    def wait_s(self, delay_ms: int) -> float | None:
-        return max(0, delay_ms) / 1000
-
-    def move_to(self, time_ms: int) -> None:
-        self.time_ms = max(self.time_ms, time_ms)
-
-
-@asynccontextmanager
-async def serving(
-    **overrides: str,
-) -> AsyncIterator[tuple[Server, int, Sequence[MutableMapping[str, Any]]]]:
-    """A listening server, its port, and the log entries so far."""
-    server = Server(make_cluster(1, **overrides), ManualClock())
-    port = await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
-    with capture_logs() as logs:
-        server.start()
-        try:
-            async with asyncio.timeout(60):
-                yield server, port, logs
-        finally:
-            await server.stop()
+from tests.broker.server.tcp_client import assert_serves, connect, read_frame, serving
 
 
 @asynccontextmanager
@@ -69,15 +37,6 @@ async def serving_two() -> AsyncIterator[tuple[Server, int, int]]:
             yield server, ports[0], ports[1]
     finally:
         await server.stop()
-
-
-async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    return await asyncio.open_connection("127.0.0.1", port)
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    size = int.from_bytes(await reader.readexactly(4), "big")
-    return await reader.readexactly(size)
 
 
 async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
@@ -259,15 +218,6 @@ async def test_time_that_goes_faster_rings_sooner() -> None:
     server.reset_alarm()
     await asyncio.wait_for(rung.wait(), 10)
     await server.stop()
-
-
-async def assert_serves(port: int) -> None:
-    """A well-behaved client is answered."""
-    reader, writer = await connect(port)
-    writer.write(metadata_frame(77))
-    frame = await read_frame(reader)
-    assert int.from_bytes(frame[:4], "big") == 77
-    writer.close()
 
 
 async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:

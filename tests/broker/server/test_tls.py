@@ -13,7 +13,7 @@ from broker.config.keys import ConfigError
 from broker.serve import ServeOptions, start_server
 from broker.server.certificates import write_certificates
 from broker.server.tls import server_context
-from tests.broker.dispatch.test_connection import metadata_frame
+from tests.broker.connection_driver import metadata_frame
 
 
 @pytest.fixture

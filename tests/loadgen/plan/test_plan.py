@@ -214,5 +214,5 @@ def test_the_document_tells_every_field_behaviour_column_and_plan() -> None:
 
 
 def test_the_documents_plan_is_one() -> None:
-    [text] = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
+    text, *_ = re.findall(r"```yaml\n(.*?)```", DOCUMENT.read_text(encoding="utf-8"), re.DOTALL)
     assert [tenant.name for tenant in parse_plan(text, "load.md").tenants] == ["shop", "greedy"]

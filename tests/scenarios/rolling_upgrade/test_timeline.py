@@ -2,7 +2,7 @@ from pathlib import Path
 
 from scenarios.rolling_upgrade.timeline import draw
 from scenarios.rolling_upgrade.upgrade import BROKERS, Outage, Upgrade
-from tests.scenarios.rolling_upgrade.test_upgrade import GOOD, STAGES
+from tests.scenarios.rolling_upgrade.examples import GOOD, STAGES
 
 
 def test_a_picture_has_brokers_in_their_phases_and_each_client(tmp_path: Path) -> None:

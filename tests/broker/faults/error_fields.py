@@ -1,0 +1,49 @@
+"""Find the error codes of a response."""
+
+from typing import Any
+
+import broker.handlers  # noqa: F401 - registers every API
+from protocol.api_keys import ApiKey
+
+WHERE: dict[ApiKey, tuple[str, ...]] = {
+    ApiKey.PRODUCE: ("responses", "partition_responses"),
+    ApiKey.FETCH: ("responses", "partitions"),
+    ApiKey.LIST_OFFSETS: ("topics", "partitions"),
+    ApiKey.METADATA: ("topics",),
+    ApiKey.OFFSET_COMMIT: ("topics", "partitions"),
+    ApiKey.DESCRIBE_GROUPS: ("groups",),
+    ApiKey.CREATE_TOPICS: ("topics",),
+    ApiKey.DELETE_TOPICS: ("responses",),
+    ApiKey.DELETE_RECORDS: ("topics", "partitions"),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: ("topics", "partitions"),
+    ApiKey.DESCRIBE_CONFIGS: ("results",),
+    ApiKey.ALTER_CONFIGS: ("responses",),
+    ApiKey.CREATE_PARTITIONS: ("results",),
+    ApiKey.DELETE_GROUPS: ("results",),
+    ApiKey.ELECT_LEADERS: ("replica_election_results", "partition_result"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: ("responses",),
+    ApiKey.ALTER_CLIENT_QUOTAS: ("entries",),
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: ("results",),
+    ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions"),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics",),
+}
+"""APIs that tell an error for each thing; all others tell one for the whole request."""
+
+
+def place_of_error(api_key: ApiKey, version: int) -> tuple[str, ...]:
+    if api_key is ApiKey.OFFSET_FETCH and version < 2:
+        return ("topics", "partitions")
+    if api_key is ApiKey.OFFSET_FETCH and version >= 8:
+        return ("groups",)
+    if api_key is ApiKey.FIND_COORDINATOR and version >= 4:
+        return ("coordinators",)
+    if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < 3:
+        return ("results",)
+    return WHERE.get(api_key, ())
+
+
+def codes_at(response: Any, place: tuple[str, ...]) -> list[int]:
+    if not place:
+        return [response.error_code]
+    inner = [codes_at(entry, place[1:]) for entry in getattr(response, place[0])]
+    return [code for codes in inner for code in codes]
