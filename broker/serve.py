@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import gc
-import importlib
 import logging
 import signal
 import socket
@@ -14,7 +13,6 @@ from uuid import uuid4
 
 import structlog
 
-import broker.handlers  # noqa: F401 - registers every API
 from broker.addresses import Address
 from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
@@ -27,8 +25,8 @@ from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
 
-if TYPE_CHECKING:
-    # Imported when it is needed: see `serve_admin_port`.
+if TYPE_CHECKING:  # takes longer to import than all of the start
+    from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
 GC_THRESHOLD = 50_000
@@ -152,14 +150,18 @@ async def serve_admin_port(
     A thread imports its modules. The import takes longer than the rest of the start, and Kafka
     clients are served during it.
     """
-    await asyncio.to_thread(importlib.import_module, "broker.http_admin.web")
-    from broker.http_admin.state import Admin  # noqa: PLC0415
-    from broker.http_admin.web import AdminPort  # noqa: PLC0415
-
+    make_admin, make_port = await asyncio.to_thread(_load_admin_port)
     assert isinstance(server.clock, BrokerClock)
-    port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
+    port = make_port(make_admin(server, server.clock), options.config["broker.admin.token"])
     await port.start(options.admin_host, admin_socket.sockets)
     return port
+
+
+def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
+    from broker.http_admin.state import Admin  # noqa: PLC0415 - see `serve_admin_port`
+    from broker.http_admin.web import AdminPort  # noqa: PLC0415
+
+    return Admin, AdminPort
 
 
 def bootstrap_lines(cluster: Cluster) -> list[str]:

@@ -5,8 +5,7 @@ Kafka's `ProducerStateManager`, without segments and snapshots. State changes on
 deleting records does not change it. The partition keeps it when its leader changes; `convert`
 adapts it to the new leader's rule.
 
-Groundwork for transactions, which the broker does not support yet: `check_marker`, `apply_marker`,
-`is_transactional` and `_Transactional`.
+Groundwork for transactions, not used yet: markers, `is_transactional` and `_Transactional`.
 
 The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
 8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. A million of
@@ -197,15 +196,11 @@ class ProducerStateManager:
         timestamp_ms: int,
         is_transactional: bool = False,
     ) -> None:
-        """Store a batch after `check` and append, in the row that the `find` of `check` left.
-
-        `timestamp_ms` is the batch's maximum timestamp.
-        """
+        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum."""
         last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
         table = self._table
         layout = self._layout
-        # Protocol of `RowTable`: `check` mostly found this row already; another `find` would cost
-        # as much as the rest.
+        # Protocol of `RowTable`: `check` mostly found this row; `find` costs as much as the rest.
         is_found = producer_id == table.found_id
         position = table.found_position if is_found else table.find(producer_id)
         if position < 0:

@@ -15,8 +15,8 @@ from broker.server.listener import ListenError
 class BrokerView(msgspec.Struct):
     """One broker.
 
-    `is_alive`: Metadata lists it. `availability`: whether its sockets serve clients (`serves`),
-    refuse connections (`refuses`), or stay open and silent (`silent`).
+    `is_alive`: Metadata lists it. `availability`: whether its sockets serve clients (`up`),
+    refuse connections (`down`), or stay open and silent (`isolated`).
     """
 
     node_id: int

@@ -76,4 +76,4 @@ def _document() -> dict[str, Any]:
 
 @cache
 def _page_file(name: str) -> str:
-    return files("broker.http_admin").joinpath("page", name).read_text(encoding="utf-8")
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")

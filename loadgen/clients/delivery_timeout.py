@@ -14,12 +14,12 @@ from struct import Struct
 from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
 from client.producer.actions import (
-    Request,
     InitProducerIdRequest,
+    InitProducerIdResponse,
     MetadataRequest,
     ProduceRequest,
     ProduceResponse,
-    InitProducerIdResponse,
+    Request,
     Response,
 )
 from client.producer.delivery import Delivered, DeliveryRefusedError

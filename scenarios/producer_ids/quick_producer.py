@@ -8,12 +8,12 @@ from client.addresses import address_of
 from client.errors import error_name
 from client.producer.actions import (
     InitProducerIdRequest,
+    InitProducerIdResponse,
     ProduceRequest,
     ProduceResponse,
-    InitProducerIdResponse,
     StampedBatch,
 )
-from client.producer.messages import request_message, parse_response
+from client.producer.messages import parse_response, request_message
 from client.resources import Address
 from client.security import SaslSettings, Security
 from client.transport import SocketTransport

@@ -14,7 +14,7 @@ from typing import Any
 
 from client import Producer, ProducerSettings, clock
 from client.errors import ClientError
-from client.producer.actions import Request, ProduceRequest, Response
+from client.producer.actions import ProduceRequest, Request, Response
 from scenarios.client_logs import ISOLATED
 from scenarios.java import java_command
 

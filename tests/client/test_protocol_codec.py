@@ -27,7 +27,7 @@ def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
     return api_key, header.api_version, header.correlation_id, header.client_id, request
 
 
-def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
+def api_versions_body(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
     """An ApiVersions response's body."""
     response = messages.ApiVersionsResponse
     return bytes(
@@ -44,7 +44,11 @@ def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
 def open_codec(**ranges: tuple[int, int]) -> ProtocolCodec:
     codec = ProtocolCodec("me")
     _, version, correlation_id, _, _ = taken_apart(codec.api_versions_request())
-    codec.feed(frame_response(correlation_id, told(version, 0, **ranges), has_tagged_header=False))
+    codec.feed(
+        frame_response(
+            correlation_id, api_versions_body(version, 0, **ranges), has_tagged_header=False
+        )
+    )
     assert codec.on_api_versions(codec.next_response()) is None
     return codec
 
@@ -79,12 +83,12 @@ def test_no_common_version_is_an_error_that_names_the_api() -> None:
 def test_an_older_broker_gets_api_versions_again_in_its_own_version() -> None:
     codec = ProtocolCodec("me")
     correlation_id = taken_apart(codec.api_versions_request())[2]
-    body = told(0, 35, API_VERSIONS=(0, 2))
+    body = api_versions_body(0, 35, API_VERSIONS=(0, 2))
     codec.feed(frame_response(correlation_id, body, has_tagged_header=False))
     second = codec.on_api_versions(codec.next_response())
     assert second is not None
     assert taken_apart(second)[:3] == (ApiKey.API_VERSIONS, 2, correlation_id + 1)
-    body = told(2, 0, METADATA=(0, 4))
+    body = api_versions_body(2, 0, METADATA=(0, 4))
     codec.feed(frame_response(correlation_id + 1, body, has_tagged_header=False))
     assert codec.on_api_versions(codec.next_response()) is None
     assert codec.version_of(ApiKey.METADATA) == 4
@@ -94,7 +98,11 @@ def test_an_older_broker_gets_api_versions_again_in_its_own_version() -> None:
 def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_version: int) -> None:
     codec = ProtocolCodec("me")
     correlation_id = taken_apart(codec.api_versions_request(broker_version))[2]
-    codec.feed(frame_response(correlation_id, told(broker_version, 42), has_tagged_header=False))
+    codec.feed(
+        frame_response(
+            correlation_id, api_versions_body(broker_version, 42), has_tagged_header=False
+        )
+    )
     with pytest.raises(UnsupportedVersionError, match="42"):
         codec.on_api_versions(codec.next_response())
 

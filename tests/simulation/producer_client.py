@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from client.producer.actions import Request, Connect, Disconnect, ProduceRequest, Send
+from client.producer.actions import Connect, Disconnect, ProduceRequest, Request, Send
 from client.producer.batch import Batch, Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import Outcome
 from client.producer.idempotence import Idempotence
-from client.producer.messages import expects_response, request_message, parse_response
+from client.producer.messages import expects_response, parse_response, request_message
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from protocol.api_keys import ApiKey

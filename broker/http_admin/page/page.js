@@ -177,11 +177,11 @@ byId("reset").addEventListener("click", () => {
 // Brokers and topics -----------------------------------------------------------------------
 function brokerCard(broker) {
   const id = broker.node_id,
-    away = broker.availability !== "serves" || !broker.is_alive;
+    away = broker.availability !== "up" || !broker.is_alive;
   const state =
-    broker.availability === "refuses"
+    broker.availability === "down"
       ? "stopped"
-      : broker.availability === "silent"
+      : broker.availability === "isolated"
         ? "cut off"
         : away
           ? "fenced"

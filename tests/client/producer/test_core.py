@@ -349,7 +349,7 @@ TestProducerMachine.settings = hypothesis_settings(
 
 
 def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:
-    """The one place where Kafka's producer numbers a batch anew, and ours lets it fail."""
+    """The one place where Kafka's producer assigns new numbers to a batch, and ours fails it."""
     one = driver.Driver(batch_size=1, request_timeout_ms=900)
     cluster = NaiveCluster(1, is_five=True)
     one.start()

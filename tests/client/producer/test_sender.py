@@ -76,18 +76,19 @@ def test_with_a_window_more_requests_may_be_in_flight_but_no_more_numbers() -> N
 
 
 @pytest.mark.parametrize(
-    ("configured", "told", "count"), [(3, 7, 3), (7, 3, 3), (3, 3, 3), (None, 3, 3), (3, None, 3)]
+    ("configured", "advertised", "count"),
+    [(3, 7, 3), (7, 3, 3), (3, 3, 3), (None, 3, 3), (3, None, 3)],
 )
 def test_the_smaller_of_the_configured_and_the_brokers_window_applies(
-    configured: int | None, told: int | None, count: int
+    configured: int | None, advertised: int | None, count: int
 ) -> None:
     driver = started(
-        window=told, batch_size=1, max_in_flight_sequence_number_per_connection=configured
+        window=advertised, batch_size=1, max_in_flight_sequence_number_per_connection=configured
     )
     driver.send(*[b"x"] * 10)
     assert produced(driver.poll()) == [[1]] * count
     assert driver.core.window == count
-    assert driver.core.broker_window == told
+    assert driver.core.broker_window == advertised
 
 
 def test_without_a_window_of_the_broker_five_requests_are_the_limit_of_a_larger_setting() -> None:
