@@ -186,7 +186,7 @@ def test_what_is_measured_has_kafkas_names() -> None:
 
 
 def test_an_hour_of_a_storm_gets_the_rate_and_the_burst_and_one_overdraft() -> None:
-    """Ten requests a second of fifty topics with four partitions each, whatever the responses are."""
+    """Ten requests a second of fifty topics with four partitions each, without waiting."""
     setup = Setup(rate=7.5)
     admitted = 0
     for now_ms in range(0, 3_600_000, 100):
