@@ -1,4 +1,4 @@
-"""Kafka's client side: a producer, an admin client, command line tools. Knows `protocol/` alone.
+"""A producer, an admin client and command line tools for any Kafka cluster.
 
 Users import these names from `mock_kafka`. The producer is for asyncio, the admin client blocks.
 Each module is imported when one of its names is used: the tools start faster without asyncio.

@@ -1,4 +1,4 @@
-"""Addresses of brokers as people write them."""
+"""Parse addresses of brokers."""
 
 from collections.abc import Iterable
 
@@ -8,10 +8,10 @@ DEFAULT_PORT = 9092
 
 
 def addresses_of(bootstrap_servers: str | Iterable[str]) -> list[Address]:
-    """`HOST:PORT` and `HOST`, comma-separated or one by one.
+    """Parse `HOST:PORT` and `HOST`, comma-separated or as an iterable.
 
     Raises:
-        ValueError: something else.
+        ValueError: an address has another form.
     """
     if isinstance(bootstrap_servers, str):
         bootstrap_servers = bootstrap_servers.split(",")
@@ -19,7 +19,7 @@ def addresses_of(bootstrap_servers: str | Iterable[str]) -> list[Address]:
 
 
 def address_of(text: str) -> Address:
-    """One address; an IPv6 one is in brackets."""
+    """Parse one address; an IPv6 address is in brackets."""
     host, separator, port = text.rpartition(":")
     if not separator or text.endswith("]"):
         host, port = text, str(DEFAULT_PORT)

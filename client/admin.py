@@ -1,8 +1,7 @@
 """An admin client: topics, configurations, client quotas, the cluster.
 
-Time, sleeping and the network are arguments; everything here is decisions. What a broker refuses
-for one topic or resource is a value (`ApiError`) in the result; what keeps the whole question from
-its response is raised as a `ClientError`.
+Clock, sleep and network are arguments. An error for one topic or resource is an `ApiError` in the
+result; an error of the whole request is raised as a `ClientError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -33,25 +32,25 @@ REQUEST_TIMEOUT_MS = 30_000
 RETRY_BACKOFF_MS = 100
 
 Outcomes = dict[str, ApiError | None]
-"""Each topic's error, or None where it went well."""
+"""Each topic's error, or None for success."""
 
 
 class Transport(Protocol):
-    """What `Admin` needs of the outside: a response of a broker, or a `ClientError`."""
+    """The network of `Admin`: send a request to a broker, return the response."""
 
     def ask(self, address: Address, request: Any) -> Any:
         """Send a request and wait for its response.
 
         Raises:
             UnreachableError: nothing was sent.
-            ConnectionLostError: whether it took effect is not known.
-            SecurityError: the broker does not let us in.
-            UnsupportedVersionError: it does not speak this API.
+            ConnectionLostError: the request may have taken effect.
+            SecurityError: TLS or authentication failed.
+            UnsupportedVersionError: no common version of this API.
         """
 
 
 class Admin:
-    """Asks one broker after the other until one can be reached, and stays with it."""
+    """Use the first bootstrap broker that can be reached, until it can't any more."""
 
     def __init__(
         self,
@@ -62,14 +61,14 @@ class Admin:
         sleep_ms: Callable[[int], None],
         default_api_timeout_ms: int = API_TIMEOUT_MS,
     ) -> None:
-        """Nothing is sent yet.
+        """Create the client; nothing is sent yet.
 
         Args:
             bootstrap: brokers to try, in this order.
-            transport: how a broker is asked.
-            now_ms: a clock that never goes back.
-            sleep_ms: waits so long.
-            default_api_timeout_ms: after this time no call sends anything again.
+            transport: sends requests.
+            now_ms: a monotonic clock.
+            sleep_ms: sleeps.
+            default_api_timeout_ms: after this time a call retries nothing.
         """
         self._bootstrap = list(bootstrap)
         self._transport = transport
@@ -80,7 +79,7 @@ class Admin:
         self._quiet_until_ms: dict[Address, int] = {}
 
     def describe_cluster(self) -> ClusterDescription:
-        """The brokers and the controller (KIP-78's cluster id from Metadata)."""
+        """Return cluster id (KIP-78), brokers and controller, from Metadata."""
         response = self._ask(messages.MetadataRequest(topics=[], allow_auto_topic_creation=False))
         return ClusterDescription(
             cluster_id=response.cluster_id,
@@ -89,11 +88,11 @@ class Admin:
         )
 
     def list_topics(self) -> list[str]:
-        """The names of all topics, sorted."""
+        """Return the names of all topics, sorted."""
         return sorted(topic.name for topic in self._metadata_topics(None))
 
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
-        """Each topic's partitions; asking creates none."""
+        """Describe topics, without creating them."""
         return {
             topic.name: error_of(topic.error_code) or _topic_description(topic)
             for topic in self._metadata_topics(names)
@@ -106,7 +105,7 @@ class Admin:
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
     ) -> Outcomes:
-        """Create topics; a refusal by the controller mutation quota is tried again (KIP-599)."""
+        """Create topics; retry those refused by the controller mutation quota (KIP-599)."""
         by_name = {topic.name: topic for topic in topics}
 
         def request(names: Sequence[str]) -> Any:
@@ -127,15 +126,15 @@ class Admin:
         validate_only: bool = False,
         retry_on_quota_violation: bool = True,
     ) -> Outcomes:
-        """Give topics more partitions; quota refusals as in `create_topics`."""
+        """Add partitions to topics; quota refusals as in `create_topics`."""
         topic_class = messages.CreatePartitionsRequest.CreatePartitionsTopic
 
         def creatable(name: str) -> Any:
-            wanted = counts[name]
-            assignments = wanted.assignments
+            new_partitions = counts[name]
+            assignments = new_partitions.assignments
             return topic_class(
                 name=name,
-                count=wanted.total_count,
+                count=new_partitions.total_count,
                 assignments=None
                 if assignments is None
                 else [
@@ -163,7 +162,7 @@ class Admin:
         def request(some: Sequence[str]) -> Any:
             return messages.DeleteTopicsRequest(
                 topics=[messages.DeleteTopicsRequest.DeleteTopicState(name=name) for name in some],
-                topic_names=list(some),  # what versions before 6 have in its place
+                topic_names=list(some),  # versions before 6
                 timeout_ms=REQUEST_TIMEOUT_MS,
             )
 
@@ -177,7 +176,7 @@ class Admin:
     def describe_configs(
         self, resources: Iterable[ConfigResource]
     ) -> dict[ConfigResource, list[ConfigEntry] | ApiError]:
-        """Every key of each resource, with all places that give it a value."""
+        """Describe all keys of each resource, with their synonyms."""
         described: dict[ConfigResource, list[ConfigEntry] | ApiError] = {}
         for address, group in self._by_address(resources).items():
             request = messages.DescribeConfigsRequest(
@@ -201,7 +200,7 @@ class Admin:
     def incremental_alter_configs(
         self, changes: Mapping[ConfigResource, Sequence[ConfigChange]]
     ) -> dict[ConfigResource, ApiError | None]:
-        """Change single keys (KIP-339); a resource's keys change together or not at all."""
+        """Change single keys (KIP-339); all keys of a resource change, or none."""
         resource_class = messages.IncrementalAlterConfigsRequest.AlterConfigsResource
         outcomes: dict[ConfigResource, ApiError | None] = {}
         for address, group in self._by_address(changes).items():
@@ -230,10 +229,10 @@ class Admin:
     def describe_client_quotas(
         self, filters: Sequence[QuotaFilter], *, is_strict: bool
     ) -> list[QuotaEntry]:
-        """Entities that match every filter; strict ones have no other types (KIP-546).
+        """Return the entities that match all filters; strict: without other types (KIP-546).
 
         Raises:
-            ApiError: the broker refuses the question.
+            ApiError: the broker refuses the request.
         """
         component = messages.DescribeClientQuotasRequest.ComponentData
         request = messages.DescribeClientQuotasRequest(
@@ -256,7 +255,7 @@ class Admin:
         ]
 
     def alter_client_quotas(self, changes: Sequence[QuotaChange]) -> list[ApiError | None]:
-        """Set and take away quotas; the outcomes are in the order of the changes (KIP-546)."""
+        """Set and remove quotas; return the outcomes in the order of the changes (KIP-546)."""
         entry_class = messages.AlterClientQuotasRequest.EntryData
         request = messages.AlterClientQuotasRequest(
             entries=[
@@ -290,10 +289,10 @@ class Admin:
         *,
         is_retrying: bool,
     ) -> Outcomes:
-        """Send until everything is settled or the API timeout is over (KIP-599).
+        """Send and retry until all names have a final outcome or the API timeout is over (KIP-599).
 
-        A wait that would end after the timeout is cut short there, and nothing is sent again: the
-        outcomes are then those of the last response, with its throttle time.
+        A wait ends at the timeout at the latest, and then nothing is sent again: the outcomes are
+        those of the last response, with its throttle time.
         """
         deadline_ms = self._now_ms() + self._api_timeout_ms
         outcomes: Outcomes = dict.fromkeys(names, ApiError(ErrorCode.UNKNOWN_SERVER_ERROR))
@@ -321,7 +320,7 @@ class Admin:
         return outcomes
 
     def _ask(self, request: Any, address: Address | None = None) -> Any:
-        """A response of this broker, or else of the first that can be reached."""
+        """Return the response of this broker, or by default of the first that can be reached."""
         if address is not None:
             return self._ask_at(address, request)
         while True:
@@ -333,10 +332,10 @@ class Admin:
                 del self._bootstrap[0]
 
     def _ask_at(self, address: Address, request: Any) -> Any:
-        """Ask, but not sooner than the broker wished with its last response (KIP-219).
+        """Send a request after the throttle time of the broker's last response (KIP-219).
 
         Raises:
-            ThrottlingQuotaExceededError: the API timeout was over first; nothing was sent.
+            ThrottlingQuotaExceededError: the throttle time exceeds the API timeout.
         """
         wait_ms = self._quiet_until_ms.get(address, 0) - self._now_ms()
         if wait_ms >= self._api_timeout_ms:
@@ -364,7 +363,7 @@ class Admin:
     def _by_address(
         self, resources: Iterable[ConfigResource]
     ) -> dict[Address | None, list[ConfigResource]]:
-        """Only the broker itself knows its configuration; any broker knows everything else."""
+        """Group resources by broker: only a broker itself knows its configuration."""
         resources = list(resources)
         groups: dict[Address | None, list[ConfigResource]] = {}
         brokers: Mapping[int, Address] = {}
@@ -372,7 +371,7 @@ class Admin:
             brokers = self.describe_cluster().brokers
         for resource in resources:
             node_id = _broker_id(resource)
-            # A node that is not there: any broker will say so.
+            # Any broker responds with the error for an unknown node.
             address = None if node_id is None else brokers.get(node_id)
             groups.setdefault(address, []).append(resource)
         return groups

@@ -1,4 +1,4 @@
-"""`Admin` with real sockets and a real clock: what programs use that aren't tools."""
+"""`open_admin`: `Admin` with sockets and a clock."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -19,20 +19,20 @@ def open_admin(
     request_timeout_ms: int = REQUEST_TIMEOUT_MS,
     default_api_timeout_ms: int = API_TIMEOUT_MS,
 ) -> Iterator[Admin]:
-    """An admin client for the length of a `with` block; its connections are closed then.
+    """Open an admin client for a `with` block, and close its connections at the end.
 
-    Its methods block: each returns with the response, or raises when `default_api_timeout_ms` is
-    over. In coroutines call them by `asyncio.to_thread`, one at a time.
+    Its methods block until the response or `default_api_timeout_ms`. In coroutines call them with
+    `asyncio.to_thread`, one at a time.
 
     Args:
         bootstrap_servers: `HOST:PORT`, comma-separated or one by one.
-        client_id: as brokers see it, who may have quotas for it.
+        client_id: client quotas are found by it.
         security: TLS and SASL; None for neither.
-        request_timeout_ms: how long one response may take.
-        default_api_timeout_ms: how long one call may take with all it asks again.
+        request_timeout_ms: timeout of one request.
+        default_api_timeout_ms: timeout of one call, with all its retries.
 
     Raises:
-        ValueError: `bootstrap_servers` are no addresses.
+        ValueError: an address is not HOST:PORT.
         SecurityError: a PEM file can't be read.
     """
     addresses = addresses_of(bootstrap_servers)

@@ -1,4 +1,4 @@
-"""One connection of an asyncio client: many requests in flight, answers in their order."""
+"""One connection of an asyncio client: many requests in flight, responses in their order."""
 
 import asyncio
 import ssl
@@ -7,15 +7,15 @@ from typing import Any, cast
 
 from client.errors import ClientError, ConnectionLostError, SecurityError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings
 
 
 class BrokerConnection(asyncio.Protocol):
-    """Says hello by itself, then tells `on_open`, each `on_response`, and once `on_lost`.
+    """Opens itself with `handshake`, then calls `on_open`, `on_response` and, once, `on_lost`.
 
-    None of them is called any more after `abort`.
+    It calls none of them after `abort`.
     """
 
     def __init__(
@@ -27,17 +27,17 @@ class BrokerConnection(asyncio.Protocol):
         on_response: Callable[[Any], None],
         on_lost: Callable[[ClientError], None],
     ) -> None:
-        self.wire = Wire(client_id)
-        self._handshake = handshake(self.wire, sasl)
+        self.codec = ProtocolCodec(client_id)
+        self._handshake = handshake(self.codec, sasl)
         self._is_open = False
-        self._is_over = False
+        self._is_closed = False
         self._on_open = on_open
         self._on_response = on_response
         self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
 
     async def connect(self, address: Address, tls: ssl.SSLContext | None) -> None:
-        """Open the connection; whatever goes wrong is told to `on_lost`."""
+        """Open the connection; call `on_lost` if that fails."""
         loop = asyncio.get_running_loop()
         try:
             await loop.create_connection(
@@ -54,34 +54,34 @@ class BrokerConnection(asyncio.Protocol):
             self._fail(ConnectionLostError(f"cannot connect to {place}: {error.strerror or error}"))
 
     def write(self, frame: bytes) -> None:
-        """Send; the system's buffers and asyncio's take what the broker doesn't."""
+        """Send a frame; asyncio buffers what the socket doesn't take."""
         assert self._transport is not None
         self._transport.write(frame)
 
     def abort(self) -> None:
-        """Close without a word."""
-        self._is_over = True
+        """Close the connection without calling `on_lost`."""
+        self._is_closed = True
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """See `asyncio.Protocol`."""
-        # Not asserted: uvloop's transports are of no class of asyncio's.
+        # A cast: uvloop's transports are no subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
-        if self._is_over:
+        if self._is_closed:
             self._transport.abort()
         else:
             self.write(next(self._handshake))
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
-        self.wire.feed(data)
+        self.codec.feed(data)
         try:
-            while not self._is_over and (response := self.wire.next_response()) is not None:
+            while not self._is_closed and (response := self.codec.next_response()) is not None:
                 if self._is_open:
                     self._on_response(response)
                 else:
-                    self._proceed(response)
+                    self._continue_handshake(response)
         except ClientError as error:
             self._fail(error)
 
@@ -90,7 +90,7 @@ class BrokerConnection(asyncio.Protocol):
         reason = error or "the broker closed the connection"
         self._fail(ConnectionLostError(f"lost the connection: {reason}"))
 
-    def _proceed(self, response: Any) -> None:
+    def _continue_handshake(self, response: Any) -> None:
         try:
             self.write(self._handshake.send(response))
         except StopIteration:
@@ -98,6 +98,6 @@ class BrokerConnection(asyncio.Protocol):
             self._on_open()
 
     def _fail(self, error: ClientError) -> None:
-        if not self._is_over:
+        if not self._is_closed:
             self.abort()
             self._on_lost(error)

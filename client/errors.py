@@ -1,4 +1,4 @@
-"""What can go wrong for a client; the text of each is one line for people."""
+"""The errors of the client; the text of each is one line."""
 
 from protocol.errors import ErrorCode
 
@@ -6,7 +6,7 @@ QUOTA_EXCEEDED_TEXT = "The throttling quota has been exceeded."
 
 
 class ClientError(Exception):
-    """Anything that keeps a client from its response."""
+    """Base of all errors of the client."""
 
 
 class UnreachableError(ClientError):
@@ -14,28 +14,28 @@ class UnreachableError(ClientError):
 
 
 class ConnectionLostError(ClientError):
-    """The connection broke or stayed silent; whether the request took effect is not known."""
+    """The connection broke or timed out; the request may have taken effect."""
 
 
 class SecurityError(ClientError):
-    """The settings of TLS or SASL make no sense, or the broker refused the credentials."""
+    """The settings of TLS or SASL are invalid, or the broker refused the credentials."""
 
 
 class UnsupportedVersionError(ClientError):
-    """The broker doesn't speak the API, or only in versions that this client doesn't know."""
+    """Broker and client have no version of the API in common."""
 
 
 class ApiError(ClientError):
     """An error code in a response."""
 
     def __init__(self, error_code: int, message: str | None = None) -> None:
-        """`message` is the broker's own sentence; without one the error's name stands in."""
+        """`message` is the broker's; it defaults to the error's name."""
         self.error_code = error_code
         super().__init__(message or error_name(error_code))
 
 
 class ThrottlingQuotaExceededError(ApiError):
-    """A quota refused it (KIP-599); waiting `throttle_time_ms` gives the next try its room."""
+    """A quota refused the request (KIP-599); retry after `throttle_time_ms`."""
 
     def __init__(self, throttle_time_ms: int, message: str | None = None) -> None:
         self.throttle_time_ms = throttle_time_ms
@@ -43,7 +43,7 @@ class ThrottlingQuotaExceededError(ApiError):
 
 
 def error_name(error_code: int) -> str:
-    """Kafka's name of an error code, or the number of one that is newer than this client."""
+    """Return Kafka's name of an error code, or `error code N` for an unknown one."""
     try:
         return ErrorCode(error_code).name
     except ValueError:
@@ -53,7 +53,7 @@ def error_name(error_code: int) -> str:
 def error_of(
     error_code: int, message: str | None = None, throttle_time_ms: int = 0
 ) -> ApiError | None:
-    """The error behind a code of a response, or None for success."""
+    """Return the error of a response's error code, or None for success."""
     if error_code == ErrorCode.NONE:
         return None
     if error_code == ErrorCode.THROTTLING_QUOTA_EXCEEDED:

@@ -1,43 +1,48 @@
-"""What a connection says before its first request: versions (KIP-35), then SASL (KIP-152)."""
+"""The requests that open a connection: ApiVersions (KIP-35), then SASL (KIP-152)."""
 
 import secrets
 from collections.abc import Generator
 from typing import Any
 
 from client.errors import SecurityError, error_name
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.sasl import exchange
 from client.security import SaslSettings
 from protocol import messages
 from protocol.errors import ErrorCode
 
 
-def handshake(wire: Wire, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
-    """Gives the frames to send, takes the decoded answer to each, and ends when we are in.
+def handshake(codec: ProtocolCodec, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
+    """Yield the frames to send; take the decoded response to each by `send`.
+
+    It ends when the connection is authenticated.
 
     Raises:
-        SecurityError: the broker doesn't take the mechanism or the credentials, or isn't ours.
-        UnsupportedVersionError: there is no way to talk to it.
+        SecurityError: the broker refuses the mechanism or the credentials, or fails to prove that
+            it knows the password (SCRAM).
+        UnsupportedVersionError: there is no common version.
     """
-    hello: bytes | None = wire.hello()
-    while hello is not None:
-        hello = wire.learn((yield hello))
+    frame: bytes | None = codec.api_versions_request()
+    while frame is not None:
+        frame = codec.on_api_versions((yield frame))
     if settings is not None:
-        yield from _authenticate(wire, settings)
+        yield from _authenticate(codec, settings)
 
 
-def _authenticate(wire: Wire, settings: SaslSettings) -> Generator[bytes, Any, None]:
-    shaken = yield wire.request(messages.SaslHandshakeRequest(mechanism=settings.mechanism))
-    if shaken.error_code != ErrorCode.NONE:
+def _authenticate(codec: ProtocolCodec, settings: SaslSettings) -> Generator[bytes, Any, None]:
+    handshake_response = yield codec.request(
+        messages.SaslHandshakeRequest(mechanism=settings.mechanism)
+    )
+    if handshake_response.error_code != ErrorCode.NONE:
         raise SecurityError(
-            f"the broker does not take {settings.mechanism}, only {shaken.mechanisms}"
+            f"the broker does not take {settings.mechanism}, only {handshake_response.mechanisms}"
         )
-    speaker = exchange(
+    mechanism = exchange(
         settings.mechanism, settings.username, settings.password, secrets.token_hex(16)
     )
-    token: bytes | None = speaker.first()
+    token: bytes | None = mechanism.first()
     while token is not None:
-        response = yield wire.request(messages.SaslAuthenticateRequest(auth_bytes=token))
+        response = yield codec.request(messages.SaslAuthenticateRequest(auth_bytes=token))
         if response.error_code != ErrorCode.NONE:
             raise SecurityError(response.error_message or error_name(response.error_code))
-        token = speaker.respond(bytes(response.auth_bytes))
+        token = mechanism.respond(bytes(response.auth_bytes))

@@ -1,7 +1,7 @@
-"""One connection's requests and answers as bytes, without the socket.
+"""One connection's requests and responses as bytes, without the socket.
 
-Each request goes out in the highest version that both sides know (KIP-35); until the broker has
-told its own, only ApiVersions can be asked.
+Each request is sent in the highest version that both sides know (KIP-35). Before the ApiVersions
+response only ApiVersions can be sent.
 """
 
 from collections import deque
@@ -23,19 +23,22 @@ _FRAME_HEADER = Struct(">ihhih")
 _CORRELATION_ID = Struct(">i")
 
 
-class Wire:
-    """Makes frames of requests and messages of responses, which come in the order of the requests."""
+class ProtocolCodec:
+    """Encode requests to frames; decode responses, which come in the order of the requests."""
 
     def __init__(self, client_id: str) -> None:
-        """`client_id` goes into every header; quotas go by it."""
+        """`client_id` is sent in every header; client quotas are found by it."""
         self._client_id = client_id.encode()
         self._reader = FrameReader(RESPONSE_BYTES_MAX)
         self._correlation_id = 0
-        self._asked: deque[tuple[int, ApiKey, int]] = deque()
+        self._in_flight: deque[tuple[int, ApiKey, int]] = deque()
         self._broker_versions: dict[int, tuple[int, int]] = {}
 
-    def hello(self, version_max: int | None = None) -> bytes:
-        """The ApiVersions request that opens a connection; `version_max` is for a second try."""
+    def api_versions_request(self, version_max: int | None = None) -> bytes:
+        """Return the ApiVersions request that opens a connection.
+
+        `version_max` is for the second request, after a broker refused the version of the first.
+        """
         low, high = messages.schema_versions(ApiKey.API_VERSIONS)
         request = messages.ApiVersionsRequest(
             client_software_name=SOFTWARE_NAME, client_software_version="1"
@@ -43,14 +46,14 @@ class Wire:
         version = high if version_max is None else max(low, min(high, version_max))
         return self._frame(ApiKey.API_VERSIONS, version, request)
 
-    def learn(self, response: Any) -> bytes | None:
-        """Take in the answer to `hello`; returns a second hello when the first was too new.
+    def on_api_versions(self, response: Any) -> bytes | None:
+        """Store the broker's versions; return another request if the first was too new.
 
         Raises:
-            UnsupportedVersionError: the broker has an error for the second one as well.
+            UnsupportedVersionError: the broker responded with another error.
         """
         error_code = response.error_code
-        # A broker refuses a version above its own in version 0, with the versions it knows: KIP-511.
+        # A broker refuses a version above its own in version 0, with those it knows: KIP-511.
         is_too_new = error_code == ErrorCode.UNSUPPORTED_VERSION and response.version == 0
         if error_code != ErrorCode.NONE and not is_too_new:
             raise UnsupportedVersionError(f"ApiVersions: error code {error_code}")
@@ -58,12 +61,12 @@ class Wire:
             each.api_key: (each.min_version, each.max_version) for each in response.api_keys
         }
         if is_too_new:
-            return self.hello(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
+            return self.api_versions_request(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
         self._broker_versions = versions
         return None
 
     def version_of(self, api_key: ApiKey) -> int:
-        """The highest version of an API that both sides know.
+        """Return the highest version of an API that both sides know.
 
         Raises:
             UnsupportedVersionError: there is none.
@@ -81,7 +84,7 @@ class Wire:
     def request(
         self, request: Any, *, version_max: int | None = None, expects_response: bool = True
     ) -> bytes:
-        """The frame of a request, in a version up to `version_max`.
+        """Return the frame of a request, in a version up to `version_max`.
 
         `expects_response` is False for Produce with acks=0, the one request without a response.
 
@@ -95,14 +98,14 @@ class Wire:
         return self._frame(api_key, version, request, expects_response=expects_response)
 
     def feed(self, data: bytes) -> None:
-        """Bytes from the broker, in the order they came."""
+        """Add bytes from the broker, in order."""
         self._reader.feed(data)
 
     def next_response(self) -> Any | None:
-        """The answer to the oldest request in flight, or None while bytes are missing.
+        """Return the response to the oldest request in flight, or None while bytes are missing.
 
         Raises:
-            ConnectionLostError: what came is no answer to it; the connection is of no more use.
+            ConnectionLostError: the bytes are no response to it; close the connection.
         """
         try:
             frame = self._reader.next_frame()
@@ -110,14 +113,14 @@ class Wire:
                 return None
             return self._decode(*frame)
         except (DecodeError, FrameError) as error:
-            raise ConnectionLostError(f"the broker's response makes no sense: {error}") from error
+            raise ConnectionLostError(f"cannot decode the broker's response: {error}") from error
 
     def _frame(
         self, api_key: ApiKey, version: int, request: Any, *, expects_response: bool = True
     ) -> bytes:
         self._correlation_id = self._correlation_id % _CORRELATION_ID_MAX + 1
         if expects_response:
-            self._asked.append((self._correlation_id, api_key, version))
+            self._in_flight.append((self._correlation_id, api_key, version))
         body = bytes(request.encode(version=version))
         tags = b"\x00" if messages.is_flexible(api_key, version) else b""
         header = _FRAME_HEADER.pack(
@@ -130,13 +133,13 @@ class Wire:
         return b"".join((header, self._client_id, tags, body))
 
     def _decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
-        if not self._asked:
-            raise DecodeError("nothing was asked")
+        if not self._in_flight:
+            raise DecodeError("no request is in flight")
         if end - start < _CORRELATION_ID.size:
             raise DecodeError(f"{end - start} bytes are too few")
         (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
-        asked_id, api_key, version = self._asked.popleft()
-        if correlation_id != asked_id:
-            raise DecodeError(f"correlation id {correlation_id}, not {asked_id}")
+        request_id, api_key, version = self._in_flight.popleft()
+        if correlation_id != request_id:
+            raise DecodeError(f"correlation id {correlation_id}, not {request_id}")
         frame = memoryview(buffer)[start - SIZE_BYTES : end]
         return decode_response(frame, api_key, version)

@@ -1,4 +1,4 @@
-"""What `Admin` is asked with and what it gives back."""
+"""Arguments and results of `Admin`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

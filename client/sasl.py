@@ -1,4 +1,4 @@
-"""The client's half of a SASL exchange, without the connection: tokens in, tokens out."""
+"""The client side of SASL mechanisms, without the connection: tokens in, tokens out."""
 
 import base64
 import hashlib
@@ -16,25 +16,25 @@ class Exchange(Protocol):
     """One authentication."""
 
     def first(self) -> bytes:
-        """The token that opens it."""
+        """Return the first token."""
 
     def respond(self, challenge: bytes) -> bytes | None:
-        """The answer to a broker's token, or None when that was the last one.
+        """Return the response to a broker's token, or None after the last one.
 
         Raises:
-            SecurityError: the token breaks the mechanism's rules: this is not our broker.
+            SecurityError: the token breaks the rules of the mechanism; don't trust this broker.
         """
 
 
 def exchange(mechanism: str, username: str, password: str, nonce: str) -> Exchange:
-    """The exchange of a mechanism in `MECHANISMS`; `nonce` is random, printable, without commas."""
+    """Start an exchange of one of `MECHANISMS`; `nonce` is random, printable, without commas."""
     if mechanism == "PLAIN":
         return Plain(username, password)
     return Scram(_HASHES[mechanism], username, password, nonce)
 
 
 class Plain:
-    """RFC 4616: name and password as they are."""
+    """RFC 4616: name and password in clear text."""
 
     def __init__(self, username: str, password: str) -> None:
         self._token = f"\0{username}\0{password}".encode()
@@ -49,7 +49,7 @@ class Plain:
 
 
 class Scram:
-    """RFC 5802: the password stays here, and the broker proves that it knows it too."""
+    """RFC 5802: the password is not sent, and the broker proves that it knows it."""
 
     def __init__(self, hash_name: str, username: str, password: str, nonce: str) -> None:
         self._hash_name = hash_name
@@ -76,7 +76,7 @@ class Scram:
             nonce, iterations = fields["r"], int(fields["i"])
             salt = base64.b64decode(fields["s"], validate=True)
         except (KeyError, ValueError) as error:
-            raise SecurityError("the broker's SCRAM challenge makes no sense") from error
+            raise SecurityError("cannot parse the broker's SCRAM challenge") from error
         if not nonce.startswith(self._nonce) or iterations < ITERATIONS_MIN:
             raise SecurityError("the broker's SCRAM challenge is not to be trusted")
         salted = hashlib.pbkdf2_hmac(self._hash_name, self._password, salt, iterations)
@@ -94,6 +94,6 @@ class Scram:
 
 
 def _fields(token: bytes) -> dict[str, str]:
-    """`a=x,b=y` as a dictionary."""
+    """Parse `a=x,b=y` to a dictionary."""
     words = token.decode("utf-8", "replace").split(",")
     return {name: value for name, _, value in (word.partition("=") for word in words)}

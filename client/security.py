@@ -1,4 +1,4 @@
-"""TLS and SASL from a properties file with the names that Kafka's clients use.
+"""Read TLS and SASL settings from properties with the names of Kafka's clients.
 
 Certificates are PEM files: `ssl.truststore.location` and `ssl.keystore.location` with Kafka's type
 PEM (KIP-651), or librdkafka's `ssl.ca.location`, `ssl.certificate.location`, `ssl.key.location`.
@@ -33,7 +33,7 @@ _KEYS = {
 
 @dataclass(frozen=True, slots=True)
 class TlsSettings:
-    """PEM files; without `ca_path` the system's authorities are trusted."""
+    """PEM files; without `ca_path` the system's certificate authorities are trusted."""
 
     ca_path: str | None = None
     certificate_path: str | None = None
@@ -44,7 +44,7 @@ class TlsSettings:
 
 @dataclass(frozen=True, slots=True)
 class SaslSettings:
-    """Who the client says it is."""
+    """Mechanism and credentials."""
 
     mechanism: str
     username: str
@@ -53,17 +53,17 @@ class SaslSettings:
 
 @dataclass(frozen=True, slots=True)
 class Security:
-    """What a connection does before the first request; nothing by default."""
+    """TLS and SASL of a connection; neither by default."""
 
     tls: TlsSettings | None = None
     sasl: SaslSettings | None = None
 
 
 def security_of(properties: Mapping[str, str]) -> Security:
-    """The settings in a client's properties; other keys of Kafka's clients are passed over.
+    """Return the settings in a client's properties; ignore other keys of Kafka's clients.
 
     Raises:
-        SecurityError: a protocol, mechanism or store that this client can't do, or no credentials.
+        SecurityError: an unsupported protocol, mechanism, key or store, or no credentials.
     """
     for key in properties:
         if key.startswith(("ssl.", "sasl.", "security.")) and key not in _KEYS:

@@ -1,4 +1,4 @@
-"""The client side's sockets: one connection a broker, opened at the first question."""
+"""Blocking sockets: one connection per broker, opened with the first request."""
 
 import socket
 import ssl
@@ -7,7 +7,7 @@ from typing import Any
 
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings, Security, TlsSettings
 
@@ -16,7 +16,7 @@ _READ_BYTES = 64 * 1024
 
 
 class SocketTransport:
-    """`admin.Transport` over TCP, perhaps with TLS and SASL. A context manager that closes."""
+    """`admin.Transport` over TCP, TLS and SASL. A context manager that closes its connections."""
 
     def __init__(
         self,
@@ -24,7 +24,7 @@ class SocketTransport:
         security: Security | None = None,
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
     ) -> None:
-        """Opens nothing yet.
+        """Create the transport; it opens connections with the first request.
 
         Raises:
             SecurityError: a PEM file can't be read.
@@ -53,7 +53,7 @@ class SocketTransport:
             connection = self._open(address)
             self._connections[address] = connection
         try:
-            return connection.exchange(connection.wire.request(request))
+            return connection.exchange(connection.codec.request(request))
         except ConnectionLostError:
             self._connections.pop(address).close()
             raise
@@ -70,7 +70,7 @@ class SocketTransport:
             raise UnreachableError(
                 f"cannot connect to {address.host}:{address.port}: {error.strerror or error}"
             ) from error
-        connection = _Connection(opened, Wire(self._client_id))
+        connection = _Connection(opened, ProtocolCodec(self._client_id))
         try:
             if self._tls is not None:
                 connection.start_tls(self._tls, address.host)
@@ -82,21 +82,21 @@ class SocketTransport:
 
 
 class _Connection:
-    """A socket with its `Wire`."""
+    """A blocking connection: a socket with its `ProtocolCodec`."""
 
-    def __init__(self, opened: socket.socket, wire: Wire) -> None:
+    def __init__(self, opened: socket.socket, codec: ProtocolCodec) -> None:
         self._socket = opened
-        self.wire = wire
+        self.codec = codec
 
     def start_tls(self, context: ssl.SSLContext, host: str) -> None:
         try:
             self._socket = context.wrap_socket(self._socket, server_hostname=host)
-        except OSError as error:  # an ssl.SSLError is one, and so is a peer that hangs up
+        except OSError as error:  # ssl.SSLError is one; so is a closed connection
             raise SecurityError(f"no TLS with {host}: {error}") from error
 
     def open(self, settings: SaslSettings | None) -> None:
-        """Say what a broker wants to hear first; see `handshake`."""
-        steps = handshake(self.wire, settings)
+        """Send the requests of `handshake`."""
+        steps = handshake(self.codec, settings)
         try:
             frame = next(steps)
             while True:
@@ -108,11 +108,11 @@ class _Connection:
         """Send a frame and wait for the response."""
         try:
             self._socket.sendall(frame)
-            while (response := self.wire.next_response()) is None:
+            while (response := self.codec.next_response()) is None:
                 data = self._socket.recv(_READ_BYTES)
                 if not data:
                     raise ConnectionLostError("the broker closed the connection")
-                self.wire.feed(data)
+                self.codec.feed(data)
         except OSError as error:
             raise ConnectionLostError(f"lost the connection: {error.strerror or error}") from error
         return response
@@ -122,7 +122,7 @@ class _Connection:
 
 
 def tls_context(settings: TlsSettings) -> ssl.SSLContext:
-    """The settings as the ssl module wants them.
+    """Return an SSL context with these settings.
 
     Raises:
         SecurityError: a PEM file can't be read.

@@ -1,8 +1,8 @@
-"""What each idempotent producer last wrote, per partition (KIP-98, KIP-360, KIP-758).
+"""The state of idempotent producers per partition (KIP-98, KIP-360, KIP-758).
 
-Integers in, decisions out: no sockets, no clock, no messages, and nothing happens on import. One
-`ProducerStateManager` for each partition: `check` a batch, append it when that is the decision,
-then `apply` it.
+Integers in, decisions out: no sockets, no clock, no messages, no side effect on import. One
+`ProducerStateManager` for each partition: `check` a batch, append it if that is the decision, then
+`apply` it.
 
     >>> from producer_state import APPEND, ProducerStateManager
     >>> producers = ProducerStateManager(batches=1, window=10_000_000)
@@ -16,7 +16,7 @@ then `apply` it.
     >>> producers.check(**{**batch, "base_sequence": 11}).error_code.name
     'OUT_OF_ORDER_SEQUENCE_NUMBER'
 
-`decide` is the rule alone, by an `Entry` that the caller keeps. `ProducerIdAllocator` hands out
+`decide` is the rule alone, for an `Entry` that the caller keeps. `ProducerIdAllocator` allocates
 producer ids in blocks per broker.
 """
 

@@ -1,16 +1,16 @@
-"""Hands out producer ids: blocks per broker, so that two brokers never give the same."""
+"""Allocate producer ids in blocks per broker, so that no two brokers return the same."""
 
 BLOCK_SIZE = 1000
-"""Ids of one block, as in Kafka's `ProducerIdsBlock`."""
+"""Ids in one block, as in Kafka's `ProducerIdsBlock`."""
 LAST_EPOCH = 2**15 - 2
 """A producer at this epoch gets a new id instead of the next epoch.
 
-The highest int16 stays free: a coordinator fences with it (`TransactionMetadata`).
+The highest int16 is reserved: a transaction coordinator fences with it (`TransactionMetadata`).
 """
 
 
 class ProducerIdAllocator:
-    """The cluster's source of producer ids; ids are never given twice."""
+    """Allocate the producer ids of a cluster, each once."""
 
     def __init__(self) -> None:
         self._next_block_start = 0
@@ -18,7 +18,7 @@ class ProducerIdAllocator:
         self._blocks: dict[int, tuple[int, int]] = {}
 
     def next_id(self, broker_id: int) -> int:
-        """An id that nobody had before, from the block of this broker."""
+        """Return a new id from the block of this broker."""
         next_id, end = self._blocks.get(broker_id, (0, 0))
         if next_id == end:
             next_id = self._next_block_start
@@ -27,7 +27,10 @@ class ProducerIdAllocator:
         return next_id
 
     def bumped(self, producer_id: int, producer_epoch: int, broker_id: int) -> tuple[int, int]:
-        """The producer id and epoch after one bump: the next epoch, or a new id at epoch 0."""
+        """Return id and epoch after an epoch bump: the next epoch, or a new id at epoch 0.
+
+        Groundwork for transactions: no handler calls it yet.
+        """
         if producer_epoch >= LAST_EPOCH:
             return self.next_id(broker_id), 0
         return producer_id, producer_epoch + 1

@@ -1,16 +1,17 @@
-"""What one partition knows of its idempotent producers, in little memory.
+"""The state of the idempotent producers of one partition, in little memory.
 
-Kafka's `ProducerStateManager`, without segments and snapshots. State is changed after the append
-alone (`apply`, `apply_marker`); a refused batch leaves no trace. It is not part of the log, so
-deleting records does not touch it, and the partition keeps it when its leader changes; `convert`
-gives it the form that the new leader needs.
+Kafka's `ProducerStateManager`, without segments and snapshots. State changes only after an append
+(`apply`, `apply_marker`); a refused batch changes nothing. The state is not part of the log:
+deleting records does not change it. The partition keeps it when its leader changes; `convert`
+adapts it to the new leader's rule.
+
+Groundwork for transactions, not used yet: markers, `is_transactional` and `_Transactional`.
 
 The fields of a producer are 38 bytes under KIP-758's rule (id 8, epoch 2, sequences 4 + 4, offset
-8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. Resident, a
-million of them in 100 partitions take 49 and 149 bytes each: what the rows' buckets cost, whose
-heads are shared by 16 rows and whose bytes are reserved and rounded up by the allocator
-(`benchmarks`, producer-state). What transactions add is kept beside, for the producers that have
-any.
+8, timestamp 8, floor 4). Under Kafka's they are 130: 24 per further batch, no floor. A million of
+them in 100 partitions take 49 and 149 bytes each of resident memory: 16 rows share the head of a
+bucket, and the allocator rounds buckets up (`benchmarks`, producer-state). Transactional state is
+kept separately, for the producers that have it.
 """
 
 import sys
@@ -36,7 +37,7 @@ from producer_state.rules import (
 )
 from protocol.errors import ErrorCode
 
-# Behind the id: epoch, then the batches, newest first, each as in `Batch`, then KIP-758's floor.
+# After the id: epoch, then the batches as in `Batch`, newest first, then KIP-758's floor.
 _BATCH = Struct("<iiqq")
 _EPOCH = Struct("<h")
 _EPOCH_AND_NEWEST = Struct("<hiiqq")
@@ -45,9 +46,9 @@ _FLOOR = Struct("<i")
 _BATCHES_AT = ID_BYTES + _EPOCH.size
 _TIMESTAMP_AT = _BATCHES_AT + 16
 _FLOOR_AT = ID_BYTES + _EPOCH_AND_NEWEST.size
-# Only a batch that holds a multiple of this reads the floor and moves it: reading it every time
-# would cost a tenth of `apply`. In between, the floor lies at most 3/4 of all sequence numbers
-# behind the newest one, so it never seems to lie ahead. An epoch begins with 0, a multiple.
+# Only a batch that contains a multiple of this updates the floor: doing so every time would cost a
+# tenth of `apply`. In between, the floor is at most 3/4 of all sequence numbers before the newest
+# one, so it never seems to be after it. An epoch begins with 0, a multiple.
 _FLOOR_PERIOD = 2**29
 _FLOOR_PERIOD_MASK = _FLOOR_PERIOD - 1
 # Later than every timestamp: the bound of a partition without producers.
@@ -60,12 +61,12 @@ _pack_newest_into = _EPOCH_AND_NEWEST.pack_into
 
 
 class _Layout:
-    """How a row looks under a rule set; one object for all partitions of that rule set.
+    """The layout of a row under a rule set; one object for all partitions of that rule set.
 
-    `pack` and `pack_into` take what follows the id: epoch, newest batch, and the tail's bytes. The
-    tail of a new row is `first_tail`. Under Kafka's rule it holds the older batches; `unpack_moved`
-    gives the epoch and the bytes of all batches but the oldest. Under KIP-758's it is the floor.
-    `timestamps` is for the newest batch's in each of several rows.
+    `pack` and `pack_into` take the fields after the id: epoch, newest batch, bytes of the tail. A
+    new row has the tail `first_tail`. Under Kafka's rule the tail has the older batches;
+    `unpack_moved` returns the epoch and the bytes of all batches but the oldest. Under KIP-758's it
+    is the floor. `timestamps` unpacks the newest timestamp of each of several rows.
     """
 
     __slots__ = (
@@ -107,7 +108,7 @@ def _with_floor(row: bytes) -> bytes:
 
 
 class _Transactional(NamedTuple):
-    """What only producers with transactions have; as in `Entry`."""
+    """The fields of `Entry` that only transactional producers have (groundwork)."""
 
     coordinator_epoch: int
     last_timestamp: int
@@ -115,7 +116,7 @@ class _Transactional(NamedTuple):
 
 
 class ProducerDescription(NamedTuple):
-    """One producer as DescribeProducers shows it; -1 for what it does not have."""
+    """One producer as in DescribeProducers; -1 for absent values."""
 
     producer_id: int
     producer_epoch: int
@@ -126,7 +127,7 @@ class ProducerDescription(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much producer state there is."""
+    """The size of producer state."""
 
     producer_ids: int
     """Pairs of a partition and a producer id."""
@@ -136,9 +137,9 @@ class Counts(NamedTuple):
 class ProducerStateManager:
     """All idempotent producers of one partition, under one of two rule sets.
 
-    `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches is success with
-    the offset it got) or 1 for KIP-758's (the newest batch and a `window` of sequence numbers
-    behind it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). ValueError for others.
+    `batches` is 5 for Kafka's rule (a duplicate of one of the five newest batches succeeds with its
+    first offset) or 1 for KIP-758's (the newest batch and a `window` of sequence numbers before
+    it; a duplicate is DUPLICATE_SEQUENCE_NUMBER). Others are a ValueError.
     """
 
     __slots__ = ("_is_round_open", "_layout", "_oldest_ms", "_table", "_transactional")
@@ -147,9 +148,9 @@ class ProducerStateManager:
         self._layout = _layout_of(batches, window)
         self._table = RowTable(self._layout.row_bytes)
         self._transactional: dict[int, _Transactional] = {}
-        # No producer's last write is older, so that `expire` mostly need not look.
+        # No producer's last write is older, so `expire` mostly returns at once.
         self._oldest_ms = _NEVER_MS
-        # Until a round of expiry has looked at all, the line above holds for those it looked at.
+        # During a round of expiry `_oldest_ms` covers only the producers already checked.
         self._is_round_open = False
 
     def __len__(self) -> int:
@@ -163,13 +164,13 @@ class ProducerStateManager:
         last_offset_delta: int,
         is_transactional: bool = False,
     ) -> Decision:
-        """What to do with a batch of `last_offset_delta + 1` records; changes nothing."""
+        """Decide about a batch of `last_offset_delta + 1` records; change nothing."""
         table = self._table
         position = table.find(producer_id)
         if position < 0:
             return APPEND
         known_epoch, last_sequence = _unpack_last_sequence(table.bucket, position + ID_BYTES)
-        # The rule's most frequent answer, without an entry made for it.
+        # The most frequent decision, without creating an entry.
         if (
             producer_epoch == known_epoch
             and base_sequence == (last_sequence + 1) & SEQUENCE_MAX
@@ -195,11 +196,11 @@ class ProducerStateManager:
         timestamp_ms: int,
         is_transactional: bool = False,
     ) -> None:
-        """Remember a batch that was just appended, `timestamp_ms` the largest of its records."""
+        """Store a batch after `check`, whose `find` it reuses; `timestamp_ms` is the maximum."""
         last_sequence = (base_sequence + last_offset_delta) & SEQUENCE_MAX
         table = self._table
         layout = self._layout
-        # A batch was just checked: its row is mostly known, and a call costs as much as the rest.
+        # Protocol of `RowTable`: `check` mostly found this row; `find` costs as much as the rest.
         is_found = producer_id == table.found_id
         position = table.found_position if is_found else table.find(producer_id)
         if position < 0:
@@ -225,7 +226,7 @@ class ProducerStateManager:
                 timestamp_ms,
             )
         else:
-            # The batches so far move back by one, the oldest falls out. A new epoch has none.
+            # Older batches move by one and the oldest is dropped; a new epoch has none.
             fields_at = position + ID_BYTES
             known_epoch, moved = layout.unpack_moved(table.bucket, fields_at)
             layout.pack_into(
@@ -252,7 +253,7 @@ class ProducerStateManager:
     def _set_floor(
         self, position: int, producer_epoch: int, base_sequence: int, last_offset_delta: int
     ) -> None:
-        """Write the floor that holds after a batch; the row still has the batch before it."""
+        """Write the floor after a batch; the row still has the previous batch."""
         bucket = self._table.bucket
         floor = base_sequence
         if _EPOCH.unpack_from(bucket, position + ID_BYTES)[0] == producer_epoch:
@@ -261,11 +262,11 @@ class ProducerStateManager:
         _FLOOR.pack_into(bucket, position + _FLOOR_AT, floor)
 
     def convert(self, *, batches: int, window: int) -> None:
-        """Go over to another rule or window; without a change it costs nothing.
+        """Change the rule or the window; without a change this is free.
 
-        From 5 batches to 1 a producer keeps its newest batch, and the first sequence number of the
-        oldest known batch is its floor: nothing before it is known to be stored. From 1 to 5 that
-        batch is all of its history. All rows are rewritten when the number of batches changes.
+        From 5 batches to 1 a producer keeps its newest batch; the floor is the first sequence
+        number of the oldest known batch, since nothing before it is known to be stored. From 1 to
+        5 the newest batch is its whole history. A change of `batches` rewrites all rows.
         """
         layout = _layout_of(batches, window)
         if layout.row_bytes != self._layout.row_bytes:
@@ -276,10 +277,10 @@ class ProducerStateManager:
     def check_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int
     ) -> ErrorCode:
-        """Whether a transaction marker may be written.
+        """Return the error of a transaction marker, or NONE (groundwork for transactions).
 
-        INVALID_PRODUCER_EPOCH for an epoch behind the producer's, TRANSACTION_COORDINATOR_FENCED
-        for a coordinator behind the one that wrote the latest marker.
+        INVALID_PRODUCER_EPOCH for an epoch older than the producer's;
+        TRANSACTION_COORDINATOR_FENCED for a coordinator epoch older than the latest marker's.
         """
         entry = self.entry(producer_id)
         if entry is None:
@@ -293,11 +294,11 @@ class ProducerStateManager:
     def apply_marker(
         self, producer_id: int, producer_epoch: int, coordinator_epoch: int, timestamp_ms: int
     ) -> None:
-        """Remember a marker that was just written, and that the transaction is over.
+        """Store a marker that was just written; it ends the transaction (groundwork).
 
-        A marker of the producer's epoch leaves its batches, so that one of them sent again is
-        still known; a marker that bumps the epoch clears them, and the floor is 0, with which the
-        epoch begins. A producer that wasn't known is from now on, which fences its older epochs.
+        A marker of the producer's epoch keeps its batches, so that duplicates are still recognised.
+        A marker that bumps the epoch clears them and sets the floor to 0, where the epoch begins.
+        An unknown producer is added, which fences its older epochs.
         """
         table = self._table
         position = table.find(producer_id)
@@ -319,7 +320,7 @@ class ProducerStateManager:
         self._oldest_ms = min(self._oldest_ms, timestamp_ms)
 
     def entry(self, producer_id: int) -> Entry | None:
-        """What is known of a producer; None when nothing is."""
+        """Return the state of a producer; None if it has none."""
         table = self._table
         position = table.find(producer_id)
         if position < 0:
@@ -341,24 +342,24 @@ class ProducerStateManager:
         return Entry(producer_epoch, batches, floor, last_timestamp=batches[0].timestamp)
 
     def expire(self, now_ms: int, expiration_ms: int) -> int:
-        """Forget producers that wrote nothing for `expiration_ms` or longer; returns how many.
+        """Remove producers that wrote nothing for `expiration_ms` or longer; return how many.
 
         The age counts from the timestamps of records and markers, not from their arrival, as in
-        Kafka. A producer with an open transaction stays. When nobody can be that old yet, the call
-        costs nothing, however many there are.
+        Kafka. A producer with an open transaction stays. If no producer can be that old yet, the
+        call returns at once.
         """
         return sum(self.expire_in_steps(now_ms, expiration_ms))
 
     def expire_in_steps(self, now_ms: int, expiration_ms: int) -> Iterator[int]:
-        """`expire`, a few dozen producers per step; batches may be applied between steps.
+        """Like `expire`, in steps of a few dozen producers; batches may be applied between steps.
 
-        A round of steps has to be finished or given up before another begins.
+        Finish or abandon a round of steps before the next.
         """
         latest_expired_ms = now_ms - expiration_ms
         if self._oldest_ms > latest_expired_ms and not self._is_round_open:
             return
         self._is_round_open = True
-        # Each step brings the bound down again to the oldest producer that it keeps.
+        # Each step lowers the bound to the oldest producer that it keeps.
         self._oldest_ms = _NEVER_MS
         table = self._table
         bucket_index = 0
@@ -387,7 +388,7 @@ class ProducerStateManager:
         return removed
 
     def _last_timestamps(self, rows: bytearray) -> list[int]:
-        """When each producer of a bucket's rows wrote its newest batch or marker, in ms."""
+        """Return the time of each producer's newest batch or marker in a bucket's rows, in ms."""
         timestamps = [timestamp for (timestamp,) in self._layout.timestamps.iter_unpack(rows)]
         if self._transactional:
             for number in range(len(timestamps)):
@@ -398,7 +399,7 @@ class ProducerStateManager:
         return timestamps
 
     def _forget(self, producer_id: int) -> bool:
-        """Drop what transactions add to a producer; False when one of them is still open."""
+        """Remove a producer's transactional state; return False if a transaction is open."""
         transactional = self._transactional.get(producer_id)
         if transactional is None:
             return True
@@ -408,7 +409,7 @@ class ProducerStateManager:
         return True
 
     def describe(self) -> list[ProducerDescription]:
-        """All producers, by producer id."""
+        """Return all producers, sorted by producer id."""
         return [
             self._description(producer_id) for producer_id in sorted(self._table.producer_ids())
         ]
@@ -426,7 +427,7 @@ class ProducerStateManager:
         )
 
     def bytes_held(self) -> int:
-        """The memory behind this object in bytes, added up over what is there."""
+        """Return the memory of this object by `sys.getsizeof`, in bytes."""
         transactional = self._transactional
         return (
             sys.getsizeof(self)
@@ -440,7 +441,7 @@ class ProducerStateManager:
 
 
 def count(partitions: Iterable[ProducerStateManager]) -> Counts:
-    """The counts of some partitions together."""
+    """Return the counts of several partitions together."""
     producer_ids = bytes_held = 0
     for producers in partitions:
         producer_ids += len(producers)

@@ -1,12 +1,12 @@
 """Rows of bytes by producer id: a hash table whose entries cost little more than their fields.
 
-A dict of objects pays for each entry a slot, an int, an object and its values, 400 bytes and more;
-a dict of packed bytes still 125 bytes around 34. Here rows lie end to end in buckets of some
-`ROWS_PER_BUCKET`, the key inside the row is found by searching the bucket's bytes, and the only
-thing beside the rows is a bytearray per bucket.
+A dict of objects takes 400 bytes and more per entry (slot, int, object and values), and a dict of
+packed bytes 125 bytes for a row of 34. Here rows are stored end to end in buckets of about
+`ROWS_PER_BUCKET`, and a row is found by searching the bucket's bytes for its key. The only overhead
+is a bytearray per bucket.
 
-Buckets are split one at a time as rows come (linear hashing, Litwin 1980), so growth never moves
-more than one bucket's rows, and nothing stalls at any size.
+Buckets are split one at a time (linear hashing, Litwin 1980), so growth moves the rows of only one
+bucket at a time, at any size.
 """
 
 import sys
@@ -14,32 +14,33 @@ from collections.abc import Callable, Iterator
 from struct import Struct
 
 ROWS_PER_BUCKET = 16
-"""On average, at most. More would cost time to search, fewer a bytearray's 57 bytes per bucket."""
+"""Maximum on average. More cost time to search; fewer cost a bytearray's 57 bytes per bucket."""
 ROWS_PER_BUCKET_MIN = 4
-"""Below this average, buckets are merged again."""
+"""Below this average, buckets are merged."""
 ID_BYTES = 8
 
 _ID = Struct("<q")
 _pack_id = _ID.pack
 _unpack_id = _ID.unpack_from
 
-# Ids are stored under this mask, so that the zero bytes of a small one aren't found in every offset
-# and sequence number. What is found across two fields is told by its position.
+# Ids are stored XORed with this mask: otherwise the zero bytes of a small id would be found in
+# every offset and sequence number. A match that is no id is recognised by its position.
 _ID_MASK = 0x35A9C3E7915D2BF1
 
-# No 64-bit number, so that nobody asks for it.
+# Not a 64-bit number, so no caller looks it up.
 _NO_ID = -(2**64)
 _ABSENT = -1
-# What a table without rows searches; never changed.
+# The buckets of a table without rows; never changed.
 _NO_BUCKETS = [bytearray()]
 
 
 class RowTable:
-    """Rows of `row_bytes` bytes, the first `ID_BYTES` of each the (masked) producer id.
+    """Protocol: call `find` first; its position is valid in `bucket` until the next call.
 
-    `find` leaves the bucket it looked into in `bucket`: the row is there at the position returned,
-    its fields behind the id, to be read and written in place. Until rows are added or removed,
-    `found_id` and `found_position` tell what it found last.
+    Rows have `row_bytes` bytes; the first `ID_BYTES` are the masked producer id. `find` sets
+    `bucket` and returns the position of the row in it; the fields after the id are read and written
+    there in place. `found_id` and `found_position` are the last result of `find`, until rows are
+    added or removed: a caller that needs the same row again can skip the call.
     """
 
     __slots__ = (
@@ -56,12 +57,12 @@ class RowTable:
     def __init__(self, row_bytes: int) -> None:
         self.row_bytes = row_bytes
         self.bucket = _NO_BUCKETS[0]
-        # Buckets before `_split` (and those they gave rows to) take one bit of the hash more.
+        # Buckets before `_split`, and those split off them, use one more bit of the hash.
         self._buckets = _NO_BUCKETS
         self._low_mask = 0
         self._split = 0
         self._row_count = 0
-        # A batch is looked up to be checked, and again to be remembered.
+        # Each batch is looked up twice: by `check` and by `apply`.
         self.found_id = _NO_ID
         self.found_position = _ABSENT
 
@@ -70,11 +71,11 @@ class RowTable:
 
     @property
     def bucket_count(self) -> int:
-        """How many buckets there are to `keep` rows of; 0 as long as there was never a row."""
+        """Number of buckets, for `rows_of` and `keep`; 0 if there was never a row."""
         return 0 if self._buckets is _NO_BUCKETS else len(self._buckets)
 
     def find(self, producer_id: int) -> int:
-        """The position of a producer's row in `self.bucket`; negative when there is none."""
+        """Set `self.bucket`; return the position of the row in it, negative if absent."""
         if producer_id == self.found_id:
             return self.found_position
         key = _pack_id(producer_id ^ _ID_MASK)
@@ -91,7 +92,7 @@ class RowTable:
         return position
 
     def add(self, producer_id: int, fields: bytes) -> None:
-        """Add the row of a producer that `find` does not find."""
+        """Add the row of a producer that has none."""
         if self._buckets is _NO_BUCKETS:
             self._buckets = [bytearray()]
             self.found_id = _NO_ID
@@ -118,7 +119,7 @@ class RowTable:
             self._split = 0
 
     def merge_one(self) -> bool:
-        """Undo the latest split if there are so few rows that nobody needs it; False if not."""
+        """Undo the latest split if there are few rows; return False if there are not."""
         if self.bucket_count <= 1 or self._row_count > ROWS_PER_BUCKET_MIN * self.bucket_count:
             return False
         if self._split == 0:
@@ -130,11 +131,11 @@ class RowTable:
         return True
 
     def rows_of(self, bucket_index: int) -> bytearray:
-        """The rows of one bucket, end to end; not to be changed."""
+        """Return the rows of one bucket, end to end; do not change them."""
         return self._buckets[bucket_index]
 
     def keep(self, bucket_index: int, positions: list[int]) -> int:
-        """Remove the rows of a bucket but those at `positions`; returns how many went."""
+        """Remove the rows of a bucket except those at `positions`; return how many."""
         bucket = self._buckets[bucket_index]
         kept = b"".join(bucket[position : position + self.row_bytes] for position in positions)
         removed = (len(bucket) - len(kept)) // self.row_bytes
@@ -144,7 +145,7 @@ class RowTable:
         return removed
 
     def rewrite(self, row_bytes: int, convert: Callable[[bytes], bytes]) -> None:
-        """Give all rows another size: `convert` returns a row's new bytes, with the same id first.
+        """Change the size of all rows: `convert` returns a row's new bytes, with the same id first.
 
         Rows stay in their buckets.
         """
@@ -158,13 +159,13 @@ class RowTable:
         self.found_id = _NO_ID
 
     def producer_ids(self) -> Iterator[int]:
-        """The producer ids of all rows, in no order; nothing may be added meanwhile."""
+        """Yield the producer ids of all rows, unordered; don't change the table during that."""
         for bucket in self._buckets:
             for position in range(0, len(bucket), self.row_bytes):
                 yield id_at(bucket, position)
 
     def bytes_held(self) -> int:
-        """What the table and its buckets take, as the interpreter counts it."""
+        """Return the size of the table and its buckets by `sys.getsizeof`, in bytes."""
         held = sys.getsizeof(self)
         if self._buckets is not _NO_BUCKETS:
             held += sys.getsizeof(self._buckets) + sum(map(sys.getsizeof, self._buckets))
@@ -172,6 +173,6 @@ class RowTable:
 
 
 def id_at(rows: bytearray, position: int) -> int:
-    """The producer id of the row at a position."""
+    """Return the producer id of the row at a position."""
     masked: int = _unpack_id(rows, position)[0]
     return masked ^ _ID_MASK

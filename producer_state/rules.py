@@ -1,15 +1,14 @@
-"""Whether a batch of an idempotent producer is the next one, a repetition, or neither.
+"""Decide whether a batch of an idempotent producer is the next one, a duplicate, or out of order.
 
-Two rule sets, one implementation. Kafka's own remembers the five newest batches of a producer: one
-of them sent again is a success with the offset it got the first time, anything else that isn't
-next is out of order (`ProducerAppendInfo`, `ProducerStateEntry.findDuplicateBatch`). KIP-758's
-remembers the newest batch and trusts a window of sequence numbers behind it: whatever lies wholly
-inside was appended before, only its offset is no longer known.
+Two rule sets, one implementation. Kafka's rule keeps the five newest batches of a producer: a
+duplicate of one of them is a success with its first offset; any other batch that isn't next is out
+of order (`ProducerAppendInfo`, `ProducerStateEntry.findDuplicateBatch`). KIP-758's rule keeps the
+newest batch and a window of sequence numbers before it: a batch wholly inside the window is a
+duplicate with unknown offset.
 
-KIP-758 guarantees that every sequence number up to the newest one is in the log. But a partition
-without state accepts a producer at any sequence number (KIP-360), and nothing before that one was
-stored. So KIP-758's rule also remembers it, as the floor: a batch that begins before it is out of
-order.
+KIP-758 assumes that every sequence number up to the newest one is in the log. But a partition
+without state accepts any first sequence number (KIP-360), and nothing before it was stored. So
+KIP-758's rule also keeps that number, the floor: a batch that begins before it is out of order.
 """
 
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from typing import NamedTuple
 from protocol.errors import ErrorCode
 
 SEQUENCE_MAX = 2**31 - 1
-"""Sequence numbers are 0 to here and start over at 0."""
+"""Sequence numbers go from 0 to this number, then start again at 0."""
 WINDOW_MAX = 2**30
-"""Above it, what is behind the newest sequence and what is ahead of it could not be told apart."""
+"""With a larger window, sequences before and after the newest one would look the same."""
 NO_SEQUENCE = -1
 NO_OFFSET = -1
 NO_TIMESTAMP = -1
@@ -29,9 +28,9 @@ NO_EPOCH = -1
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """How many batches of a producer are remembered: 5 is Kafka's rule, 1 is KIP-758's.
+    """The number of batches kept per producer: 5 is Kafka's rule, 1 is KIP-758's.
 
-    `window` counts sequence numbers, the newest included; only KIP-758's rule looks at it
+    `window` counts sequence numbers, the newest included; only KIP-758's rule uses it
     (`max.in.flight.sequence.number.per.connection`, which counts per partition and producer id).
     """
 
@@ -46,7 +45,7 @@ class RuleSet:
 
 
 class Batch(NamedTuple):
-    """A batch already in the log; `timestamp` is its largest one, in ms."""
+    """A batch in the log; `timestamp` is its maximum timestamp in ms."""
 
     first_sequence: int
     last_sequence: int
@@ -55,9 +54,9 @@ class Batch(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What is known of a producer on one partition; `batches` newest first.
+    """The state of a producer on one partition; `batches` newest first.
 
-    `batches` is empty when the producer's current epoch was only seen in a transaction marker.
+    `batches` is empty if the current epoch was only seen in a transaction marker.
     `floor` is the first sequence number stored in the current epoch, as long as fewer than
     `WINDOW_MAX` lie between it and the newest one, see `floor_after`. Only KIP-758's rule reads it.
     """
@@ -72,11 +71,11 @@ class Entry(NamedTuple):
 
 
 class Append(NamedTuple):
-    """The batch is the next one: append it, then remember it."""
+    """The batch is the next one: append it, then `apply` it."""
 
 
 class Duplicate(NamedTuple):
-    """The batch is in the log already; nothing is appended.
+    """The batch is already in the log; do not append it.
 
     `base_offset` and `timestamp` (the response's log_append_time_ms, whatever the topic's timestamp
     type) are those of the first append, -1 where they are no longer known.
@@ -88,7 +87,7 @@ class Duplicate(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The batch can't be appended; nothing changes."""
+    """The batch is refused; nothing changes."""
 
     error_code: ErrorCode
 
@@ -103,15 +102,15 @@ OLD_DUPLICATE = Duplicate(ErrorCode.DUPLICATE_SEQUENCE_NUMBER, NO_OFFSET, NO_TIM
 
 
 def sequence_after(sequence: int, count: int) -> int:
-    """The sequence number `count` (which may be negative) behind `sequence`, with wraparound."""
+    """Return the sequence number `count` after `sequence` (negative: before), wrapping around."""
     return (sequence + count) & SEQUENCE_MAX
 
 
 def floor_after(floor: int, base_sequence: int, last_offset_delta: int) -> int:
     """Return the floor after a batch that continues what was stored since `floor`.
 
-    The floor follows the newest sequence number at a distance of `WINDOW_MAX - 1`, which no window
-    reaches beyond. It would otherwise seem to lie ahead once 2^31 sequence numbers were used.
+    The floor stays at most `WINDOW_MAX - 1` before the newest sequence number, which no window
+    exceeds. Otherwise it would seem to be after it once 2^31 sequence numbers were used.
     """
     distance = sequence_after(base_sequence, -floor) + last_offset_delta
     return sequence_after(floor, max(0, distance - WINDOW_MAX + 1))
@@ -126,10 +125,10 @@ def decide(
     *,
     is_transactional: bool = False,
 ) -> Decision:
-    """What to do with a batch of `last_offset_delta + 1` records, by what is known of its sender.
+    """Decide about a batch of `last_offset_delta + 1` records from its producer's entry.
 
-    A stale epoch is INVALID_PRODUCER_EPOCH, never PRODUCER_FENCED. A producer that isn't known may
-    start with any sequence and epoch; UNKNOWN_PRODUCER_ID is never the response.
+    A stale epoch is INVALID_PRODUCER_EPOCH, never PRODUCER_FENCED. An unknown producer may start
+    with any sequence and epoch; UNKNOWN_PRODUCER_ID is never returned.
     """
     if entry is None:
         return APPEND
@@ -151,7 +150,7 @@ def _repeated(
     base_sequence: int,
     last_offset_delta: int,
 ) -> Duplicate | Refused:
-    """A batch that isn't the next one: in the log already, or out of order?"""
+    """Decide whether a batch that isn't the next one is a duplicate or out of order."""
     last_sequence = sequence_after(base_sequence, last_offset_delta)
     is_kip_758 = rules.batches == 1
     for batch in batches:
@@ -163,8 +162,8 @@ def _repeated(
         first_distance = sequence_after(newest, -base_sequence)
         last_distance = sequence_after(newest, -last_sequence)
         floor_distance = sequence_after(newest, -floor)
-        # Both ends must lie between the floor and the newest sequence number: of a batch that
-        # straddles one of these, some records were never stored.
+        # Both ends must be between the floor and the newest sequence number: if a batch crosses
+        # one of these, some of its records were never stored.
         if last_distance <= first_distance < rules.window and first_distance <= floor_distance:
             return OLD_DUPLICATE
     return OUT_OF_ORDER

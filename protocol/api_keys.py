@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """What a request asks for: the first field of every request header."""
+    """The first field of every request header."""
 
     PRODUCE = 0
     FETCH = 1

@@ -1,7 +1,7 @@
-"""Makes record batches (message format v2) of a producer's records.
+"""Build record batches (message format v2) for producers.
 
-kafka-python writes and compresses the records; a producer's id, epoch and sequence are stamped on
-afterwards, because a producer knows them only when it sends, and changes them when its epoch does.
+kafka-python writes and compresses the records. `stamp_producer` adds producer id, epoch and
+sequence later: they are known only at sending, and change with the epoch.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ _NO_ID = -1
 
 
 class BatchBuilder:
-    """One open batch; it takes a first record always, and others while `bytes_max` allows."""
+    """One open batch; it accepts any first record, and more up to `bytes_max`."""
 
     __slots__ = ("_builder", "record_count")
 
@@ -41,14 +41,14 @@ class BatchBuilder:
 
     @property
     def size_bytes(self) -> int:
-        """What the batch takes before compression, its header included."""
+        """Size before compression, with the header."""
         size: int = self._builder.size()
         return size
 
     def append(
         self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers
     ) -> bool:
-        """Add a record; False when there is no room for it."""
+        """Add a record; return False if there is no room for it."""
         added = self._builder.append(self.record_count, timestamp_ms, key, value, headers)
         if added is None:
             return False
@@ -56,18 +56,18 @@ class BatchBuilder:
         return True
 
     def build(self) -> bytes:
-        """The batch, compressed when that makes it smaller, of no producer id; call it once."""
+        """Return the batch, compressed if that makes it smaller; call it once."""
         return bytes(self._builder.build())
 
 
 def record_bytes_max(key: bytes | None, value: bytes | None, headers: Headers) -> int:
-    """The most that one record can take in a batch, the header of the batch not counted."""
+    """Return the maximum size of a record in a batch, without the batch header."""
     size: int = DefaultRecordBatchBuilder.estimate_size_in_bytes(key, value, headers)
     return size - HEADER_BYTES
 
 
 def stamp_producer(batch: bytes, producer_id: int, epoch: int, base_sequence: int) -> bytes:
-    """A copy of a batch with this producer's id, epoch and first sequence, and a new CRC."""
+    """Return a copy of a batch with this producer id, epoch and base sequence, and a new CRC."""
     stamped = bytearray(batch)
     _PRODUCER.pack_into(stamped, _PRODUCER_POSITION, producer_id, epoch, base_sequence)
     _CRC.pack_into(stamped, CRC_POSITION, crc32c(memoryview(stamped)[CRC_START:]))

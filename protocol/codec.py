@@ -1,7 +1,7 @@
-"""Request headers and bodies from bytes, response frames to bytes.
+"""Decode and encode headers and bodies of requests and responses.
 
-Bodies go through kafka-python's compiled codecs. The headers are cut by hand: there is little more
-to them than a few integers, and every request has one.
+kafka-python's compiled codecs do the bodies. The headers are done by hand: they are a few integers,
+and every request has one.
 """
 
 from functools import cache
@@ -20,17 +20,17 @@ _UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 SCHEMA_BODY_BYTES_MAX = 16 * 1024 * 1024
 """Largest body that is decoded field by field.
 
-Every field becomes a Python object many times its size on the wire. Only Produce carries bulk, and
-it has a decoder of its own; for all others this bounds what one hostile request can cost.
+Every field becomes a Python object many times its size on the wire, so this bounds the cost of a
+hostile request. Only Produce carries more, and it has its own decoder.
 """
 
 
 class DecodeError(Exception):
-    """The bytes are not the message they claim to be; the message says how."""
+    """The bytes are not the expected message."""
 
 
 class RequestHeader(NamedTuple):
-    """The start of every request, and where the rest of the frame begins."""
+    """The fields of a request header, and the position after them."""
 
     api_key: int
     api_version: int
@@ -40,9 +40,9 @@ class RequestHeader(NamedTuple):
 
 
 def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHeader:
-    """Read a request header (versions 1 and 2) up to and without its tagged fields.
+    """Decode a request header (versions 1 and 2) without its tagged fields.
 
-    Whether tagged fields follow depends on the API and version; `skip_tagged_fields` passes them.
+    Whether tagged fields follow depends on the API and version; see `skip_tagged_fields`.
 
     Raises:
         DecodeError: the frame is too short, or the client id is not UTF-8.
@@ -64,10 +64,10 @@ def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHead
 
 
 def read_unsigned_varint(frame: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
-    """An unsigned varint of at most five bytes, and the position behind it.
+    """Return an unsigned varint of at most five bytes, and the position after it.
 
     Raises:
-        DecodeError: it runs on for longer than a 32-bit number can.
+        DecodeError: it has more than five bytes.
         IndexError: the buffer ends within it.
     """
     value = frame[position]
@@ -85,7 +85,7 @@ def read_unsigned_varint(frame: bytes | bytearray | memoryview, position: int) -
 
 
 def skip_tagged_fields(frame: bytes | bytearray | memoryview, position: int, end: int) -> int:
-    """The position behind a section of tagged fields, none of which we need.
+    """Return the position after a section of tagged fields; their values are ignored.
 
     Raises:
         DecodeError: the section does not fit into the frame.
@@ -167,7 +167,7 @@ def response_body_start(api_key: ApiKey, api_version: int) -> int:
 
 
 def encode_message(message: Any, api_version: int) -> bytes:
-    """Encode the body of a message, be it new or decoded."""
+    """Encode the body of a message, whether new or decoded."""
     # kafka-python's decoder doesn't set an attribute that its encoder reads.
     message._header = None
     return bytes(message.encode(version=api_version))

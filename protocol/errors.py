@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What a response says went wrong; NONE is success."""
+    """An error code of a response; NONE is success."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

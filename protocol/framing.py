@@ -1,7 +1,7 @@
-"""Cuts a byte stream into Kafka frames: a four-byte big-endian size, then that many bytes.
+"""Split a byte stream into Kafka frames: a four-byte big-endian size, then that many bytes.
 
-A frame is handed out as `(buffer, start, end)` into the bytes that came in, so that a read full of
-small requests is never copied, and one large request is copied once, however many reads it took.
+A frame is a range `(buffer, start, end)` of the received bytes. So a read with many small requests
+is never copied, and a large request is copied once, however many reads it took.
 """
 
 from struct import Struct
@@ -15,11 +15,11 @@ SIZE_BYTES = _SIZE.size
 
 
 class FrameError(Exception):
-    """The stream cannot be cut any further; the message says why."""
+    """The stream has an invalid frame size; no more frames can be read."""
 
 
 class FrameReader:
-    """Collects bytes and gives complete frames, oldest first."""
+    """Collect bytes and return complete frames, oldest first."""
 
     __slots__ = ("_buffer", "_frame_bytes_max", "_position")
 
@@ -31,17 +31,17 @@ class FrameReader:
 
     @property
     def buffered_bytes(self) -> int:
-        """How many bytes wait: a frame that is not complete yet, or frames not taken yet."""
+        """Bytes of incomplete frames and of frames not returned yet."""
         return len(self._buffer) - self._position
 
     def feed(self, data: bytes) -> None:
-        """Add bytes from the socket, in the order they came."""
+        """Add bytes from the socket, in order."""
         buffer, position = self._buffer, self._position
         if position == len(buffer):
             self._buffer = data
             self._position = 0
         elif position == 0 and type(buffer) is bytearray:
-            # No frame of this buffer was handed out yet, so nobody looks into it: grow in place.
+            # No frame of this buffer was returned yet, so it can grow in place.
             buffer += data
         else:
             grown = bytearray(memoryview(buffer)[position:])
@@ -50,10 +50,10 @@ class FrameReader:
             self._position = 0
 
     def next_frame(self) -> Frame | None:
-        """The next complete frame, or None.
+        """Return the next complete frame, or None.
 
         Raises:
-            FrameError: the size is negative or above the limit; the stream is lost.
+            FrameError: the size is negative or above the limit.
         """
         buffer, position = self._buffer, self._position
         available = len(buffer) - position
@@ -71,7 +71,7 @@ class FrameReader:
         if available < 4 + size:
             return None
         if end == len(buffer):
-            # A connection that waits, or is mute, keeps nothing of what was taken.
+            # An idle or muted connection keeps no buffer.
             self._buffer, self._position = b"", 0
         else:
             self._position = end

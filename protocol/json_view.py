@@ -1,8 +1,8 @@
-"""Messages for people: frames that went by, as plain values that JSON can hold.
+"""Convert messages to values for JSON.
 
-Error codes become names, record batches a summary of their headers, other bytes base64. Secrets do
-not come out: a SASL token or a password's salt and hash is `HIDDEN`, and so is the value of every
-configuration of which it isn't known that it may be shown.
+Error codes become names, record batches a summary of their headers, other bytes base64. Secrets are
+`HIDDEN`: SASL tokens, salts and hashes of passwords, and the values of all configurations that are
+not known to be public.
 """
 
 from base64 import b64encode
@@ -25,23 +25,23 @@ from protocol.records import (
 
 HIDDEN = "(hidden)"
 BATCHES_MAX = 100
-"""Batches of one field that are summed up; beyond it, only their number is told."""
+"""Maximum of batches of one field that are described; further ones are only counted."""
 
 _SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
 
 _NAMES: dict[int, str] = {int(key): name for key, name in messages.API_NAMES.items()}
 
 MayShow = Callable[[str], bool]
-"""Whether the value of a configuration of this name is no secret."""
+"""Return whether the value of the configuration with this name may be shown."""
 
 
 def api_name(api_key: int) -> str:
-    """Kafka's name of an API, such as `CreateTopics`; the number where there is none."""
+    """Return Kafka's name of an API, such as `CreateTopics`; the number if it has none here."""
     return _NAMES.get(api_key, str(api_key))
 
 
 def error_name(error_code: int) -> str:
-    """Kafka's name of an error code; the number where there is none."""
+    """Return Kafka's name of an error code; the number if it is unknown."""
     try:
         return ErrorCode(error_code).name
     except ValueError:
@@ -49,10 +49,10 @@ def error_name(error_code: int) -> str:
 
 
 def decode_request_frame(frame: bytes) -> Any:
-    """The body of a request frame (without its size), header included.
+    """Decode the body of a request frame (without its size).
 
     Raises:
-        DecodeError: it is none, or longer or newer than its schema.
+        DecodeError: the bytes are no such request.
     """
     header = decode_header(frame, 0, len(frame))
     api_key, version = ApiKey(header.api_key), header.api_version
@@ -63,7 +63,7 @@ def decode_request_frame(frame: bytes) -> Any:
 
 
 def as_plain(message: Any, may_show: MayShow) -> dict[str, Any]:
-    """A message as nested dicts, lists, texts and numbers."""
+    """Return a message as nested dicts, lists, strings and numbers."""
     plain = {}
     has_secret = not may_show(str(getattr(message, "name", ""))) if _is_config(message) else False
     for name, value in _fields(message):
@@ -85,7 +85,7 @@ def _fields(message: Any) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _field_names(message_class: Any, version: int | None) -> tuple[str, ...]:
-    """What a message of this version has; kafka-python looks it up field by field."""
+    """Return the names of a version's fields, which kafka-python looks up one by one."""
     fields = message_class._struct._fields
     return tuple(each.name for each in fields if version is None or each.for_version_q(version))
 
@@ -113,7 +113,7 @@ def _plain(name: str, value: Any, may_show: MayShow) -> Any:
 
 
 def batch_summaries(records: bytes) -> dict[str, Any]:
-    """What the headers of record batches say, without looking at the records."""
+    """Return a summary of the headers of record batches."""
     batches: list[dict[str, Any]] = []
     position = batch_count = 0
     while position + HEADER_BYTES <= len(records):

@@ -1,11 +1,11 @@
 """The messages of the Kafka protocol: kafka-python's schema classes, found by API key.
 
-This is the door to kafka-python: the rest of the project says `messages.CreateTopicsResponse` or
-asks `request_class(ApiKey.FETCH)`, and never imports `kafka`.
+The rest of the project uses `messages.CreateTopicsResponse` or `request_class(ApiKey.FETCH)` and
+never imports `kafka`.
 
 A message is built with `MetadataResponse(version=9, brokers=[...])`; its nested structs are class
-attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version lacks keep the
-schema's default, so a handler fills in what it knows and the version decides what is sent.
+attributes (`MetadataResponse.MetadataResponseBroker`). A handler can set all fields: the encoder
+leaves out those that the version lacks.
 """
 
 from functools import cache
@@ -157,10 +157,10 @@ _KEYS_BY_LETTERS = {name.lower(): key for key, name in API_NAMES.items()}
 
 
 def api_key_of(name: str) -> ApiKey:
-    """The key of an API by its name: `InitProducerId`, and INIT_PRODUCER_ID will do too.
+    """Return the key of an API by its name: `InitProducerId` or INIT_PRODUCER_ID.
 
     Raises:
-        ValueError: there is none; the message names the nearest.
+        ValueError: there is no such API; the message suggests the nearest name.
     """
     letters = name.replace("_", "").lower()
     key = _KEYS_BY_LETTERS.get(letters)
@@ -170,18 +170,18 @@ def api_key_of(name: str) -> ApiKey:
 
 
 def request_class(api_key: ApiKey) -> Any:
-    """The request message of an API key; KeyError for one that no handler could serve."""
+    """Return the request class of an API key; KeyError for an API without schema here."""
     return _BY_KEY[api_key][0]
 
 
 def response_class(api_key: ApiKey) -> Any:
-    """The response message of an API key; KeyError for one that no handler could serve."""
+    """Return the response class of an API key; KeyError for an API without schema here."""
     return _BY_KEY[api_key][1]
 
 
 @cache
 def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
-    """Whether `throttle_time_ms` is the first field of this version's response."""
+    """Return whether `throttle_time_ms` is the first field of this version's response."""
     fields = response_class(api_key)._struct.fields.values()
     first = next(each for each in fields if each.for_version_q(api_version))
     return bool(first.name == "throttle_time_ms")
@@ -189,13 +189,13 @@ def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
 
 @cache
 def has_throttle_time(api_key: ApiKey, api_version: int) -> bool:
-    """Whether this version's response has a `throttle_time_ms`."""
+    """Return whether this version's response has a `throttle_time_ms`."""
     found = response_class(api_key)._struct.fields.get("throttle_time_ms")
     return found is not None and bool(found.for_version_q(api_version))
 
 
 def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
-    """Names of a request's fields; of arrays of structs with the names in these, else with None."""
+    """Return a request's field names: arrays of structs with the names inside, others with None."""
     return _fields_of(request_class(api_key)._struct, api_version)
 
 
@@ -208,18 +208,18 @@ def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
 
 
 def entry_class(message: Any, field_name: str) -> Any:
-    """The class of the entries of an array field of a message or struct."""
+    """Return the class of the entries of an array field of a message or struct."""
     return type(message)._struct.fields[field_name].array_of.data_class
 
 
 def schema_versions(api_key: ApiKey) -> tuple[int, int]:
-    """Lowest and highest version, inclusive, that Kafka's own schema of the request defines."""
+    """Return the lowest and highest version (inclusive) in Kafka's schema of the request."""
     low, high = request_class(api_key).valid_versions
     return int(low), int(high)
 
 
 def is_flexible(api_key: ApiKey, api_version: int) -> bool:
-    """Whether this version of the request uses compact types and tagged fields (KIP-482)."""
+    """Return whether this version uses compact types and tagged fields (KIP-482)."""
     return bool(request_class(api_key).flexible_version_q(api_version))
 
 

@@ -1,6 +1,7 @@
-"""Refuses nulls where Kafka's schema has none: kafka-python's decoders let every null pass.
+"""Refuse nulls in fields that Kafka's schema does not declare nullable.
 
-A handler may then rely on a string being a string, as Kafka's own generated readers do.
+kafka-python's decoders accept every null. With this check a handler can rely on a string being a
+string, as with Kafka's generated readers.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,7 @@ _NULLABLE_ON_THE_WIRE = frozenset({"string", "bytes", "records"})
 
 
 def null_check(struct: Any, version: int) -> Check | None:
-    """A check of all fields that `struct` has in this version; None when nothing can be null."""
+    """Return a check of all fields of `struct` in this version; None if nothing can be null."""
     fields = [
         field_check
         for field in struct.fields.values()

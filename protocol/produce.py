@@ -1,8 +1,8 @@
-"""Produce, versions 3 to 13, from bytes and to bytes: the one message with a codec of its own.
+"""Decode Produce requests and encode responses, versions 3 to 13.
 
-Produce is the request a broker serves most, and the general codec costs several times what the
-whole rest of the path does. What is decoded here are positions: the record batches stay where they
-are in the frame until the log copies them once. Kafka's schema: `ProduceRequest.json`.
+Produce is the most frequent request, and the general codec costs several times as much as the rest
+of its path. This decoder returns positions: the record batches stay in the frame until the log
+copies them once. Kafka's schema: `ProduceRequest.json`.
 """
 
 from collections.abc import Sequence
@@ -64,9 +64,9 @@ class RecordError(NamedTuple):
 
 
 class PartitionResult(NamedTuple):
-    """What is answered for one partition; -1 where there is no such offset, time or leader.
+    """The response for one partition; -1 where there is no offset, time or leader.
 
-    The message, the record errors and the current leader are told with an error only.
+    Message, record errors and current leader are sent with an error only.
     """
 
     partition_index: int
@@ -81,7 +81,7 @@ class PartitionResult(NamedTuple):
 
 
 class TopicResult(NamedTuple):
-    """The results of one topic, named as the request named it."""
+    """The results of one topic, by name or id as in the request."""
 
     name: str
     topic_id: UUID | None
@@ -100,10 +100,10 @@ class NodeEndpoint(NamedTuple):
 def decode_request(
     api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> ProduceRequest:
-    """Read a request body, which must fill `frame[start:end]` exactly.
+    """Decode a request body, which must fill `frame[start:end]` exactly.
 
     Raises:
-        DecodeError: it does not.
+        DecodeError: the bytes are no such body.
     """
     try:
         if api_version >= FLEXIBLE_VERSION_MIN:
@@ -158,7 +158,7 @@ def _decode_flexible(
 
 
 def _skip_tags(frame: bytes | bytearray, position: int, end: int) -> int:
-    """As `skip_tagged_fields`, quick about the one zero byte that is nearly always there."""
+    """Like `skip_tagged_fields`, with a fast path for the usual single zero byte."""
     if position < end and frame[position] == 0:
         return position + 1
     return skip_tagged_fields(frame, position, end)
@@ -203,7 +203,7 @@ def encode_response(
     throttle_time_ms: int = 0,
     node_endpoints: Sequence[NodeEndpoint] = (),
 ) -> bytes | bytearray:
-    """The body of a response."""
+    """Encode the body of a response."""
     if node_endpoints or _has_details(topics):
         return _encode_with_details(api_version, topics, throttle_time_ms, node_endpoints)
     if api_version >= FLEXIBLE_VERSION_MIN:
@@ -212,7 +212,7 @@ def encode_response(
 
 
 def _has_details(topics: Sequence[TopicResult]) -> bool:
-    """Whether anything is to be told beyond code, offsets, time and message; errors alone have."""
+    """Return whether any error has record errors or a current leader."""
     for topic in topics:
         for result in topic.partitions:
             if result.error_code and (result.record_errors or result.current_leader):

@@ -1,7 +1,7 @@
-r"""Reads the text of a Java `.properties` file.
+r"""Parse the text of a Java `.properties` file.
 
 Comments start with `#` or `!`; a key ends at the first unescaped `=`, `:` or blank; a line that
-ends in an odd number of backslashes goes on in the next one; `\t`, `\n`, `\r`, `\f` and `\uXXXX`
+ends in an odd number of backslashes continues in the next one; `\t`, `\n`, `\r`, `\f` and `\uXXXX`
 are escapes, and a backslash before any other character is dropped. The last of several equal keys
 wins.
 """
@@ -15,11 +15,11 @@ _HEX = re.compile(r"[0-9a-fA-F]{4}")
 
 
 class PropertiesError(ValueError):
-    """One line that names the line of the file and what is wrong with it."""
+    """A syntax error, as one line with the line number."""
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    """Keys and values of a properties text; a PropertiesError names the line, counted from 1."""
+    """Return the keys and values; a PropertiesError names the line, counted from 1."""
     properties: dict[str, str] = {}
     for line_number, line in _logical_lines(text):
         raw_key, raw_value = _split_key(line)
@@ -31,7 +31,7 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines put together from their continuations, each with the number of its first line."""
+    """Yield lines joined with their continuations, with the number of the first line."""
     pending: str | None = None
     first_number = 0
     for line_number, line in enumerate(re.split(r"\r\n|\r|\n", text), start=1):

@@ -1,7 +1,7 @@
 """Record batches (message format v2) as bytes: read the header, check, stamp, look inside.
 
-A batch is kept as the bytes it came in. Its header tells almost everything a broker must know;
-`read_records` decompresses and decodes, for the few rules and lookups that need single records.
+A batch is kept as the bytes received. Its header has almost all that a broker needs;
+`read_records` decompresses and decodes single records for the few rules that need them.
 Layout: Kafka's `DefaultRecordBatch`.
 """
 
@@ -14,10 +14,10 @@ from kafka.record.default_records import DefaultRecordBatch
 
 MAGIC = 2
 MAGIC_AT = 16
-"""Where a batch says its format; messages of the older formats say it there as well."""
+"""Position of the magic byte, in this format and in the older ones."""
 HEADER_BYTES = 61
 LOG_OVERHEAD_BYTES = 12
-"""Base offset and batch length: what stands before the bytes that `batch_length` counts."""
+"""Base offset and batch length, which `batch_length` does not count."""
 
 COMPRESSION_MASK = 0x07
 ZSTD = 4
@@ -66,19 +66,19 @@ class Record(NamedTuple):
 
 
 def read_header(buffer: bytes | bytearray, start: int) -> BatchHeader:
-    """The header of the batch at `start`; the buffer must hold `HEADER_BYTES` from there."""
+    """Return the header of the batch at `start`; the buffer must have `HEADER_BYTES` from there."""
     return BatchHeader._make(_HEADER.unpack_from(buffer, start))
 
 
 def has_valid_crc(buffer: bytes | bytearray, start: int, end: int, crc: int) -> bool:
-    """Whether the CRC-32C over everything behind the CRC field is `crc`."""
+    """Return whether `crc` is the CRC-32C of all bytes after the CRC field."""
     return bool(crc32c(memoryview(buffer)[start + CRC_START : end]) == crc)
 
 
 def stamp(
     buffer: bytes | bytearray, start: int, end: int, base_offset: int, leader_epoch: int
 ) -> bytes:
-    """A copy of the batch with the broker's base offset and leader epoch (not under the CRC)."""
+    """Return a copy with the broker's base offset and leader epoch, which the CRC excludes."""
     view = memoryview(buffer)
     return b"".join(
         (
@@ -91,7 +91,7 @@ def stamp(
 
 
 def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
-    """A copy of a stored batch with the broker's time as its only timestamp, and a new CRC."""
+    """Return a copy of a stored batch with log append time and a new CRC."""
     stamped = bytearray(batch)
     (attributes,) = _ATTRIBUTES.unpack_from(stamped, CRC_START)
     _ATTRIBUTES.pack_into(stamped, CRC_START, attributes | LOG_APPEND_TIME_FLAG)
@@ -101,9 +101,9 @@ def stamp_log_append_time(batch: bytes, now_ms: int) -> bytes:
 
 
 def sent_crc(batch: bytes, max_timestamp: int) -> int:
-    """The CRC-32C that a stored batch had when its producer sent it with this `max_timestamp`.
+    """Return the CRC-32C that a stored batch had when sent with this `max_timestamp`.
 
-    It is computed over the stored bytes: it differs from what was sent when any of them changed.
+    It is computed from the stored bytes, so it differs from the sent CRC if any of them changed.
     """
     (attributes,) = _ATTRIBUTES.unpack_from(batch, CRC_START)
     if not attributes & LOG_APPEND_TIME_FLAG:
@@ -115,7 +115,7 @@ def sent_crc(batch: bytes, max_timestamp: int) -> int:
 
 
 def batch_base_offset(batch: bytes) -> int:
-    """The base offset of a stored batch."""
+    """Return the base offset of a stored batch."""
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
 
 
@@ -123,7 +123,7 @@ def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
     """Decompress and decode a whole batch, record by record.
 
     Raises:
-        ValueError: the payload is not what the header says, whatever is wrong with it.
+        ValueError: the payload does not match the header.
     """
     decoder: Any = DefaultRecordBatch(bytes(batch))
     try:
@@ -135,10 +135,10 @@ def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:
                 record.value,
                 tuple(record.headers),
             )
-    except Exception as error:  # each codec raises errors of its own
+    except Exception as error:  # each compression codec has its own errors
         raise ValueError(f"undecodable record batch: {error}") from error
 
 
 def is_zstd(batch: bytes) -> bool:
-    """Whether a stored batch is compressed with zstd."""
+    """Return whether a stored batch is compressed with zstd."""
     return batch[CRC_START + 1] & COMPRESSION_MASK == ZSTD

@@ -1,6 +1,6 @@
-"""Which versions of which APIs the brokers of a Kafka release serve.
+"""The API versions that the brokers of each Kafka release serve.
 
-The tables are kafka-python's, copied there from what brokers of these releases say of themselves.
+The tables are kafka-python's, which has them from brokers of these releases.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ Versions = tuple[int, int]
 """Lowest and highest, inclusive."""
 
 OLDEST_RELEASE: Release = (0, 11)
-"""Older brokers don't know today's record batches, which are all that this project knows."""
+"""Older brokers don't know record batches (message format v2)."""
 
 RELEASES: Mapping[Release, Mapping[int, Versions]] = {
     release: versions
@@ -23,7 +23,7 @@ RELEASES: Mapping[Release, Mapping[int, Versions]] = {
 
 
 def find_release(text: str) -> Release:
-    """Return the known release of a version number; `2.8.1` is of the release `2.8`.
+    """Return the known release of a version number; `2.8.1` belongs to `2.8`.
 
     Raises:
         ValueError: no such release is known.
@@ -39,5 +39,5 @@ def find_release(text: str) -> Release:
 
 
 def release_versions(text: str) -> Mapping[int, Versions]:
-    """Return what brokers of a release serve; errors as in `find_release`."""
+    """Return the versions that brokers of a release serve; errors as in `find_release`."""
     return RELEASES[find_release(text)]

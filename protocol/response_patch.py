@@ -1,9 +1,9 @@
-"""Values laid over a response: what JSON says in place of some of its fields.
+"""Replace fields of a response with values from JSON, similar to a JSON merge patch (RFC 7396).
 
-Names are the schema's in snake case, as decoded messages have them. An object is laid over a struct
-field by field, and over an array of structs entry by entry; a list takes the place of an array, and
-what its entries don't say is the schema's default. Error codes may be names, uuids are texts, and
-bytes are `{"base64": ...}` or `{"text": ...}`.
+Field names are the schema's in snake case. An object changes a struct field by field, and every
+entry of an array of structs. A list replaces an array; fields that its entries lack have the
+schema's default. Error codes may be names, uuids are strings, and bytes are `{"base64": ...}` or
+`{"text": ...}`.
 """
 
 import binascii
@@ -21,24 +21,24 @@ _INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _TEXT_BYTES_MAX = (1 << 15) - 1
 
 
-def check_patch(api_key: ApiKey, overlay: Any) -> None:
-    """Nothing for values that can be laid over a response of this API, in some version.
+def check_patch(api_key: ApiKey, patch: Any) -> None:
+    """Check that a patch fits a response of this API in some version.
 
     Raises:
-        ValueError: it names the field, and the nearest where there is no such.
+        ValueError: the message names the field, and suggests the nearest for an unknown one.
     """
-    if not isinstance(overlay, Mapping):
-        raise ValueError(f"must be an object, not {overlay!r}")  # noqa: TRY004
-    _check_struct(messages.response_class(api_key)._struct, overlay, "")
+    if not isinstance(patch, Mapping):
+        raise ValueError(f"must be an object, not {patch!r}")  # noqa: TRY004
+    _check_struct(messages.response_class(api_key)._struct, patch, "")
 
 
-def apply_patch(message: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
-    """Change a decoded answer as a checked overlay says; what its version lacks stays out."""
-    _apply_patch(message, type(message)._struct, api_version, overlay)
+def apply_patch(message: Any, api_version: int, patch: Mapping[str, Any]) -> None:
+    """Apply a checked patch to a decoded response; ignore fields that its version lacks."""
+    _apply_patch(message, type(message)._struct, api_version, patch)
 
 
-def _check_struct(struct: Any, overlay: Mapping[str, Any], path: str) -> None:
-    for name, value in overlay.items():
+def _check_struct(struct: Any, patch: Mapping[str, Any], path: str) -> None:
+    for name, value in patch.items():
         field = struct.fields.get(name)
         if field is None:
             hint = did_you_mean(str(name), struct.fields)
@@ -67,8 +67,8 @@ def _check_value(field: Any, value: Any, path: str) -> None:
         _simple(field, value, path)
 
 
-def _apply_patch(message: Any, struct: Any, api_version: int, overlay: Mapping[str, Any]) -> None:
-    for name, value in overlay.items():
+def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str, Any]) -> None:
+    for name, value in patch.items():
         field = struct.fields[name]
         if not field.for_version_q(api_version):
             continue
@@ -93,18 +93,18 @@ def _apply_patch(message: Any, struct: Any, api_version: int, overlay: Mapping[s
             _apply_patch(getattr(message, name), field, api_version, value)
 
 
-def _new(struct: Any, api_version: int, overlay: Mapping[str, Any]) -> Any:
-    # Without a version: it may be one in which the struct is not there on its own.
+def _new(struct: Any, api_version: int, patch: Mapping[str, Any]) -> Any:
+    # Without a version: in this one the struct may not exist outside its array.
     entry = struct.data_class()
-    _apply_patch(entry, struct, api_version, overlay)
+    _apply_patch(entry, struct, api_version, patch)
     return entry
 
 
 def _simple(field: Any, value: Any, path: str) -> Any:
-    """A value as the message wants it.
+    """Convert a value to the type of the field.
 
     Raises:
-        ValueError: it is of another kind than the field.
+        ValueError: it is of another type.
     """
     kind = field.type_str.removeprefix("[]")
     bits = _INTEGER_BITS.get(kind)

@@ -1,8 +1,8 @@
-"""How much each client may do: client quotas, KIP-599, KIP-612, KIP-936.
+"""Client quotas: bytes, request time, KIP-599, KIP-612, KIP-936.
 
-Numbers and names in, waits in ms out: no sockets, no clock (`now_ms` is an argument, and never runs
-backwards), no messages, and nothing happens on import. `ClientQuotas` holds who has which quota; a
-manager counts for one quota key and says how long a client has to wait.
+Numbers and names in, throttle times in ms out: no sockets, no clock (`now_ms` is an argument and
+never goes back), no messages, no side effect on import. `ClientQuotas` has the quotas of all
+entities; a manager counts for one quota key and returns how long to throttle a client.
 
     >>> from quotas import ClientQuotas, ControllerMutationQuotaManager, make_entity
     >>> quotas = ClientQuotas()
@@ -16,7 +16,7 @@ manager counts for one quota key and says how long a client has to wait.
     12000
 
 The others: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
-`ConnectionRateQuotaManager`, `ProducerIdQuotaManager`. What they are made of is there as well:
+`ConnectionRateQuotaManager`, `ProducerIdQuotaManager`. Their parts are public as well:
 `TokenBucket`, `SampledRate`, and `Limits` with the eight levels of precedence.
 """
 

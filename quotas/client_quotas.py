@@ -1,4 +1,4 @@
-"""The quotas that are set: who has which, changing them, and finding them.
+"""The quotas that are set: alter and describe them.
 
 Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (descriptions).
 """
@@ -29,14 +29,14 @@ from quotas.limits import Limits
 from quotas.token_bucket import exact
 
 MISSPELT_CONTROLLER_MUTATION_RATE = "controller_mutations_rate"
-"""How KIP-599's text also writes it."""
+"""Another spelling in the text of KIP-599."""
 
 _WHOLE_WITHIN = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component of a filter; `match_type` is as sent, so it may be no QuotaMatch."""
+    """One component of a filter; `match_type` is as received, so it may be no QuotaMatch."""
 
     entity_type: str
     match_type: int
@@ -45,7 +45,7 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class FilterProblem:
-    """Why a filter will not do: it is either invalid, or asks for entity types nobody knows."""
+    """Why a filter is refused: it is invalid, or has an unsupported entity type."""
 
     message: str
     is_unsupported: bool = False
@@ -54,8 +54,8 @@ class FilterProblem:
 class ClientQuotas:
     """Values of quota keys by entity, and the limits that follow from them, by key.
 
-    `is_enabled`: whether any quota was ever set; nothing need be asked for a client before.
-    The limits that every request asks for are attributes as well, named by their keys.
+    `is_enabled`: whether any quota was ever set; before, requests need no lookup.
+    The limits that every request needs are also attributes, named by their keys.
     """
 
     __slots__ = (
@@ -83,17 +83,17 @@ class ClientQuotas:
         is_shadow: bool | None = None,
         validate_only: bool = False,
     ) -> str | None:
-        """Set keys of one entity, or take them away (None); all of them or none.
+        """Set or remove (None) keys of one entity; all of them or none.
 
         Args:
-            entity: whose.
+            entity: the entity to change.
             changes: values by key.
-            is_shadow: whether these keys are evaluated only, not enforced; None leaves that as it
-                is, and enforces those that are new.
-            validate_only: only check.
+            is_shadow: whether these keys are evaluated but not enforced; None keeps the mode, and
+                enforces new keys.
+            validate_only: check without changing anything.
 
         Returns:
-            What is wrong, in one line; None when it was done, or would be with `validate_only`.
+            The error in one line; None for success.
         """
         problem = entity_problem(entity) or _changes_problem(entity, changes)
         if problem is None and is_shadow:
@@ -120,24 +120,24 @@ class ClientQuotas:
         return None
 
     def shadow_keys(self, entity: Entity) -> list[str]:
-        """Which of an entity's quotas are in shadow mode, by their keys."""
+        """Return the keys of an entity's quotas that are in shadow mode."""
         values = self._values.get(entity, {})
         return [name for name in values if self.limits[name].is_shadow_of(entity)]
 
     def describe(
         self, components: Iterable[Component], *, strict: bool
     ) -> list[tuple[Entity, dict[str, float]]] | FilterProblem:
-        """Entities that match all components, with their keys; in the order they were first set.
+        """Return the entities that match all components with their keys, by first `alter`.
 
-        With `strict` they have no other types than those of the components.
+        With `strict`, entities with further types don't match.
         """
-        wanted: dict[str, Component] = {}
+        by_type: dict[str, Component] = {}
         for component in components:
-            problem = _component_problem(component, wanted)
+            problem = _component_problem(component, by_type)
             if problem is not None:
                 return problem
-            wanted[component.entity_type] = component
-        if IP in wanted and (USER in wanted or CLIENT_ID in wanted):
+            by_type[component.entity_type] = component
+        if IP in by_type and (USER in by_type or CLIENT_ID in by_type):
             return FilterProblem(
                 "Invalid entity filter component combination."
                 " IP filter component should not be used with user or clientId filter component."
@@ -145,7 +145,7 @@ class ClientQuotas:
         return [
             (entity, dict(values))
             for entity, values in self._values.items()
-            if _matches(entity, wanted, strict=strict)
+            if _matches(entity, by_type, strict=strict)
         ]
 
 
@@ -221,12 +221,12 @@ def _component_problem(
     return None
 
 
-def _matches(entity: Entity, wanted: Mapping[str, Component], *, strict: bool) -> bool:
+def _matches(entity: Entity, by_type: Mapping[str, Component], *, strict: bool) -> bool:
     names = dict(entity)
-    if strict and names.keys() != wanted.keys():
+    if strict and names.keys() != by_type.keys():
         return False
     return all(
         entity_type in names
         and (component.match_type == QuotaMatch.ANY or names[entity_type] == component.name)
-        for entity_type, component in wanted.items()
+        for entity_type, component in by_type.items()
     )

@@ -1,7 +1,7 @@
 """Quotas on bytes produced and fetched, and on request time, of one broker.
 
-Sources: Kafka's `ClientQuotaManager`, `ClientRequestQuotaManager`. A value is recorded first and
-then judged, so a burst counts against the client until its sample is old.
+Sources: Kafka's `ClientQuotaManager`, `ClientRequestQuotaManager`. A value is recorded before the
+rate is compared with the limit, so a burst counts until its sample expires.
 """
 
 from collections.abc import Iterator
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RateKind:
-    """What is measured. A limit of 1 allows `unit` of the recorded values per second."""
+    """What a quota measures. A limit of 1 allows a sum of `unit` per second."""
 
     group: str
     rate_name: str
     unit: int = 1
     is_capped: bool = False
-    """Whether a pause is never longer than one window."""
+    """Whether a throttle time is at most one window."""
 
 
 PRODUCE = RateKind("Produce", "byte-rate")
 FETCH = RateKind("Fetch", "byte-rate")
 REQUEST = RateKind("Request", "request-time", unit=10_000_000, is_capped=True)
-"""Values are nanoseconds of a handler's time; the limit is in percent of one thread."""
+"""Values are handler times in ns; the limit is in percent of one thread."""
 
 
 class _Counter(SampledRate):
@@ -80,7 +80,7 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
         self._exempt: SampledRate | None = None
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
-        """Count a value; how long the client has to pause for it, in ms."""
+        """Record a value; return the throttle time in ms."""
         if not self._limits.is_enabled:
             return 0
         counter = self._counters.get(user, client_id, now_ms)
@@ -93,19 +93,19 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
         return throttle_ms
 
     def unrecord(self, user: str, client_id: str | None, value: int, now_ms: int) -> None:
-        """Take back a value just recorded: the client gets nothing for it."""
+        """Undo a `record`: the client does not get the response."""
         if self._limits.is_enabled:
             self._counters.get(user, client_id, now_ms).record(-value, now_ms)
 
     def record_exempt(self, value: int, now_ms: int) -> None:
-        """Count a value that no client is throttled for, such as a Produce with acks=0."""
+        """Record a value that throttles no client, such as a Produce with acks=0."""
         if self._limits.is_enabled:
             if self._exempt is None:
                 self._exempt = SampledRate(self._sample_count, self._window_ms)
             self._exempt.record(value, now_ms)
 
     def bytes_max(self, user: str, client_id: str | None) -> int | None:
-        """The most that one Fetch may bring, lest it always be throttled; None is unlimited."""
+        """Return the maximum size of one Fetch that is not always throttled; None is unlimited."""
         if not self._limits.is_enabled:
             return None
         limit = self._limits.scope(user, client_id).limit
@@ -114,7 +114,7 @@ class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
         return int(limit * (self._sample_count - 1) * self._window_ms / 1000)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
-        """The rate and `throttle-time` by scope, and `queue-size`."""
+        """Yield the rate and `throttle-time` by scope, and `queue-size`."""
         group, unit = self._kind.group, self._kind.unit
         yield Measurement(group, "queue-size", {}, self.queue_size)
         if self._exempt is not None:

@@ -1,6 +1,6 @@
-"""How many connections an address may open on one broker (KIP-612).
+"""KIP-612: the quota on new connections per IP address and broker.
 
-Source: Kafka's `ConnectionQuotas`, as far as it is about addresses.
+Source: Kafka's `ConnectionQuotas`, the part for addresses.
 """
 
 from collections import OrderedDict
@@ -32,13 +32,13 @@ class ConnectionRateQuotaManager:
 
     @property
     def is_enabled(self) -> bool:
-        """Whether such a quota was ever set for anybody; nothing is kept before."""
+        """Whether such a quota was ever set; no counters are kept before."""
         return self._limits.is_enabled
 
     def record(self, ip: str, now_ms: int) -> int:
-        """Count a connection; 0, or after how many ms it is to be closed without being served.
+        """Record a connection; return 0, or after how many ms to close it without a response.
 
-        One that is refused doesn't count; the pause is no longer than a window.
+        A refused connection doesn't count. The wait is at most one window.
         """
         if not self._limits.is_enabled:
             return 0
@@ -57,7 +57,7 @@ class ConnectionRateQuotaManager:
         return min(throttle_ms, self._window_ms)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
-        """`connection-accept-rate` by address."""
+        """Yield `connection-accept-rate` by address."""
         for ip, counter in self._counters.items():
             if not is_idle(counter, now_ms):
                 rate = counter.rate.rate(now_ms)

@@ -1,4 +1,4 @@
-"""KIP-599: how many partitions a client may have created and deleted, over the whole cluster.
+"""KIP-599: the quota on partitions created and deleted per client, for the whole cluster.
 
 Source: Kafka's `ControllerMutationQuotaManager`, with the token bucket of `quotas.token_bucket`.
 """
@@ -54,16 +54,16 @@ class ControllerMutationQuota:
     __slots__ = ()
 
     def charge(self, mutation_count: int, now_ms: int) -> bool:
-        """Whether so many partitions may be created or deleted; they are charged if so."""
+        """Charge partition mutations; return False, without a charge, if they are refused."""
         return True
 
     def throttle_time_ms(self, now_ms: int) -> int:
-        """How long the client has to pause after this request; 0 when it need not."""
+        """Return the throttle time of this request in ms."""
         return 0
 
 
 class _Limited(ControllerMutationQuota):
-    """Keeps the wait of the last violation; it passes while the request waits, too."""
+    """Keep the throttle time of the last violation; it runs while the request waits."""
 
     __slots__ = ("_client_id", "_manager", "_throttle_ms", "_throttled_ms", "_user")
 
@@ -85,9 +85,9 @@ class _Limited(ControllerMutationQuota):
 
 
 class StrictQuota(_Limited):
-    """Refuses, and charges nothing, while the bucket is below zero.
+    """Refuse, without a charge, while the bucket is below zero.
 
-    What takes the bucket below zero passes unthrottled: the next one pays.
+    The mutation that takes the bucket below zero is not throttled; the next one is.
     """
 
     __slots__ = ()
@@ -101,7 +101,7 @@ class StrictQuota(_Limited):
 
 
 class PermissiveQuota(_Limited):
-    """Refuses nothing, for versions that know no such error; the client is throttled at once."""
+    """Refuse nothing, for versions without the error; throttle the client instead."""
 
     __slots__ = ()
 
@@ -125,20 +125,20 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     @property
     def is_enabled(self) -> bool:
-        """Whether such a quota was ever set for anybody."""
+        """Whether such a quota was ever set."""
         return self._limits.is_enabled
 
     def quota_for(
         self, user: str, client_id: str | None, *, is_strict: bool
     ) -> ControllerMutationQuota:
-        """The quota for one request of a client; strict since the version that knows the error."""
+        """Return the quota for one request; strict for versions that have the error."""
         if not self._limits.is_enabled:
             return _UNBOUNDED
         kind = StrictQuota if is_strict else PermissiveQuota
         return kind(self, user, client_id)
 
     def try_charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
-        """Charge unless the bucket is below zero: then how long it is, in ms, and no charge."""
+        """Charge (return 0), or return how long the bucket is below zero, in ms."""
         counter = self._counters.get(user, client_id, now_ms)
         if counter.bucket is not None:
             throttle_ms = counter.bucket.try_charge(cost, now_ms)
@@ -148,7 +148,7 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
         return 0
 
     def charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
-        """Charge in any case; how long the bucket is below zero after it, in ms."""
+        """Charge in any case; return how long the bucket is below zero then, in ms."""
         counter = self._counters.get(user, client_id, now_ms)
         counter.record(cost, now_ms)
         return 0 if counter.bucket is None else counter.bucket.charge(cost, now_ms)

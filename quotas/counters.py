@@ -1,4 +1,4 @@
-"""Counters by whom they count: found quickly, and forgotten when their clients went away."""
+"""Counters per client: looked up quickly, and removed when they are idle."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -11,36 +11,36 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
 IDLE_MS = 3_600_000
-"""After an hour without use a counter starts anew, as in Kafka: a bucket is full again.
+"""After an hour without use a counter is removed, as in Kafka: a new bucket is full.
 
-A counter that needs longer to be as new says so by its `life_ms`.
+A counter whose bucket takes longer to fill has a larger `life_ms`.
 """
 
 CLIENTS_MAX = 100_000
-"""Clients whose counter is remembered; beyond it, all are looked up anew."""
+"""Size of the cache of counters by client; it is cleared when full."""
 
 _LOOKS = 2
-"""More than the one that comes in, so that the idle ones go even while new ones come."""
+"""Counters checked for idleness per new one: more than one, so that their number can fall."""
 
 
 class Counter(Protocol):
-    """What is forgotten when it lies idle."""
+    """A counter that is removed when idle."""
 
     last_used_ms: int
 
     @property
     def life_ms(self) -> int:
-        """How long it is kept without use, an hour at least."""
+        """How long it is kept without use: `IDLE_MS` or more."""
         ...
 
 
 class LimitedCounter(Counter, Protocol):
-    """The counter of a scope, which is told when its limit is another."""
+    """The counter of a scope."""
 
     limit: "Fraction | None"
 
     def set_limit(self, limit: "Fraction | None", now_ms: int) -> None:
-        """Go by this limit from now on."""
+        """Use this limit from now on."""
         ...
 
 
@@ -62,7 +62,7 @@ class ClientCounters(Generic[_L]):
     __slots__ = ("_by_client", "_by_tags", "_limits", "_make", "_version")
 
     def __init__(self, limits: Limits, make: Callable[[], _L]) -> None:
-        """`make` gives a new counter that has no limit yet."""
+        """`make` returns a new counter without a limit."""
         self._limits = limits
         self._make = make
         self._version = limits.version
@@ -70,11 +70,11 @@ class ClientCounters(Generic[_L]):
         self._by_client: dict[tuple[str, str | None], _L] = {}
 
     def __len__(self) -> int:
-        """How many are kept."""
+        """Number of counters."""
         return len(self._by_tags)
 
     def get(self, user: str, client_id: str | None, now_ms: int) -> _L:
-        """The counter that a client uses now, with the limit that it has now."""
+        """Return the counter of a client, with its current limit."""
         if self._version != self._limits.version:
             self._version = self._limits.version
             self._by_client.clear()
@@ -85,7 +85,7 @@ class ClientCounters(Generic[_L]):
         return counter
 
     def live(self, now_ms: int) -> Iterator[tuple[Tags, _L]]:
-        """All that are in use, with their tags."""
+        """Yield all counters that are not idle, with their tags."""
         for tags, counter in self._by_tags.items():
             if not is_idle(counter, now_ms):
                 yield tags, counter
@@ -123,10 +123,10 @@ class ThrottlingQuotaManager(Generic[_T]):
 
 
 def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: int) -> None:
-    """Add or replace a counter, and drop idle ones among those not looked at for longest.
+    """Add or replace a counter, and remove idle ones among the least recently checked.
 
-    So memory is bounded by the clients of an hour and never swept in one go. Whoever reads a
-    counter looks at `is_idle` himself.
+    So memory is bounded by the clients of an hour, without a sweep over all. Readers must check
+    `is_idle`.
     """
     for _ in range(min(_LOOKS, len(counters))):
         oldest_key, oldest = counters.popitem(last=False)
@@ -136,5 +136,5 @@ def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: i
 
 
 def is_idle(counter: Counter, now_ms: int) -> bool:
-    """Whether it was last used so long ago that it no longer counts."""
+    """Return whether a counter was not used for its `life_ms`."""
     return now_ms - counter.last_used_ms >= counter.life_ms

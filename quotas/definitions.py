@@ -1,8 +1,8 @@
-"""Quotas as one line of text, for a broker that starts with some.
+"""Parse quotas from one line of text, for a broker's configuration.
 
 `user=alice,client-id=app,producer_byte_rate=1024; user=<default>,controller_mutation_rate=5`:
-definitions with ";" between them, each an entity and its keys. `<default>` stands for the default
-entity; names that contain "," ";" or "=" can only be given by AlterClientQuotas.
+definitions separated by ";", each with an entity and its keys. `<default>` is the default entity.
+Names with "," ";" or "=" need AlterClientQuotas.
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class Definition(NamedTuple):
 
 
 def parse_definitions(text: str) -> list[Definition]:
-    """The definitions of a text; ValueError says in one line what is wrong with it."""
+    """Return the definitions of a text; a ValueError has one line."""
     quotas = ClientQuotas()
     definitions: list[Definition] = []
     for part in filter(None, (part.strip() for part in text.split(";"))):
@@ -36,7 +36,7 @@ def parse_definitions(text: str) -> list[Definition]:
 
 
 def definitions_problem(text: str) -> str | None:
-    """What is wrong with the text, or None."""
+    """Return what is wrong with the text, or None."""
     try:
         parse_definitions(text)
     except ValueError as error:

@@ -1,7 +1,7 @@
-"""Whom a quota is for, and which quotas there are (KIP-55, KIP-546, KIP-599, KIP-612, KIP-936).
+"""Quota entities and quota keys (KIP-55, KIP-546, KIP-599, KIP-612, KIP-936).
 
-An entity is a user, a client id, both, or an ip address. A name may be None: the default, for all
-that have no quota of their own. That is not the name "<default>", which is a name like any other.
+An entity is a user, a client id, both, or an ip address. The name None is the default, for all
+without their own quota. The name "<default>" is an ordinary name.
 """
 
 from collections.abc import Iterable
@@ -60,7 +60,7 @@ QUOTA_KEYS = {
 
 
 def make_entity(names: Iterable[tuple[str, str | None]]) -> Entity:
-    """The entity of these types and names, in whatever order they come; unknown types come last.
+    """Return the entity of these types and names, in any order; unknown types come last.
 
     The last name of a type counts, as in Kafka.
     """
@@ -71,7 +71,7 @@ def make_entity(names: Iterable[tuple[str, str | None]]) -> Entity:
 
 
 def entity_problem(entity: Entity) -> str | None:
-    """Why nothing can be set on this entity, or None."""
+    """Return why no quota can be set on this entity, or None."""
     if not entity:
         return "Invalid empty client quota entity"
     family = family_of(entity)
@@ -106,12 +106,12 @@ def release_problem(
 
 
 def family_of(entity: Entity) -> tuple[str, ...]:
-    """The types of an entity."""
+    """Return the types of an entity."""
     return tuple(entity_type for entity_type, _name in entity)
 
 
 def is_ip(name: str | None) -> bool:
-    """Whether it is the default or an address; host names are not looked up."""
+    """Return whether it is the default or an address; host names are not resolved."""
     try:
         canonical_ip(name)
     except ValueError:
@@ -120,5 +120,9 @@ def is_ip(name: str | None) -> bool:
 
 
 def canonical_ip(name: str | None) -> str | None:
-    """The one spelling of an address, None for the default; ValueError when it is no address."""
+    """Return the canonical form of an address, None for the default.
+
+    Raises:
+        ValueError: it is no address.
+    """
     return None if name is None else str(ip_address(name))

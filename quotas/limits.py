@@ -1,4 +1,4 @@
-"""Which limit counts for a client, and with whom it shares it: one `Limits` for each quota key.
+"""Find the limit of a client and the clients it shares it with: one `Limits` per quota key.
 
 Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`). Eight levels, the most
 specific first: user and client id, user and default client id, user, default user and client id,
@@ -13,19 +13,19 @@ from quotas.entities import CLIENT_ID, IP, USER, Entity, canonical_ip
 _K = TypeVar("_K")
 
 Tags = tuple[str, str]
-"""User and client id of a metric and its counter; "" where it is not told apart by it."""
+"""User and client id of a metric and its counter; "" where all users or client ids share it."""
 
 _Level = tuple[str | None, str | None]
 """User and client id of an entity that has a limit."""
 
 _ABSENT = ""
-"""In the place of a user or client id that an entity hasn't got; names are never empty."""
+"""Stands for a user or client id that the entity doesn't have; names are never empty."""
 
 _USER_LEVEL, _CLIENT_LEVEL, _BOTH_LEVEL = 1, 2, 4
 
 
 class Scope(NamedTuple):
-    """Clients with equal tags share one counter; without a limit they are free."""
+    """Clients with equal tags share one counter; `limit` None is unlimited."""
 
     tags: Tags
     limit: Fraction | None
@@ -34,9 +34,9 @@ class Scope(NamedTuple):
 class Limits:
     """The limits of one quota key, by entity.
 
-    `version` is another one after every change.
-    `is_enabled`: whether the key was ever set. Once it was it stays enabled, and so do the levels
-    on which it was, as in Kafka until a broker's restart.
+    `version` changes with every change.
+    `is_enabled`: whether the key was ever set. Once set, the key and its level stay enabled, as in
+    Kafka until a broker's restart.
     A limit may be in shadow mode: evaluated, not enforced.
     """
 
@@ -51,7 +51,7 @@ class Limits:
         self.version = 0
 
     def set(self, entity: Entity, limit: Fraction | None, *, is_shadow: bool = False) -> None:
-        """Set the limit of an entity, or take it away; counts from the next decision."""
+        """Set or remove (None) the limit of an entity; it applies from the next decision."""
         self.version += 1
         names = dict(entity)
         if limit is not None:
@@ -68,21 +68,21 @@ class Limits:
                 self._shadow_levels.discard(level)
 
     def scope(self, user: str, client_id: str | None) -> Scope:
-        """Whose counter a client uses, and its limit."""
+        """Return the tags of the counter that a client uses, and its limit."""
         tags = self._tags(user, client_id or _ABSENT)
         level = self._level(*tags)
         return Scope(tags, None if level is None else self._by_level[level])
 
     def is_shadow(self, user: str, client_id: str | None) -> bool:
-        """Whether the limit that counts for a client is in shadow mode."""
+        """Return whether the limit that applies to a client is in shadow mode."""
         return self._level(*self._tags(user, client_id or _ABSENT)) in self._shadow_levels
 
     def is_shadow_of(self, entity: Entity) -> bool:
-        """Whether the limit of this very entity is in shadow mode."""
+        """Return whether this entity's own limit is in shadow mode."""
         return _level_of(dict(entity)) in self._shadow_levels
 
     def ip_limit(self, ip: str) -> Fraction | None:
-        """The limit of an address; None is unlimited."""
+        """Return the limit of an IP address; None is unlimited."""
         return self._by_ip.get(ip) or self._by_ip.get(None)
 
     def _tags(self, user: str, client_id: str) -> Tags:
@@ -104,7 +104,7 @@ class Limits:
         return _ABSENT, client_id
 
     def _level(self, user: str, client_id: str) -> _Level | None:
-        """Whose limit counts, by tags: an empty client id has none, not even the default."""
+        """Return the level whose limit applies; an empty client id has not even the default."""
         levels: tuple[_Level, ...] = ()
         if user and client_id:
             levels = (user, client_id), (user, None), (None, client_id), (None, None)

@@ -1,4 +1,4 @@
-"""What quotas measure, under Kafka's names: group, name, tags, value; not how it is published."""
+"""Measurements of quotas under Kafka's names: group, name, tags, value."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from quotas.limits import Tags
 
 
 class Measurement(NamedTuple):
-    """One value now, such as Kafka's MBean attribute `kafka.server:type=Produce` `byte-rate`."""
+    """One current value, such as `byte-rate` of Kafka's MBean `kafka.server:type=Produce`."""
 
     group: str
     name: str
@@ -33,27 +33,27 @@ DESCRIPTIONS: Mapping[tuple[str, str], str] = {
 """With units, by group and name. KIP-936 has those of `rate`, `tokens` and `throttle-time`."""
 
 Source = Callable[[int], Iterator[Measurement]]
-"""Gives its measurements at a time in ms."""
+"""Takes a time in ms, yields the measurements at that time."""
 
 
 class MetricsRegistry:
-    """All sources of measurements, each with the tags that tell it apart from the others."""
+    """All sources of measurements, each with its own tags."""
 
     def __init__(self) -> None:
         self._sources: list[tuple[Source, Mapping[str, str]]] = []
 
     def add(self, source: Source, tags: Mapping[str, str] | None = None) -> None:
-        """Take in a source; its measurements get these tags besides their own."""
+        """Add a source; its measurements get these tags in addition."""
         self._sources.append((source, tags or {}))
 
     def measure(self, now_ms: int) -> Iterator[Measurement]:
-        """Every measurement there is at this time."""
+        """Yield all measurements at this time."""
         for source, tags in self._sources:
             for each in source(now_ms):
                 yield each._replace(tags={**each.tags, **tags})
 
 
 def client_tags(tags: Tags) -> Mapping[str, str]:
-    """User and client id as Kafka's metrics have them: the user's name percent-encoded."""
+    """Return user and client id as tags of Kafka's metrics: the user is percent-encoded."""
     user, client_id = tags
     return {"user": quote(user, safe="").replace("~", "%7E"), "client-id": client_id}

@@ -1,7 +1,7 @@
-"""KIP-936: how many producer ids a user may bring to one broker.
+"""KIP-936: the quota on new producer ids per user and broker.
 
-A quota of Q admits Q ids that were not seen of late at once, and then one more every Q-th of the
-window. An id that is known passes and costs nothing. What the KIP leaves open is in ADR 9.
+A quota of Q admits Q new ids at once, and then one more every Q-th of the window. A known id passes
+and costs nothing. ADR 9 decides what the KIP leaves open.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ GROUP = "ProducerIds"
 
 
 class _Counter(SampledRate):
-    """The bucket of one user, and the rate of the new ids that it let pass."""
+    """The bucket of one user, and the rate of its admitted ids."""
 
     __slots__ = (
         "_window_seconds",
@@ -46,9 +46,9 @@ class _Counter(SampledRate):
             self.bucket = None
             return
         rate = limit / self._window_seconds
-        # Zero tokens let one more pass: with one less than the quota, as many as the quota do.
+        # Zero tokens admit one more id, so a burst of Q - 1 admits Q.
         burst = max(Fraction(0), limit - 1)
-        # A bucket that is forgotten is full again, so it has to be full by itself before.
+        # A removed bucket is full again, so it may be removed only once it is full.
         self.life_ms = max(IDLE_MS, ceil((burst + 1) / rate * 1000))
         if self.bucket is None:
             self.bucket = TokenBucket(rate, burst, now_ms)
@@ -57,10 +57,10 @@ class _Counter(SampledRate):
 
 
 class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
-    """A filter and a bucket for each user of one broker that has such a quota.
+    """A filter and a bucket for each user with such a quota, on one broker.
 
-    A filter goes with its last layer, a bucket after an hour without use, or once it is full if
-    that takes longer.
+    A filter is removed with its last layer; a bucket after an hour without use, or later if it
+    takes longer to fill.
     """
 
     def __init__(
@@ -73,10 +73,9 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         false_positive_rate: float,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """The samples are those of the reported rate alone, each as long as the window.
+        """`sample_count` samples, each as long as the window, are used by the metric `rate` alone.
 
-        `new_seed` gives 16 random bytes: the hashes of ids must not be known to those who choose
-        the ids. It is asked once now and once at every `forget`.
+        `new_seed` returns 16 random bytes: clients, who choose ids, must not know their hashes.
         """
         self._limits = limits
         self._window_seconds = window_seconds
@@ -91,24 +90,24 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     @property
     def is_tracking(self) -> bool:
-        """Whether any id is remembered, or was and has not yet expired."""
+        """Whether any id is remembered or not yet expired."""
         return self._cache.next_expiry_ms is not None
 
     @property
     def next_expiry_ms(self) -> int | None:
-        """When `expire` may have something to do; None when no id is tracked."""
+        """When `expire` may have something to do; None if no id is tracked."""
         return self._cache.next_expiry_ms
 
     @property
     def bytes_held(self) -> int:
-        """Size of the filters of all users."""
+        """Size of all filters, in bytes."""
         return self._cache.bytes_held
 
     def track(self, user: str, producer_id: int, now_ms: int) -> int:
-        """Let a producer id pass (0), or refuse it and say in how many ms one will.
+        """Admit a producer id (return 0), or refuse it and return the throttle time in ms.
 
-        A known id is remembered anew, a new one is added and charged; a refused one leaves no
-        trace. Users without a quota pass untracked.
+        A known id is refreshed; a new one is added and charged; a refused one changes nothing. Ids
+        of users without a quota are not tracked.
         """
         counter = self._counters.get(user, None, now_ms)
         bucket = counter.bucket
@@ -125,27 +124,27 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         return 0
 
     def known_until_ms(self, user: str) -> int:
-        """Until when an id that has just passed does so again, without any effect; 0 is unknown.
+        """Return until when an id just admitted would be admitted again without effect; 0: unknown.
 
-        Unless the limits change.
+        A change of the limits ends that.
         """
         return self._cache.known_until_ms(user)
 
     def expire(self, now_ms: int) -> None:
-        """Drop the layers whose window is over, and the filters that have none left."""
+        """Drop the layers whose window is over, and filters without layers."""
         self._cache.expire(now_ms)
 
     def _is_limited(self, user: str) -> bool:
         return self._limits.scope(user, None)[1] is not None
 
     def _drop_unlimited(self) -> None:
-        """Empty the filters of users whose quota was taken away and who have not come since."""
+        """Drop the filters of users whose quota was removed since their last request."""
         for user in self._cache.users():
             if not self._is_limited(user):
                 self._cache.forget_user(user)
 
     def forget(self) -> None:
-        """Begin anew, as a broker does that was stopped and started."""
+        """Remove all counters and filters, as at a broker's restart."""
         self._counters = ClientCounters(self._limits, self._make_counter)
         self._cache.clear()
 
@@ -156,14 +155,14 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         super().note_throttle(user, None, throttle_time_ms, now_ms)
 
     def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
-        """The users whose ids are remembered, with the layers of their filters, newest first."""
+        """Yield users with the layers of their filters, newest first."""
         self._drop_unlimited()
         for user, layered in self._cache.filters():
             if layers := layered.layers(now_ms):
                 yield user, layers
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
-        """The KIP's `rate`, `tokens`, `throttle-time` by user, and what their filters are like."""
+        """Yield KIP-936's `rate`, `tokens`, `throttle-time` and metrics of the filters by user."""
         self._drop_unlimited()
         yield Measurement(GROUP, "queue-size", {}, self.queue_size)
         for tags, counter in self._counters.live(now_ms):

@@ -1,8 +1,8 @@
 """Kafka's rate over sampled windows (`Rate`, `SampledStat`), in exact arithmetic.
 
 Values are whole numbers (bytes, ns, connections). A sample begins with the first value after the
-one before it spanned a window; windows are not aligned to the clock and idle time makes none.
-Reading changes nothing.
+previous sample spanned a window. Windows are not aligned to the clock; idle time has no samples.
+Reading does not change the rate.
 """
 
 from math import nan
@@ -10,11 +10,11 @@ from math import nan
 from quotas.token_bucket import THROTTLE_MAX_MS
 
 _FIELDS = 3
-"""Of one sample in the flat list: when it began, when its last value came, their sum."""
+"""Fields of a sample in the flat list: start, time of the last value, sum of the values."""
 
 
 class SampledRate:
-    """What was recorded over the newest `sample_count` windows of `window_ms` each."""
+    """The rate over the newest `sample_count` windows of `window_ms` each."""
 
     __slots__ = ("_bearing_ms", "_fields_max", "_samples", "_span_ms", "_total", "_window_ms")
 
@@ -27,7 +27,7 @@ class SampledRate:
         self._total = 0
 
     def record(self, value: int, now_ms: int) -> None:
-        """Add a value; a negative one takes back."""
+        """Add a value; a negative one undoes an earlier one."""
         samples = self._samples
         if samples and now_ms - samples[-3] < self._window_ms:
             samples[-2] = now_ms
@@ -39,14 +39,14 @@ class SampledRate:
         self._total += value
 
     def total(self, now_ms: int) -> int:
-        """The sum of what is recent enough to count."""
+        """Return the sum of the samples that have not expired."""
         samples = self._samples
         while samples and samples[1] <= now_ms - self._span_ms:
             self._drop_oldest()
         return self._total
 
     def window_ms(self, now_ms: int) -> int:
-        """The time that the total counts for: at least all windows but one, to bear a burst."""
+        """Return the time span of the total: at least all windows but one, to allow a burst."""
         samples = self._samples
         if samples and samples[1] <= now_ms - self._span_ms:
             self.total(now_ms)
@@ -56,14 +56,14 @@ class SampledRate:
         return elapsed_ms or 1
 
     def rate(self, now_ms: int) -> float:
-        """Per second."""
+        """Return the rate per second."""
         return self.total(now_ms) * 1000 / self.window_ms(now_ms)
 
     def throttle_time_ms(self, numerator: int, denominator: int, now_ms: int) -> int:
-        """How long to pause so that the rate falls to `numerator / denominator` per second.
+        """Return the wait in ms after which the rate is `numerator / denominator` per second.
 
-        0 when it is no more than that. Rounded half up, as in Kafka: here a wait promises nothing,
-        since a burst counts until its sample is old.
+        0 if it is not above that. Rounded half up, as in Kafka; after the wait the client may be
+        throttled again, since a burst counts until its sample expires.
         """
         window_ms = self.window_ms(now_ms)
         excess = self._total * 1000 * denominator - numerator * window_ms
@@ -77,12 +77,12 @@ class SampledRate:
 
 
 class SampledAverage:
-    """The mean of the values recorded over the newest windows (Kafka's `Avg`)."""
+    """The mean of the values of the newest windows (Kafka's `Avg`)."""
 
     __slots__ = ("_counts", "_sums")
 
     def __init__(self, sample_count: int = 2, window_ms: int = 30_000) -> None:
-        """The defaults are those of Kafka's metrics that are not quotas."""
+        """The defaults are those of Kafka's metrics other than quotas."""
         self._sums = SampledRate(sample_count, window_ms)
         self._counts = SampledRate(sample_count, window_ms)
 
@@ -92,6 +92,6 @@ class SampledAverage:
         self._counts.record(1, now_ms)
 
     def average(self, now_ms: int) -> float:
-        """NaN where nothing was recorded lately."""
+        """Return the mean; NaN without recent values."""
         count = self._counts.total(now_ms)
         return self._sums.total(now_ms) / count if count else nan

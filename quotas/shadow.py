@@ -1,7 +1,7 @@
-"""What quotas in shadow mode would have done: whom they would have throttled, when, for how long.
+"""Counters of what quotas in shadow mode would have throttled: whom, when, for how long.
 
-A quota in shadow mode is evaluated like any other and enforces nothing. ADR 19 has the rules; here
-are the counters. Memory is bounded: so many entities, so many events and producer ids of each.
+A quota in shadow mode is evaluated and not enforced; ADR 19 has the rules. Memory is bounded by the
+numbers of entities, and of events and producer ids of each.
 """
 
 import heapq
@@ -16,20 +16,20 @@ from quotas.metrics import Measurement, client_tags
 GROUP = "ShadowQuota"
 
 EVENTS_MAX = 20
-"""Newest events that are kept of each entity."""
+"""Newest events kept of each entity."""
 
 ENTITIES_MAX = 1_000
 """Entities in a report; one more replaces the one that was throttled longest ago."""
 
 IDS_MAX = 256
-"""Below so many distinct producer ids of an entity their number is exact."""
+"""Below this number of distinct producer ids of an entity the count is exact."""
 
 _HASH_BITS = 64
 _HASH_MASK = (1 << _HASH_BITS) - 1
 
 
 class ShadowKey(NamedTuple):
-    """Whose counter: the quota key, its scope, and the broker where each broker counts alone."""
+    """The quota key, the scope, and the broker (None for a quota of the whole cluster)."""
 
     quota: str
     tags: Tags
@@ -51,11 +51,11 @@ class ShadowEvent:
 
 
 class ShadowCounter:
-    """What one quota would have done to the clients of one scope.
+    """What one quota would have done to clients of one scope.
 
-    `throttled`: requests that would have been answered with a `throttle_time_ms` above 0, refused
-    ones included; `throttle_time_total_ms` and `throttle_time_max_ms` are theirs.
-    `held`: requests beyond the quota that came while their connection would have been mute.
+    `throttled`: requests whose response would have had a `throttle_time_ms` above 0, refused ones
+    included; `throttle_time_total_ms` and `throttle_time_max_ms` are theirs.
+    `held`: requests over the quota that arrived while their connection would have been muted.
     `events` are the newest throttled requests, oldest first.
     """
 
@@ -86,7 +86,7 @@ class ShadowCounter:
 
     @property
     def over_quota(self) -> int:
-        """What the quota would not have let pass when it came, in the quota's unit.
+        """What the quota would not have admitted at that time, in the quota's unit.
 
         Bytes, ms of handlers' time, partitions, or distinct producer ids (from `IDS_MAX` on an
         estimate with a standard error of 6 %).
@@ -101,7 +101,7 @@ class ShadowCounter:
         self.events.append(event)
 
     def extend(self, throttle_time_ms: int) -> None:
-        """Make the throttle time of the newest event longer, if this one is."""
+        """Extend the throttle time of the newest event, if this one is longer."""
         event = self.events[-1]
         if throttle_time_ms > event.throttle_time_ms:
             self.throttle_time_total_ms += throttle_time_ms - event.throttle_time_ms
@@ -109,18 +109,18 @@ class ShadowCounter:
             event.throttle_time_ms = throttle_time_ms
 
     def exceed(self, amount: int) -> None:
-        """Count what would not have passed, in the quota's unit."""
+        """Add to `over_quota`, in the quota's unit."""
         self._over_quota += amount
 
     def exceed_with_id(self, producer_id: int) -> None:
-        """Count a producer id that would have been refused; once, however often it comes."""
+        """Count a producer id that would have been refused; each id counts once."""
         if self._ids is None:
             self._ids = _DistinctIds()
         self._ids.add(producer_id)
 
 
 class _DistinctIds:
-    """Counts distinct ids in bounded memory: the `IDS_MAX` smallest hashes tell how many there are.
+    """Estimate the number of distinct ids in bounded memory, from the `IDS_MAX` smallest hashes.
 
     Bar-Yossef et al., "Counting distinct elements in a data stream" (2002).
     """
@@ -152,7 +152,7 @@ class _DistinctIds:
 
 
 def _mix(number: int) -> int:
-    """The finalizer of SplitMix64: neighbours get hashes far apart."""
+    """Return SplitMix64's finalizer of a number: neighbours get distant hashes."""
     mixed = (number + 0x9E3779B97F4A7C15) & _HASH_MASK
     mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & _HASH_MASK
     mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & _HASH_MASK
@@ -160,13 +160,13 @@ def _mix(number: int) -> int:
 
 
 class ShadowReport:
-    """The counters of all quotas that are in shadow mode; an entity goes after an idle hour."""
+    """The counters of all quotas in shadow mode; an entity is removed after an idle hour."""
 
     def __init__(self) -> None:
         self._counters: OrderedDict[ShadowKey, ShadowCounter] = OrderedDict()
 
     def counter(self, key: ShadowKey, now_ms: int) -> ShadowCounter:
-        """The counter of an entity that goes beyond its quota now."""
+        """Return the counter of an entity that exceeds its quota now."""
         counter = self._counters.get(key)
         if counter is None or is_idle(counter, now_ms):
             self._counters.pop(key, None)
@@ -178,17 +178,17 @@ class ShadowReport:
         return counter
 
     def rows(self, now_ms: int) -> Iterator[tuple[ShadowKey, ShadowCounter]]:
-        """All entities that were beyond a quota within the last hour."""
+        """Yield all entities that exceeded a quota within the last hour."""
         for key, counter in self._counters.items():
             if not is_idle(counter, now_ms):
                 yield key, counter
 
     def clear(self) -> None:
-        """Forget everything that was counted."""
+        """Remove all counters."""
         self._counters.clear()
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
-        """What is counted of each entity; `broker-id` is "" for a quota of the whole cluster."""
+        """Yield the counts of each entity; `broker-id` is "" for a quota of the whole cluster."""
         for key, counter in self.rows(now_ms):
             broker_id = "" if key.broker_id is None else str(key.broker_id)
             tags = {"quota": key.quota, **client_tags(key.tags), "broker-id": broker_id}
@@ -202,6 +202,6 @@ class ShadowReport:
                 yield Measurement(GROUP, name, tags, value)
 
     def _drop_oldest(self) -> None:
-        """All of them are looked at, since they are in no order of use."""
+        """Search all entities, since they are not ordered by use."""
         oldest = min(self._counters, key=lambda key: self._counters[key].last_used_ms)
         del self._counters[oldest]

@@ -1,31 +1,31 @@
 """KIP-599's token bucket, in exact arithmetic.
 
-A balance of tokens refills at a rate, up to a burst. It may go below zero by one charge: what is
-refused is the next one. Source: Kafka's `TokenBucket` statistic, with two differences. Kafka counts
-in doubles and finds full only a bucket whose clock began long ago; here the balance is a whole
-number of units, chosen so that a millisecond brings a whole number of them, and a bucket is made
-full. And a wait is rounded up, never down, so that whoever keeps it is not refused again.
+A balance of tokens refills at a rate, up to a burst. One charge may take it below zero; the next
+one is refused. Source: Kafka's `TokenBucket`, with three differences. Kafka counts in doubles; here
+the balance is a whole number of units, and every millisecond adds a whole number of them. A new
+bucket is full; Kafka's only if its clock began long ago. A throttle time is rounded up, so that a
+client that waits that long is not refused again.
 """
 
 from fractions import Fraction
 from math import lcm
 
 THROTTLE_MAX_MS = 2**31 - 1
-"""`throttle_time_ms` is an int32 on the wire; a longer wait is told as this one."""
+"""Maximum of `throttle_time_ms`, an int32 on the wire."""
 
 
 def exact(number: float) -> Fraction:
-    """The number that was meant by a float64: 0.1 is a tenth."""
+    """Return the shortest decimal number of a float64 as a fraction: 0.1 is 1/10."""
     return Fraction(repr(number))
 
 
 class TokenBucket:
-    """The tokens one client may still take; times are in ms and never run backwards here."""
+    """The tokens of one client; times are in ms and never go back."""
 
     __slots__ = ("_balance", "_capacity", "_last_ms", "_refill", "_scale")
 
     def __init__(self, rate: Fraction, burst: Fraction, now_ms: int) -> None:
-        """A full bucket: `rate` tokens (more than 0) come every second, up to `burst`."""
+        """Create a full bucket that gains `rate` tokens (above 0) per second, up to `burst`."""
         self._scale = 1
         self._balance = 0
         self._last_ms = now_ms
@@ -33,10 +33,10 @@ class TokenBucket:
         self._balance = self._capacity
 
     def set_rate(self, rate: Fraction, burst: Fraction) -> None:
-        """Change rate and burst; the tokens stay.
+        """Change rate and burst; keep the tokens.
 
-        The new rate counts for all the time since the bucket was last touched, and the new burst
-        from its next touch on, as in Kafka.
+        The new rate applies to all the time since the last use of the bucket, and the new burst
+        from the next use, as in Kafka.
         """
         scale = lcm(self._scale, 1000 * rate.denominator, burst.denominator)
         self._balance *= scale // self._scale
@@ -45,21 +45,21 @@ class TokenBucket:
         self._capacity = burst.numerator * (scale // burst.denominator)
 
     def tokens(self, now_ms: int) -> Fraction:
-        """The balance; below zero the next charge is refused."""
+        """Return the balance; below zero the next charge is refused."""
         return Fraction(self._refilled(now_ms), self._scale)
 
     def throttle_time_ms(self, now_ms: int) -> int:
-        """How long until the balance is no longer below zero; 0 when it isn't."""
+        """Return how long the balance stays below zero, in ms."""
         return self._wait_ms(self._refilled(now_ms))
 
     def full_in_ms(self, now_ms: int) -> int:
-        """How long until the bucket is full, if nobody charges it."""
+        """Return how long the bucket takes to fill without charges, in ms."""
         return -((self._refilled(now_ms) - self._capacity) // self._refill)
 
     def try_charge(self, cost: int, now_ms: int) -> int:
-        """Take `cost` tokens, or none and say for how many ms there are none to take.
+        """Take `cost` tokens and return 0; or, below zero, take none and return the wait in ms.
 
-        0 means that they were taken; a charge larger than the balance is, whole.
+        At zero or above a charge of any size is taken whole.
         """
         balance = self._refilled(now_ms)
         if balance < 0:
@@ -68,7 +68,7 @@ class TokenBucket:
         return 0
 
     def charge(self, cost: int, now_ms: int) -> int:
-        """Take `cost` tokens in any case (a negative cost gives back); the wait after it in ms."""
+        """Take `cost` tokens in any case (negative: give back); return the wait in ms."""
         balance = self._refilled(now_ms) - cost * self._scale
         self._balance = balance = min(balance, self._capacity)
         return self._wait_ms(balance)

@@ -1,4 +1,4 @@
-"""Records wait here: by topic until its partitions are known, then in batches by partition."""
+"""Records before they are sent: by topic until its partitions are known, then in batches."""
 
 from collections.abc import Callable
 
@@ -10,8 +10,8 @@ from client.producer.topic_metadata import TopicMetadata
 from protocol.batch_builder import record_bytes_max
 from protocol.records import HEADER_BYTES
 
-PendingFrame = tuple[Record, Delivery, int, int]
-"""A record without a partition, the time of its send, and the bytes reserved for it."""
+WaitingRecord = tuple[Record, Delivery, int, int]
+"""A record without a partition, its delivery, the time of its `send`, and the bytes reserved."""
 
 
 class RecordAccumulator:
@@ -22,13 +22,13 @@ class RecordAccumulator:
         self._sticky = StickyPartitioner(random)
         self._batch_number = 0
         self.queues: dict[TopicPartition, list[Batch]] = {}
-        self.waiting: dict[str, list[PendingFrame]] = {}
+        self.waiting: dict[str, list[WaitingRecord]] = {}
         self.bytes_reserved = 0
         self._is_starved = False
-        self._hurried_until_ms = -1
+        self._flushed_until_ms = -1
 
     def reserve(self, record: Record) -> int:
-        """Take memory for a record; returns how much.
+        """Reserve memory for a record; return how many bytes.
 
         Raises:
             RecordTooLargeError: it would never fit.
@@ -47,20 +47,20 @@ class RecordAccumulator:
         return size
 
     def release(self, bytes_reserved: int) -> None:
-        """Give memory back."""
+        """Release reserved memory."""
         self.bytes_reserved -= bytes_reserved
         self._is_starved = False
 
-    def force_complete(self, now_ms: int) -> None:
-        """What was sent until now doesn't linger."""
-        self._hurried_until_ms = now_ms
+    def flush(self, now_ms: int) -> None:
+        """End the lingering of all batches created until now."""
+        self._flushed_until_ms = now_ms
 
     def is_lingering(self, batch: Batch, now_ms: int) -> bool:
-        """Whether a batch may still wait for more records: nobody waits for it, or for memory."""
+        """Return whether a batch may wait for more records: no `flush`, no wait for memory."""
         return (
             batch.is_open
             and now_ms - batch.created_ms < self._settings.linger_ms
-            and batch.created_ms > self._hurried_until_ms
+            and batch.created_ms > self._flushed_until_ms
             and not self._is_starved
         )
 
@@ -72,20 +72,20 @@ class RecordAccumulator:
         bytes_reserved: int,
         metadata: TopicMetadata,
     ) -> None:
-        """Put a record into a batch, or let it wait until its partition is known to exist."""
+        """Add a record to a batch, or keep it until its partition is known to exist."""
         partition = self._choose(record, metadata)
         if partition is None:
             self.waiting.setdefault(record.topic, []).append(
                 (record, delivery, created_ms, bytes_reserved)
             )
-            metadata.want(record.topic)
+            metadata.add_topic(record.topic)
             if metadata.partition_count(record.topic):
-                metadata.refresh()  # the partition asked for may be a new one
+                metadata.refresh()  # the requested partition may be new
         else:
             self._append(partition, record, delivery, created_ms, bytes_reserved)
 
     def place_waiting(self, metadata: TopicMetadata) -> None:
-        """Put records into batches whose partitions have become known, in the order of sends."""
+        """Add waiting records to batches if their partitions are known now, in order of `send`."""
         for topic in list(self.waiting):
             left = []
             for each in self.waiting.pop(topic):
@@ -98,13 +98,13 @@ class RecordAccumulator:
             if left:
                 self.waiting[topic] = left
 
-    def take_waiting(self, topic: str) -> list[PendingFrame]:
-        """Hand out a topic's waiting records, which are then the caller's to resolve."""
+    def take_waiting(self, topic: str) -> list[WaitingRecord]:
+        """Remove and return a topic's waiting records; the caller resolves them."""
         return self.waiting.pop(topic, [])
 
-    def take_expired_waiting(self, created_until_ms: int) -> list[PendingFrame]:
-        """Hand out the waiting records sent at that time or before."""
-        expired: list[PendingFrame] = []
+    def take_expired_waiting(self, created_until_ms: int) -> list[WaitingRecord]:
+        """Remove and return the waiting records sent at that time or before."""
+        expired: list[WaitingRecord] = []
         for topic, entries in list(self.waiting.items()):
             count = 0
             while count < len(entries) and entries[count][2] <= created_until_ms:
@@ -116,7 +116,7 @@ class RecordAccumulator:
         return expired
 
     def pop(self, batch: Batch) -> None:
-        """Take the oldest batch of a partition out, closed."""
+        """Remove the oldest batch of a partition and close it."""
         queue = self.queues[batch.partition]
         assert queue[0] is batch
         if batch.is_open:
@@ -124,10 +124,10 @@ class RecordAccumulator:
         del queue[0]
         del self.queues[batch.partition]
         if queue:
-            self.queues[batch.partition] = queue  # behind the others, whose turn is next
+            self.queues[batch.partition] = queue  # at the end: the other partitions are next
 
     def split_queued(self, batch: Batch) -> Batch:
-        """Replace the oldest batch of a partition by two; returns the first."""
+        """Replace the oldest batch of a partition by two; return the first."""
         queue = self.queues[batch.partition]
         assert queue[0] is batch
         if batch.is_open:
@@ -136,7 +136,7 @@ class RecordAccumulator:
         return queue[0]
 
     def remove(self, batch: Batch) -> None:
-        """Take a batch out that won't be sent any more."""
+        """Remove a batch that won't be sent any more."""
         queue = self.queues[batch.partition]
         queue.remove(batch)
         self._sticky.batch_closed(*batch.partition)
@@ -144,11 +144,11 @@ class RecordAccumulator:
             del self.queues[batch.partition]
 
     def put_back(self, batches: list[Batch]) -> None:
-        """Queue one batch again, or its parts, before all that are younger."""
+        """Queue one batch again, or its parts, before all younger ones."""
         insert_by_age(self.queues.setdefault(batches[0].partition, []), batches)
 
     def expired(self, created_until_ms: int) -> list[Batch]:
-        """The batches created at that time or before, oldest first in each partition."""
+        """Return the batches created at that time or before, oldest first in each partition."""
         expired: list[Batch] = []
         for queue in self.queues.values():
             for batch in queue:
@@ -175,8 +175,8 @@ class RecordAccumulator:
         created_ms: int,
         bytes_reserved: int,
     ) -> None:
-        place = TopicPartition(record.topic, partition)
-        queue = self.queues.setdefault(place, [])
+        topic_partition = TopicPartition(record.topic, partition)
+        queue = self.queues.setdefault(topic_partition, [])
         if queue and queue[-1].is_open:
             if queue[-1].append(record, delivery):
                 queue[-1].bytes_reserved += bytes_reserved
@@ -184,7 +184,7 @@ class RecordAccumulator:
             self._close(queue[-1])
         self._batch_number += 1
         batch = Batch(
-            place,
+            topic_partition,
             self._batch_number,
             created_ms,
             self._settings.compression_type,

@@ -1,4 +1,7 @@
-"""What the core asks of the outside, and what it is told: plain values, no sockets, no messages."""
+"""What the core wants done (actions with requests), and the responses it is given.
+
+Plain values: no sockets, no messages of the protocol.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -18,8 +21,8 @@ class StampedBatch(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ProduceCall:
-    """A Produce request; `batches` are the core's own, in the order of `data`."""
+class ProduceRequest:
+    """A Produce request; `batches` are the core's own objects, in the order of `data`."""
 
     acks: int
     timeout_ms: int
@@ -28,36 +31,36 @@ class ProduceCall:
 
 
 @dataclass(frozen=True, slots=True)
-class MetadataCall:
-    """A Metadata request for these topics, which the broker may create."""
+class MetadataRequest:
+    """A Metadata request for these topics; the broker may create them."""
 
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class InitProducerIdCall:
+class InitProducerIdRequest:
     """An InitProducerId request without a transactional id."""
 
 
-Call = ProduceCall | MetadataCall | InitProducerIdCall
+Request = ProduceRequest | MetadataRequest | InitProducerIdRequest
 
 
 class Connect(NamedTuple):
-    """Open a connection to a broker; `on_connected` or `on_disconnect` tells how it went."""
+    """Open a connection to a broker, then call the core's `on_connected` or `on_disconnect`."""
 
     node_id: int
     address: Address
 
 
 class Send(NamedTuple):
-    """Send a request over the broker's open connection, behind all earlier ones."""
+    """Send a request over the broker's open connection, after all earlier ones."""
 
     node_id: int
-    call: Call
+    request: Request
 
 
 class Disconnect(NamedTuple):
-    """Close the connection, answered or not; the core knows, and wants to hear no more of it."""
+    """Close the connection; do not call the core's `on_disconnect` for it."""
 
     node_id: int
 
@@ -66,7 +69,7 @@ Action = Connect | Send | Disconnect
 
 
 class PartitionOutcome(NamedTuple):
-    """A partition's answer to a batch; -1 where there is no offset or time."""
+    """The response to one partition's batch; -1 where there is no offset or time."""
 
     error_code: int
     base_offset: int = -1
@@ -76,14 +79,14 @@ class PartitionOutcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ProduceResponse:
-    """Outcomes by topic and partition; what is missing counts as unanswered."""
+    """Outcomes by topic and partition; a missing partition counts as a lost response."""
 
     outcomes: dict[tuple[str, int], PartitionOutcome]
     throttle_time_ms: int = 0
 
 
 class PartitionView(NamedTuple):
-    """A partition as Metadata tells it; `leader_id` is -1 without a leader."""
+    """A partition in a Metadata response; `leader_id` is -1 without a leader."""
 
     leader_id: int
     leader_epoch: int
@@ -91,7 +94,7 @@ class PartitionView(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TopicView:
-    """A topic as Metadata tells it; no partitions with an error code."""
+    """A topic in a Metadata response; no partitions with an error code."""
 
     error_code: int
     partitions: dict[int, PartitionView]
@@ -100,7 +103,7 @@ class TopicView:
 
 @dataclass(frozen=True, slots=True)
 class MetadataResponse:
-    """All brokers, and the topics asked for."""
+    """All brokers, and the requested topics."""
 
     brokers: dict[int, Address]
     topics: dict[str, TopicView]
@@ -108,8 +111,8 @@ class MetadataResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class ProducerIdResponse:
-    """A producer id, or an error; `window` is KIP-758's, None when the broker told none."""
+class InitProducerIdResponse:
+    """A producer id, or an error; `window` is KIP-758's, None if the broker sent none."""
 
     error_code: int
     producer_id: int = -1
@@ -119,11 +122,11 @@ class ProducerIdResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class CallFailed:
-    """The request can't be sent to this broker at all, and never will be: `error` says why."""
+class RequestFailed:
+    """The request was not sent and never will be, because of `error`."""
 
     error: ClientError
     throttle_time_ms: int = 0
 
 
-Response = ProduceResponse | MetadataResponse | ProducerIdResponse | CallFailed
+Response = ProduceResponse | MetadataResponse | InitProducerIdResponse | RequestFailed

@@ -4,11 +4,11 @@ from collections.abc import Callable
 
 _JITTER = 0.2
 _EXPONENT_MAX = 30
-"""Above it every sensible maximum is reached, and floats would only grow."""
+"""Above it every usual maximum is reached."""
 
 
 def backoff_ms(base_ms: int, max_ms: int, attempts: int, random: Callable[[], float]) -> int:
-    """The wait after `attempts` (at least 1) failures: doubling, 20 % more or less, bounded.
+    """Return the wait after `attempts` (at least 1) failures: doubling, jitter of 20 %, bounded.
 
     As Kafka's `ExponentialBackoff` (KIP-580). `random` gives floats in [0, 1).
     """

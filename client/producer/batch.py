@@ -1,4 +1,4 @@
-"""A batch of records of one partition, from its first record to its last response."""
+"""A batch of records of one partition, from its first record to its response."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class TopicPartition(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What `send` is given; `partition` None leaves the choice to the partitioner."""
+    """The arguments of `send`; with `partition` None the partitioner chooses."""
 
     topic: str
     value: bytes | None
@@ -31,11 +31,11 @@ class Record(NamedTuple):
 
 
 class Batch:
-    """Mutable, owned by the core.
+    """A batch; mutable and owned by the core.
 
-    `created_ms` is when its first record was sent: KIP-91's clock. `number` tells older from newer.
-    `attempts` counts sends; `no_response` those of them of which nobody knows whether they took
-    effect. A batch that `is_done` has told its records' fate; it may still be on the wire.
+    `created_ms` is the time of the first record's `send`, from which KIP-91 counts. Batches have
+    ascending `number`s. `attempts` counts sends, `no_response` those whose effect is unknown.
+    `is_done`: the records have their outcome; the request may still be in flight.
     """
 
     __slots__ = (
@@ -88,7 +88,7 @@ class Batch:
 
     @property
     def record_count(self) -> int:
-        """How many records it has."""
+        """Number of records."""
         return len(self._timestamps)
 
     @property
@@ -98,12 +98,12 @@ class Batch:
 
     @property
     def has_sequence(self) -> bool:
-        """Whether sequence numbers were given to its records."""
+        """Whether its records have sequence numbers."""
         return self.base_sequence != NO_SEQUENCE
 
     @property
     def end_sequence(self) -> int:
-        """The sequence number behind its last."""
+        """The sequence number after its last."""
         return (self.base_sequence + self.record_count) % SEQUENCE_MODULUS
 
     def append(self, record: Record, delivery: Delivery) -> bool:
@@ -117,25 +117,25 @@ class Batch:
 
     @property
     def size_bytes(self) -> int:
-        """Its size on the wire once closed, before compression until then."""
+        """Size on the wire; until the batch is closed, before compression."""
         if self._builder is not None:
             return self._builder.size_bytes
         return len(self.payload)
 
     def close(self) -> None:
-        """Take no more records."""
+        """Build the record batch; no more records can be added."""
         assert self._builder is not None
         self._payload = self._builder.build()
         self._builder = None
 
     @property
     def payload(self) -> bytes:
-        """A closed batch as bytes, of no producer."""
+        """The closed batch as bytes, without producer id and sequence number."""
         assert self._payload is not None
         return self._payload
 
     def halves(self, compression: str) -> "list[Batch]":
-        """Two batches that share its age and sequence numbers, for who wants smaller ones."""
+        """Split into two batches that keep its age, attempts and sequence numbers."""
         middle = self.record_count // 2
         records = list(read_records(self.payload))
         parts = []
@@ -168,7 +168,7 @@ class Batch:
         return parts
 
     def succeed(self, base_offset: int, log_append_time_ms: int) -> None:
-        """Tell every record its offset, or that it is unknown (`base_offset` -1)."""
+        """Resolve every record with its offset; `base_offset` -1 is unknown."""
         self.is_done = True
         topic, partition = self.partition
         for index, delivery in enumerate(self._deliveries):
@@ -182,14 +182,14 @@ class Batch:
             )
 
     def fail(self, error: ClientError) -> None:
-        """Tell every record that it failed."""
+        """Fail every record."""
         self.is_done = True
         for delivery in self._deliveries:
             delivery.resolve(error)
 
 
 def insert_by_age(queue: "list[Batch]", batches: Sequence[Batch]) -> None:
-    """Put batches of one age back among the batches of their partition, before younger ones."""
+    """Insert batches of equal `number` into their partition's queue, before younger ones."""
     position = 0
     while position < len(queue) and queue[position].number < batches[0].number:
         position += 1

@@ -1,16 +1,16 @@
-"""Connections as the core sees them: which are up, what is out on them, when they may be used."""
+"""The core's view of its connections: state, requests in flight, and when they may be used."""
 
 from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 
-from client.producer.actions import Call, ProduceCall
+from client.producer.actions import ProduceRequest, Request
 from client.producer.backoff import backoff_ms
 from client.producer.settings import ProducerSettings
 
 
 class State(Enum):
-    """Of a connection."""
+    """The state of a connection."""
 
     DOWN = "down"
     CONNECTING = "connecting"
@@ -21,19 +21,19 @@ class Node:
     """One broker's connection."""
 
     __slots__ = (
-        "calls",
         "connect_by_ms",
         "connect_failures",
         "mute_until_ms",
         "produce_count",
+        "requests",
         "retry_at_ms",
         "state",
     )
 
     def __init__(self) -> None:
         self.state = State.DOWN
-        self.calls: deque[tuple[Call, int]] = deque()
-        """What waits for a response, oldest first, each with the time it was sent."""
+        self.requests: deque[tuple[Request, int]] = deque()
+        """Requests in flight, oldest first, each with the time it was sent."""
         self.produce_count = 0
         self.connect_failures = 0
         self.connect_by_ms = 0
@@ -41,7 +41,7 @@ class Node:
         self.mute_until_ms = 0
 
     def is_usable(self, now_ms: int) -> bool:
-        """Whether something can be sent now: the connection is up, and not throttled (KIP-219)."""
+        """Return whether the connection is up and not throttled (KIP-219)."""
         return self.state is State.UP and now_ms >= self.mute_until_ms
 
 
@@ -60,46 +60,46 @@ class Nodes:
         return node
 
     def items(self) -> Iterable[tuple[int, Node]]:
-        """Every connection that ever was wanted."""
+        """Return every connection with its node id."""
         return self._nodes.items()
 
     def may_connect(self, node_id: int, now_ms: int) -> bool:
-        """Whether the connection is down, and not since too short a time."""
+        """Return whether the connection is down and its reconnect backoff is over."""
         node = self[node_id]
         return node.state is State.DOWN and now_ms >= node.retry_at_ms
 
     def connecting(self, node_id: int, now_ms: int) -> None:
-        """A connection is being opened."""
+        """Note that a connection is being opened."""
         node = self[node_id]
         node.state = State.CONNECTING
         node.connect_by_ms = now_ms + self._settings.connection_setup_timeout_ms
 
     def connected(self, node_id: int) -> None:
-        """It is open."""
+        """Note that a connection is open."""
         node = self[node_id]
         node.state = State.UP
         node.connect_failures = 0
 
-    def sent(self, node_id: int, call: Call, now_ms: int) -> None:
-        """A request that will be answered went out."""
+    def sent(self, node_id: int, request: Request, now_ms: int) -> None:
+        """Note that a request was sent that gets a response."""
         node = self[node_id]
-        node.calls.append((call, now_ms))
-        node.produce_count += isinstance(call, ProduceCall)
+        node.requests.append((request, now_ms))
+        node.produce_count += isinstance(request, ProduceRequest)
 
-    def responded(self, node_id: int, throttle_time_ms: int, now_ms: int) -> Call:
-        """The oldest request was answered; returns it."""
+    def responded(self, node_id: int, throttle_time_ms: int, now_ms: int) -> Request:
+        """Take the oldest request, whose response has arrived, off the connection."""
         node = self[node_id]
-        call, _ = node.calls.popleft()
-        node.produce_count -= isinstance(call, ProduceCall)
+        request, _ = node.requests.popleft()
+        node.produce_count -= isinstance(request, ProduceRequest)
         if throttle_time_ms > 0:
             node.mute_until_ms = max(node.mute_until_ms, now_ms + throttle_time_ms)
-        return call
+        return request
 
-    def lost(self, node_id: int, now_ms: int) -> list[Call]:
-        """The connection is gone; returns what nobody will answer any more, oldest first."""
+    def lost(self, node_id: int, now_ms: int) -> list[Request]:
+        """Note that a connection is lost; return its requests in flight, oldest first."""
         node = self[node_id]
-        calls = [call for call, _ in node.calls]
-        node.calls.clear()
+        requests = [request for request, _ in node.requests]
+        node.requests.clear()
         node.produce_count = 0
         node.state = State.DOWN
         node.connect_failures += 1
@@ -109,10 +109,10 @@ class Nodes:
             node.connect_failures,
             self._random,
         )
-        return calls
+        return requests
 
     def overdue(self, now_ms: int) -> list[int]:
-        """Nodes whose oldest request, or whose connecting, has taken too long."""
+        """Return the nodes whose oldest request or connection attempt has timed out."""
         return [
             node_id
             for node_id, node in self._nodes.items()
@@ -122,15 +122,15 @@ class Nodes:
     def _due_ms(self, node: Node) -> int | None:
         if node.state is State.CONNECTING:
             return node.connect_by_ms
-        if node.calls:
-            return node.calls[0][1] + self._settings.request_timeout_ms
+        if node.requests:
+            return node.requests[0][1] + self._settings.request_timeout_ms
         return None
 
     def next_due_ms(self) -> list[int]:
-        """When `overdue` will have something to tell, for every node."""
+        """Return when each node's request or connection attempt times out."""
         return [due for node in self._nodes.values() if (due := self._due_ms(node)) is not None]
 
     def least_loaded(self, candidates: Iterable[int], now_ms: int) -> int | None:
-        """The usable node with the fewest requests out, or None."""
+        """Return the usable node with the fewest requests in flight, or None."""
         usable = [each for each in candidates if self[each].is_usable(now_ms)]
-        return min(usable, key=lambda each: len(self[each].calls), default=None)
+        return min(usable, key=lambda each: len(self[each].requests), default=None)

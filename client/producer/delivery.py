@@ -1,4 +1,4 @@
-"""What becomes of a record: stored at an offset, refused, or out of time in some phase."""
+"""The outcome of a record: its offset, or an error."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -10,7 +10,7 @@ OFFSET_UNKNOWN = -1
 
 
 class Phase(StrEnum):
-    """Where a record was when its time ran out."""
+    """Where a record was when `delivery_timeout_ms` passed."""
 
     METADATA = "waiting for metadata"
     NO_LEADER = "no leader"
@@ -41,10 +41,10 @@ class Delivered(NamedTuple):
 
 
 class DeliveryTimeoutError(ClientError):
-    """`delivery_timeout_ms` passed (KIP-91); `phase` tells where the record was then.
+    """`delivery_timeout_ms` passed (KIP-91); `phase` is where the record was then.
 
-    `is_possibly_stored` is False only when the broker can't have it: it was never sent, or every
-    request was answered with a refusal. `last_error` is what the latest attempt came to.
+    `is_possibly_stored` is False only if the broker can't have it: it was never sent, or every
+    request was refused. `last_error` is the error of the latest attempt.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class DeliveryTimeoutError(ClientError):
 
 
 class DeliveryRefusedError(ApiError):
-    """An error that no retry would change, or that came once more than `retries`."""
+    """A broker's error that is not retriable, or that came more than `retries` times."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ Outcome = Delivered | ClientError
 
 
 class Delivery:
-    """One record's fate; it is decided once."""
+    """The outcome of one record; it is set once."""
 
     __slots__ = ("_callback", "outcome")
 
@@ -120,7 +120,7 @@ class Delivery:
         self.outcome: Outcome | None = None
 
     def resolve(self, outcome: Outcome) -> None:
-        """Decide it."""
+        """Set the outcome and call the callback."""
         assert self.outcome is None, "a record is resolved once"
         self.outcome = outcome
         if self._callback is not None:

@@ -1,7 +1,7 @@
-"""KIP-91's deadline: which records are out of time now, and in which phase they are.
+"""KIP-91's deadline: fail records after `delivery_timeout_ms`, with the phase they were in.
 
-Batches of a partition expire in the order they were made, those in flight first. What is in flight
-stays so, for its response decides about the sequence numbers; only its records hear the outcome.
+Batches of a partition expire in the order of creation, those in flight first. A batch in flight
+stays in flight, since its response decides about the sequence numbers; its records fail at once.
 """
 
 from client.producer.batch import Batch
@@ -12,7 +12,7 @@ from client.producer.topic_metadata import NO_LEADER_ID
 
 
 def expire(state: ProducerState, now_ms: int) -> None:
-    """Settle every record whose time is over: now - created >= delivery_timeout_ms."""
+    """Fail every record with now - created >= delivery_timeout_ms."""
     created_until_ms = now_ms - state.settings.delivery_deadline_ms
     for batches in list(state.on_wire.values()):
         for batch in batches:
@@ -32,7 +32,7 @@ def expire(state: ProducerState, now_ms: int) -> None:
 
 
 def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
-    # By a poll that comes late a wait may be over that nothing has yet come of.
+    # As of the last poll: by now a wait may be over, but nothing was done since.
     phase = phase_of(state, batch, state.polled_ms)
     error = DeliveryTimeoutError(
         *batch.partition,
@@ -54,7 +54,7 @@ def _expire(state: ProducerState, batch: Batch, now_ms: int) -> None:
 
 
 def phase_of(state: ProducerState, batch: Batch, now_ms: int) -> Phase:
-    """What a batch waits for at a time."""
+    """Return what a batch waits for at a time."""
     if batch.is_on_wire:
         return Phase.IN_FLIGHT
     leader_id = state.metadata.leader_of(batch.partition)

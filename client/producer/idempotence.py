@@ -1,11 +1,11 @@
-"""The sequence numbers of an idempotent producer: who has which, and what to do about gaps.
+"""The sequence numbers of an idempotent producer, and how it closes gaps.
 
 Kafka's `TransactionManager` without transactions (KIP-98, KIP-360), and KIP-758's window. A gap is
-closed by the next epoch, in which a partition counts from 0 again (no broker is asked for it).
+closed by the next epoch, in which a partition counts from 0 again (without a request).
 
-One rule is stricter than Kafka's. After a gap, batches that were sent are numbered anew only if all
-their requests were answered. One with a lost response may still reach the broker late, from a
-connection given up long ago, and would then be stored twice; it fails instead.
+One rule is stricter than Kafka's. After a gap, a batch that was sent gets new numbers only if all
+its requests got a response. A request without one may still reach the broker late, over an old
+connection, and the batch would then be stored twice; so the batch fails.
 """
 
 from client.producer.batch import NO_SEQUENCE, SEQUENCE_MODULUS, Batch, TopicPartition
@@ -14,7 +14,7 @@ EPOCH_MAX = 2**15 - 1
 
 
 class PartitionSequences:
-    """One partition's numbers under one producer id and epoch."""
+    """The sequence numbers of one partition under one producer id and epoch."""
 
     __slots__ = (
         "acked_end",
@@ -29,11 +29,11 @@ class PartitionSequences:
 
     def __init__(self, producer_id: int, epoch: int) -> None:
         self.undecided: list[Batch] = []
-        """Batches with numbers whose fate at the broker isn't known yet, in sequence order."""
+        """Batches with numbers and without a final outcome, in sequence order."""
         self.restart(producer_id, epoch)
 
     def restart(self, producer_id: int, epoch: int) -> None:
-        """Count from 0 under this id and epoch; undecided batches are numbered anew."""
+        """Count from 0 under this id and epoch, and assign new numbers to undecided batches."""
         self.producer_id = producer_id
         self.epoch = epoch
         self.next_sequence = 0
@@ -46,7 +46,7 @@ class PartitionSequences:
             self.assign(batch)
 
     def assign(self, batch: Batch) -> None:
-        """Give a batch the next numbers."""
+        """Assign the next numbers to a batch."""
         batch.producer_id, batch.producer_epoch = self.producer_id, self.epoch
         batch.base_sequence = self.next_sequence
         self.next_sequence = batch.end_sequence
@@ -54,13 +54,13 @@ class PartitionSequences:
 
     @property
     def in_flight_count(self) -> int:
-        """How many numbers lie between the oldest undecided one and the next to be given."""
+        """Count of numbers from the oldest undecided one to the last assigned."""
         if not self.undecided:
             return 0
         return (self.next_sequence - self.undecided[0].base_sequence) % SEQUENCE_MODULUS
 
     def ack(self, batch: Batch) -> None:
-        """The broker has the batch."""
+        """Note that the broker has the batch."""
         self.is_begun = True
         self.undecided.remove(batch)
         end = batch.end_sequence
@@ -70,26 +70,26 @@ class PartitionSequences:
             self.acked_end = end
 
     def give_up(self, batch: Batch) -> None:
-        """The batch won't be sent again; its numbers may or may not be at the broker."""
+        """Note that the batch won't be sent again; the broker may or may not have it."""
         self.undecided.remove(batch)
         self.is_unresolved = True
         if batch.no_response == 0:
             self.is_gap_certain = True
 
     def replace(self, batch: Batch, parts: list[Batch]) -> None:
-        """The batch goes on as parts that share its numbers."""
+        """Replace a batch by parts that share its numbers."""
         position = self.undecided.index(batch)
         self.undecided[position : position + 1] = parts
 
     @property
     def needs_restart(self) -> bool:
-        """Whether nothing goes on without a new epoch."""
+        """Whether the partition needs a new epoch to continue."""
         if self.is_gap_certain:
             return True
         return self.is_unresolved and not self.undecided and self.acked_end != self.next_sequence
 
     def settle(self) -> None:
-        """Forget about a gap that turned out to be none: what followed was stored."""
+        """Clear a suspected gap if all later batches were stored."""
         if self.is_unresolved and not self.undecided and self.acked_end == self.next_sequence:
             self.is_unresolved = False
 
@@ -110,31 +110,31 @@ class Idempotence:
 
     @property
     def is_ready(self) -> bool:
-        """Whether a broker has given the id."""
+        """Whether the producer has an id."""
         return self.producer_id >= 0
 
-    def granted(self, producer_id: int, epoch: int, window: int | None) -> None:
-        """A broker's answer to InitProducerId; `window` None when it told none."""
+    def on_producer_id(self, producer_id: int, epoch: int, window: int | None) -> None:
+        """Take the producer id of an InitProducerId response; `window` None if it had none."""
         self.producer_id, self.epoch, self.broker_window = producer_id, epoch, window
         bounds = [each for each in (self._window_max, window) if each is not None]
         self.window = min(bounds, default=None)
 
     def of(self, batch: Batch) -> PartitionSequences | None:
-        """The sequences of a batch's partition if it has numbers, else None."""
+        """Return the sequences of a batch's partition, or None for a batch without numbers."""
         if batch.base_sequence == NO_SEQUENCE:
             return None
         return self._partitions[batch.partition]
 
     def may_send(self, batch: Batch) -> bool:
-        """Whether this batch may go next, as the oldest of its partition that isn't on the wire.
+        """Return whether the oldest batch of a partition that isn't in flight may be sent.
 
-        A retry waits until everything before it is decided. New numbers are given neither while
-        older ones are unresolved, nor in a new epoch while there are undecided ones of the old, nor
-        beyond the window, counted from the oldest undecided number (KIP-758).
+        A retry waits until all batches before it are decided. New numbers are not assigned while
+        older ones are unresolved, nor in a new epoch while batches of the old one are undecided,
+        nor beyond the window, counted from the oldest undecided number (KIP-758).
 
-        The first batch of an epoch goes alone. A broker that doesn't know the producer accepts any
-        number first (since KIP-360), so if this one were refused and the next one not, its retry
-        would be out of order.
+        The first batch of an epoch is sent alone. A broker that doesn't know the producer accepts
+        any first number (KIP-360). If it refused this batch and accepted the next, a retry would be
+        out of order.
         """
         if not self.is_ready:
             return False
@@ -152,8 +152,8 @@ class Idempotence:
             self.window is None or sequences.in_flight_count + batch.record_count <= self.window
         )
 
-    def number(self, batch: Batch) -> None:
-        """Give numbers to a batch that `may_send`, unless it has them."""
+    def assign_sequence(self, batch: Batch) -> None:
+        """Assign numbers to a batch that `may_send`, unless it has them."""
         if batch.has_sequence:
             return
         sequences = self._partitions.get(batch.partition)
@@ -164,26 +164,26 @@ class Idempotence:
             sequences.restart(self.producer_id, self.epoch)
         sequences.assign(batch)
 
-    def out_of_order(self, batch: Batch) -> None:
-        """The broker refused a batch's numbers as not the next.
+    def on_out_of_order(self, batch: Batch) -> None:
+        """Handle OUT_OF_ORDER_SEQUENCE_NUMBER.
 
-        Behind undecided ones that is no wonder, and the batch waits for them. As the first of them
-        it tells of a gap: one given up was not stored, or the broker has lost something.
+        A batch behind undecided ones waits for them. For the first of them it means a gap: a batch
+        that was given up was not stored, or the broker lost data.
         """
         sequences = self._partitions[batch.partition]
         if sequences.undecided[0] is batch:
             sequences.is_gap_certain = True
 
-    def forgotten(self, batch: Batch) -> None:
-        """The broker doesn't know the producer any more: only a new epoch can go on."""
+    def on_unknown_producer_id(self, batch: Batch) -> None:
+        """Handle UNKNOWN_PRODUCER_ID: only a new epoch can continue."""
         self._partitions[batch.partition].is_gap_certain = True
 
     def resolve(self) -> list[Batch]:
-        """Close gaps that nothing on the wire stands for; returns the batches that must fail.
+        """Close gaps of partitions with nothing in flight; return the batches that must fail.
 
-        Without an epoch left the id is given up, and `is_ready` is False until a new one comes.
+        After the last epoch the id is dropped, and `is_ready` is False until there is a new one.
         """
-        doomed: list[Batch] = []
+        failed: list[Batch] = []
         before = self.producer_id, self.epoch
         for sequences in self._partitions.values():
             sequences.settle()
@@ -191,13 +191,13 @@ class Idempotence:
                 continue
             if (sequences.producer_id, sequences.epoch) == before == (self.producer_id, self.epoch):
                 self._bump()
-            doomed += [each for each in sequences.undecided if each.no_response]
+            failed += [each for each in sequences.undecided if each.no_response]
             sequences.undecided = [each for each in sequences.undecided if not each.no_response]
             if self.is_ready:
                 sequences.restart(self.producer_id, self.epoch)
             else:
                 self._forget_numbers(sequences)
-        return doomed
+        return failed
 
     def _bump(self) -> None:
         if self.epoch == EPOCH_MAX:
@@ -207,7 +207,7 @@ class Idempotence:
 
     @staticmethod
     def _forget_numbers(sequences: PartitionSequences) -> None:
-        """Undecided batches become like new ones, to be numbered under the next id."""
+        """Remove the numbers of undecided batches; they get new ones under the next id."""
         for batch in sequences.undecided:
             batch.base_sequence = NO_SEQUENCE
         sequences.undecided = []

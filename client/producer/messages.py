@@ -1,18 +1,18 @@
-"""The core's calls as messages of the protocol, and messages as answers for the core."""
+"""Convert the core's requests to messages of the protocol, and responses back."""
 
 from typing import Any
 from uuid import UUID
 
 from client.producer.actions import (
-    Call,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
+    Request,
     Response,
     TopicView,
 )
@@ -25,20 +25,20 @@ _NO_ID = -1
 _NO_TOPIC_ID = bytes(16)
 
 
-def message_of(call: Call) -> tuple[Any, int | None]:
-    """A call's request, and the highest version that can say it (None: any)."""
-    match call:
-        case ProduceCall():
-            has_ids = all(each.topic_id != _NO_TOPIC_ID for each in call.data)
-            return _produce_request(call), None if has_ids else TOPIC_ID_VERSION_MIN - 1
-        case MetadataCall():
+def request_message(request: Request) -> tuple[Any, int | None]:
+    """Return the message of a request and the highest version to send it in (None: any)."""
+    match request:
+        case ProduceRequest():
+            has_ids = all(each.topic_id != _NO_TOPIC_ID for each in request.data)
+            return _produce_request(request), None if has_ids else TOPIC_ID_VERSION_MIN - 1
+        case MetadataRequest():
             topic_class = messages.MetadataRequest.MetadataRequestTopic
-            request = messages.MetadataRequest(
-                topics=[topic_class(name=name) for name in call.topics],
+            message = messages.MetadataRequest(
+                topics=[topic_class(name=name) for name in request.topics],
                 allow_auto_topic_creation=True,
             )
-            return request, None
-        case InitProducerIdCall():
+            return message, None
+        case InitProducerIdRequest():
             return (
                 messages.InitProducerIdRequest(
                     transactional_id=None,
@@ -50,20 +50,20 @@ def message_of(call: Call) -> tuple[Any, int | None]:
             )
 
 
-def expects_response(call: Call) -> bool:
-    """Whether the broker will answer at all: with acks=0 it doesn't."""
-    return not isinstance(call, ProduceCall) or call.acks != 0
+def expects_response(request: Request) -> bool:
+    """Return whether the broker responds at all: with acks=0 it doesn't."""
+    return not isinstance(request, ProduceRequest) or request.acks != 0
 
 
-def response_of(call: Call, response: Any) -> Response:
-    """A decoded response as the core's answer to a call."""
-    match call:
-        case ProduceCall():
-            return _produce_response(call, response)
-        case MetadataCall():
+def parse_response(request: Request, response: Any) -> Response:
+    """Convert a decoded response to the core's response to `request`."""
+    match request:
+        case ProduceRequest():
+            return _produce_response(request, response)
+        case MetadataRequest():
             return _metadata_response(response)
-        case InitProducerIdCall():
-            return ProducerIdResponse(
+        case InitProducerIdRequest():
+            return InitProducerIdResponse(
                 error_code=response.error_code,
                 producer_id=response.producer_id,
                 producer_epoch=response.producer_epoch,
@@ -72,10 +72,10 @@ def response_of(call: Call, response: Any) -> Response:
             )
 
 
-def _produce_request(call: ProduceCall) -> Any:
+def _produce_request(request: ProduceRequest) -> Any:
     topic_class = messages.ProduceRequest.TopicProduceData
     topics: dict[str, Any] = {}
-    for each in call.data:
+    for each in request.data:
         topic = topics.get(each.topic)
         if topic is None:
             topic = topics[each.topic] = topic_class(
@@ -86,17 +86,17 @@ def _produce_request(call: ProduceCall) -> Any:
         )
     return messages.ProduceRequest(
         transactional_id=None,
-        acks=call.acks,
-        timeout_ms=call.timeout_ms,
+        acks=request.acks,
+        timeout_ms=request.timeout_ms,
         topic_data=list(topics.values()),
     )
 
 
-def _produce_response(call: ProduceCall, response: Any) -> ProduceResponse:
-    names = {each.topic_id: each.topic for each in call.data}
+def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse:
+    names = {each.topic_id: each.topic for each in request.data}
     outcomes = {}
     for topic in response.responses:
-        # From version 13 on the response has ids in the place of names.
+        # From version 13 on the response has ids instead of names.
         name = topic.name or names.get(_id_bytes(topic.topic_id), "")
         for each in topic.partition_responses:
             outcomes[name, each.index] = PartitionOutcome(

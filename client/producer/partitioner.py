@@ -1,4 +1,4 @@
-"""Which partition a record goes to: by its key's hash, or sticking to one for a batch (KIP-480)."""
+"""Choose partitions: by the hash of the key, or the same for a whole batch (KIP-480)."""
 
 from collections.abc import Callable, Sequence
 from struct import iter_unpack
@@ -9,7 +9,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """The unsigned 32-bit hash of Kafka's `Utils.murmur2`."""
+    """Return the unsigned 32-bit hash of Kafka's `Utils.murmur2`."""
     size = len(data)
     whole = size & ~3
     value = _SEED ^ size
@@ -24,12 +24,12 @@ def murmur2(data: bytes) -> int:
 
 
 def partition_for_key(key: bytes, partition_count: int) -> int:
-    """The partition of every Kafka client that partitions by key as the Java client does."""
+    """Return the partition of a key, as the Java client chooses it."""
     return (murmur2(key) & 0x7FFFFFFF) % partition_count
 
 
 class StickyPartitioner:
-    """Keeps keyless records of a topic together until their batch is closed, then moves on."""
+    """Keep keyless records of a topic on one partition until their batch is closed."""
 
     def __init__(self, random: Callable[[], float]) -> None:
         """`random` gives floats in [0, 1)."""
@@ -37,7 +37,7 @@ class StickyPartitioner:
         self._partitions: dict[str, int] = {}
 
     def partition(self, topic: str, candidates: Sequence[int]) -> int:
-        """The topic's partition for now: one of `candidates`, unless it stays with an older one."""
+        """Return the topic's current partition, or choose one of `candidates`."""
         current = self._partitions.get(topic)
         if current is None:
             current = candidates[int(self._random() * len(candidates))]
@@ -45,6 +45,6 @@ class StickyPartitioner:
         return current
 
     def batch_closed(self, topic: str, partition: int) -> None:
-        """The next keyless record of the topic is free to go elsewhere."""
+        """Choose again for the next keyless record if this was the current partition."""
         if self._partitions.get(topic) == partition:
             del self._partitions[topic]

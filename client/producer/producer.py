@@ -8,6 +8,7 @@ async with Producer("127.0.0.1:9092") as producer:
 import asyncio
 import contextlib
 import random
+import ssl
 from collections import deque
 from collections.abc import Iterable, Sequence
 from types import TracebackType
@@ -21,18 +22,18 @@ from client.broker_connection import BrokerConnection
 from client.errors import ClientError, SecurityError, UnsupportedVersionError
 from client.producer.actions import (
     Action,
-    Call,
-    CallFailed,
     Connect,
     Disconnect,
-    ProducerIdResponse,
+    InitProducerIdResponse,
+    Request,
+    RequestFailed,
     Response,
     Send,
 )
 from client.producer.batch import Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import BufferFullError, Delivered, Outcome, ProducerClosedError
-from client.producer.messages import expects_response, message_of, response_of
+from client.producer.messages import expects_response, parse_response, request_message
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from client.security import Security
@@ -43,27 +44,27 @@ from protocol.errors import ErrorCode
 log = structlog.get_logger("mock_kafka")
 
 CLIENT_ID = "mock-kafka"
-_SENDS_A_TURN = 256
-"""After so many sends the loop gets its turn, even when there is room for more."""
+_SENDS_PER_ITERATION = 256
+"""After so many sends the event loop runs, even if there is memory for more."""
 
 
 class Watcher(Protocol):
-    """Sees a producer's requests as they happen; called from within, and not to raise."""
+    """Observes a producer's requests; called by the producer, and must not raise."""
 
-    def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
-        """A request went out to a broker, behind all earlier ones."""
+    def sent(self, node_id: int, request: Request, version: int, request_bytes: int) -> None:
+        """A request was sent to a broker, after all earlier ones."""
 
-    def responded(self, node_id: int, call: Call, response: Response) -> None:
-        """The oldest one was answered; the producer does not know yet."""
+    def responded(self, node_id: int, request: Request, response: Response) -> None:
+        """The oldest request got its response; called before the producer handles it."""
 
     def lost(self, node_id: int) -> None:
-        """The connection is gone, and with it the answers to all requests on it."""
+        """The connection is lost, and the responses to all requests on it."""
 
 
 class Producer:
-    """Sends records; every one comes to a `Delivered` or an error within `delivery_timeout_ms`.
+    """Send records; each ends as `Delivered` or an error within `delivery_timeout_ms`.
 
-    An async context manager; to be used in one event loop.
+    An async context manager; use it in one event loop.
     """
 
     def __init__(
@@ -76,20 +77,20 @@ class Producer:
         seed: int | None = None,
         watcher: Watcher | None = None,
     ) -> None:
-        """Nothing is opened yet.
+        """Create the producer; it opens connections with the first record.
 
         Args:
             bootstrap_servers: `HOST:PORT`, comma-separated or one by one.
             settings: Kafka's, with Kafka's defaults.
             client_id: quotas go by it.
             security: TLS and SASL, as `security_of` reads it from properties.
-            seed: of backoff's jitter and keyless records' partitions; None: a different one
-                each time.
-            watcher: is told of every request and response.
+            seed: for the jitter of backoff and the partitions of keyless records; None: a
+                random one.
+            watcher: observes every request and response.
 
         Raises:
             SecurityError: a PEM file can't be read.
-            ValueError: the addresses make no sense.
+            ValueError: an address is not HOST:PORT.
         """
         self.settings = settings or ProducerSettings()
         self._client_id = client_id
@@ -101,7 +102,7 @@ class Producer:
             bootstrap=addresses_of(bootstrap_servers),
             random=random.Random(seed).random,  # noqa: S311 - jitter, no secret
         )
-        self._links: dict[int, _Link] = {}
+        self._connections: dict[int, _Connection] = {}
         self._connecting: set[asyncio.Task[None]] = set()
         self._outstanding: set[asyncio.Future[Delivered]] = set()
         self._has_room = asyncio.Event()
@@ -115,8 +116,8 @@ class Producer:
     def window(self) -> int | None:
         """How many sequence numbers of a partition may be in flight (KIP-758).
 
-        The smaller of `max_in_flight_sequence_number_per_connection` and of what the broker told.
-        None: there is no such bound, as with brokers without KIP-758.
+        The smaller of `max_in_flight_sequence_number_per_connection` and the broker's window.
+        None: no bound, as with brokers without KIP-758.
         """
         return self._core.window
 
@@ -129,14 +130,14 @@ class Producer:
         headers: Sequence[tuple[str, bytes | None]] = (),
         timestamp_ms: int | None = None,
     ) -> "asyncio.Future[Delivered]":
-        """Take a record; waits only for memory, up to `max_block_ms`.
+        """Accept a record; wait only for memory, up to `max_block_ms`.
 
-        The future raises `DeliveryTimeoutError` with the phase in which time ran out, or another
-        `ClientError` when the record is refused.
+        The future raises `DeliveryTimeoutError` with the phase the record was in, or another
+        `ClientError` if the record is refused.
 
         Raises:
-            BufferFullError: other records kept the memory for `max_block_ms`.
-            RecordTooLargeError: it can't be sent in these settings.
+            BufferFullError: there was no memory for `max_block_ms`.
+            RecordTooLargeError: the settings don't allow a record of this size.
             ProducerClosedError: the producer is closed.
         """
         future: asyncio.Future[Delivered] = asyncio.get_running_loop().create_future()
@@ -152,19 +153,19 @@ class Producer:
         while not self._try_send(record, future):
             await self._wait_for_room(give_up_ms)
         self._sends += 1
-        if self._sends % _SENDS_A_TURN == 0:
+        if self._sends % _SENDS_PER_ITERATION == 0:
             await asyncio.sleep(0)
         return future
 
     async def flush(self) -> None:
-        """Wait until every record sent so far has come to its end; none lingers."""
+        """Wait until every record sent so far has an outcome; end lingering."""
         self._core.flush(clock.now_ms())
         self._poll_soon()
         if self._outstanding:
             await asyncio.wait(self._outstanding)
 
     async def close(self, *, is_flushing: bool = True) -> None:
-        """Flush, or fail what is left with `ProducerClosedError`; then close the connections."""
+        """Flush, or fail all records with `ProducerClosedError`; then close the connections."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -174,10 +175,10 @@ class Producer:
         self._has_room.set()
         if self._alarm is not None:
             self._alarm.cancel()
-        for link in self._links.values():
-            link.abort()
+        for connection in self._connections.values():
+            connection.abort()
         await asyncio.gather(*self._connecting, return_exceptions=True)
-        await asyncio.sleep(0)  # the transports' turn to close their sockets
+        await asyncio.sleep(0)  # lets the transports close their sockets
 
     async def __aenter__(self) -> "Producer":
         return self
@@ -224,7 +225,7 @@ class Producer:
             await asyncio.wait_for(self._has_room.wait(), wait_ms / 1000)
 
     def _poll_soon(self) -> None:
-        """One poll for all that happens in this turn of the loop."""
+        """Poll once after all events of this iteration of the loop."""
         if not self._is_poll_due and not self._is_closed_for_good:
             self._is_poll_due = True
             asyncio.get_running_loop().call_soon(self._poll)
@@ -257,64 +258,64 @@ class Producer:
             case Connect(node_id, address):
                 self._connect(node_id, address)
             case Disconnect(node_id):
-                self._links.pop(node_id).abort()
-                self._tell_lost(node_id)
-            case Send(node_id, call):
-                self._links[node_id].send(call)
+                self._connections.pop(node_id).abort()
+                self._notify_lost(node_id)
+            case Send(node_id, request):
+                self._connections[node_id].send(request)
 
-    def _tell_lost(self, node_id: int) -> None:
+    def _notify_lost(self, node_id: int) -> None:
         if self._watcher is not None:
             self._watcher.lost(node_id)
 
     def _connect(self, node_id: int, address: Address) -> None:
-        link = _Link(self, node_id, self._client_id, self._security, self._watcher)
-        self._links[node_id] = link
-        link.connecting = asyncio.create_task(link.connection.connect(address, self._tls))
-        self._connecting.add(link.connecting)
-        link.connecting.add_done_callback(self._connecting.discard)
+        connection = _Connection(self, node_id, self._client_id, self._security, self._watcher)
+        self._connections[node_id] = connection
+        task = connection.connect(address, self._tls)
+        self._connecting.add(task)
+        task.add_done_callback(self._connecting.discard)
 
-    def opened(self, node_id: int) -> None:
-        """A link is ready."""
+    def on_open(self, node_id: int) -> None:
+        """Handle an open connection: versions are known, authentication is done."""
         self._core.on_connected(node_id)
         self._poll_soon()
 
-    def responded(self, node_id: int, call: Call, response: Any) -> None:
-        """The oldest request of a link was answered."""
-        result = response_of(call, response)
+    def on_response(self, node_id: int, request: Request, response: Any) -> None:
+        """Handle the response to the oldest request of a connection."""
+        result = parse_response(request, response)
         if self._watcher is not None:
-            self._watcher.responded(node_id, call, result)
+            self._watcher.responded(node_id, request, result)
         before = self._core.bytes_reserved
         self._core.on_response(node_id, result, clock.now_ms())
-        if isinstance(result, ProducerIdResponse) and result.error_code == ErrorCode.NONE:
+        if isinstance(result, InitProducerIdResponse) and result.error_code == ErrorCode.NONE:
             self._log_window_mismatch()
         if self._core.bytes_reserved < before:
             self._has_room.set()
         self._poll_soon()
 
     def _log_window_mismatch(self) -> None:
-        """Log that the broker's window is not the configured one, once for each such window."""
+        """Log that the broker's window is not the configured one, once per window."""
         configured = self.settings.max_in_flight_sequence_number_per_connection
-        told = self._core.broker_window
-        if configured is None or told == configured or told in self._logged_windows:
+        broker_window = self._core.broker_window
+        if configured is None or broker_window in {configured, *self._logged_windows}:
             return
-        self._logged_windows.add(told)
+        self._logged_windows.add(broker_window)
         log.warning(
             "max_in_flight_sequence_number_per_connection differs from the broker's window",
             client_id=self._client_id,
             configured=configured,
-            broker=told,
+            broker=broker_window,
             in_force=self._core.window,
         )
 
-    def unsendable(self, node_id: int, failed: CallFailed) -> None:
-        """The oldest request of a link could not be sent to this broker."""
+    def on_request_failed(self, node_id: int, failed: RequestFailed) -> None:
+        """Handle a request that could not be sent to this broker."""
         self._core.on_response(node_id, failed, clock.now_ms())
         self._poll_soon()
 
-    def lost(self, node_id: int, error: ClientError) -> None:
-        """A link broke, or did not come about."""
-        del self._links[node_id]
-        self._tell_lost(node_id)
+    def on_lost(self, node_id: int, error: ClientError) -> None:
+        """Handle a connection that broke or could not be opened."""
+        del self._connections[node_id]
+        self._notify_lost(node_id)
         self._core.on_disconnect(node_id, clock.now_ms(), str(error))
         if isinstance(error, SecurityError | UnsupportedVersionError):
             self._core.fail_all(error)
@@ -322,8 +323,8 @@ class Producer:
         self._poll_soon()
 
 
-class _Link:
-    """A connection with the calls that wait on it, oldest first."""
+class _Connection:
+    """A broker connection and the core's requests in flight on it, oldest first."""
 
     def __init__(
         self,
@@ -336,48 +337,55 @@ class _Link:
         self._producer = producer
         self._watcher = watcher
         self._node_id = node_id
-        self._calls: deque[Call | CallFailed] = deque()
-        self.connecting: asyncio.Task[None] | None = None
-        self.connection = BrokerConnection(
+        self._requests: deque[Request | RequestFailed] = deque()
+        self._connecting: asyncio.Task[None] | None = None
+        self._connection = BrokerConnection(
             client_id,
             security.sasl,
-            on_open=lambda: producer.opened(node_id),
-            on_response=self._responded,
-            on_lost=lambda error: producer.lost(node_id, error),
+            on_open=lambda: producer.on_open(node_id),
+            on_response=self._on_response,
+            on_lost=lambda error: producer.on_lost(node_id, error),
         )
 
-    def abort(self) -> None:
-        self.connection.abort()
-        if self.connecting is not None:
-            self.connecting.cancel()
+    def connect(self, address: Address, tls: ssl.SSLContext | None) -> asyncio.Task[None]:
+        self._connecting = asyncio.create_task(self._connection.connect(address, tls))
+        return self._connecting
 
-    def send(self, call: Call) -> None:
-        message, version_max = message_of(call)
-        has_response = expects_response(call)
+    def abort(self) -> None:
+        self._connection.abort()
+        if self._connecting is not None:
+            self._connecting.cancel()
+
+    def send(self, request: Request) -> None:
+        message, version_max = request_message(request)
+        has_response = expects_response(request)
         try:
-            frame = self.connection.wire.request(
+            frame = self._connection.codec.request(
                 message, version_max=version_max, expects_response=has_response
             )
         except UnsupportedVersionError as error:
-            self._calls.append(CallFailed(error))
-            asyncio.get_running_loop().call_soon(self._tell_failures)
+            self._requests.append(RequestFailed(error))
+            asyncio.get_running_loop().call_soon(self._report_failures)
             return
         if has_response:
-            self._calls.append(call)
-        self.connection.write(frame)
+            self._requests.append(request)
+        self._connection.write(frame)
         if self._watcher is not None:
-            version = self.connection.wire.version_of(ApiKey(message.API_KEY))
-            told = version if version_max is None else min(version, version_max)
-            self._watcher.sent(self._node_id, call, told, len(frame))
+            version = self._connection.codec.version_of(ApiKey(message.API_KEY))
+            if version_max is not None:
+                version = min(version, version_max)
+            self._watcher.sent(self._node_id, request, version, len(frame))
 
-    def _responded(self, response: Any) -> None:
-        call = self._calls.popleft()
-        assert not isinstance(call, CallFailed), "it was told when its turn had come"
-        self._producer.responded(self._node_id, call, response)
-        self._tell_failures()
+    def _on_response(self, response: Any) -> None:
+        request = self._requests.popleft()
+        assert not isinstance(request, RequestFailed), (
+            "a failed request is reported when it is the oldest"
+        )
+        self._producer.on_response(self._node_id, request, response)
+        self._report_failures()
 
-    def _tell_failures(self) -> None:
-        while self._calls and isinstance(self._calls[0], CallFailed):
-            failed = self._calls.popleft()
-            assert isinstance(failed, CallFailed)
-            self._producer.unsendable(self._node_id, failed)
+    def _report_failures(self) -> None:
+        while self._requests and isinstance(self._requests[0], RequestFailed):
+            failed = self._requests.popleft()
+            assert isinstance(failed, RequestFailed)
+            self._producer.on_request_failed(self._node_id, failed)

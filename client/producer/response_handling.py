@@ -1,16 +1,16 @@
-"""What a response means, or that there will be none: deliver, try again, split, or give up."""
+"""Handle responses and lost requests: complete, retry, split or fail batches."""
 
 from client.errors import ClientError, error_name
 from client.producer.actions import (
-    Call,
-    CallFailed,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionOutcome,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
+    Request,
+    RequestFailed,
     Response,
 )
 from client.producer.batch import Batch
@@ -26,40 +26,40 @@ _MAYBE_STORED = {
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     ErrorCode.KAFKA_STORAGE_ERROR,
 }
-"""Errors that don't say that the records were not appended."""
+"""Errors after which the records may have been appended."""
 
 
 def on_response(state: ProducerState, node_id: int, response: Response, now_ms: int) -> None:
-    """The oldest request of a connection was answered."""
-    call = state.nodes.responded(node_id, response.throttle_time_ms, now_ms)
-    match call, response:
-        case ProduceCall(), ProduceResponse():
-            for batch in call.batches:
+    """Handle the response to the oldest request of a connection."""
+    request = state.nodes.responded(node_id, response.throttle_time_ms, now_ms)
+    match request, response:
+        case ProduceRequest(), ProduceResponse():
+            for batch in request.batches:
                 outcome = response.outcomes.get(batch.partition)
                 if outcome is None:
-                    _on_no_response(state, batch, now_ms, "no word of the partition")
+                    _on_no_response(state, batch, now_ms, "the response lacks the partition")
                 else:
                     _on_outcome(state, batch, outcome, now_ms)
-        case MetadataCall(), MetadataResponse():
+        case MetadataRequest(), MetadataResponse():
             wait_ms = state.backoff_ms(state.metadata.failures + 1)
-            hopeless = state.metadata.on_response(response, now_ms, wait_ms)
+            failed_topics = state.metadata.on_response(response, now_ms, wait_ms)
             state.accumulator.place_waiting(state.metadata)
-            for topic, error_code in hopeless.items():
+            for topic, error_code in failed_topics.items():
                 _fail_topic(state, topic, error_code)
-        case InitProducerIdCall(), ProducerIdResponse():
+        case InitProducerIdRequest(), InitProducerIdResponse():
             _on_producer_id(state, response, now_ms)
-        case _, CallFailed(error=error):
-            _on_lost_call(state, call, now_ms, str(error))
+        case _, RequestFailed(error=error):
+            _on_lost_request(state, request, now_ms, str(error))
             fail_all(state, error)
         case _:
-            raise AssertionError(f"{response} is no answer to {call}")
+            raise AssertionError(f"{response} is no response to {request}")
 
 
 def on_disconnect(state: ProducerState, node_id: int, now_ms: int, reason: str) -> None:
-    """A connection is gone, and with it the answers to all requests on it."""
+    """Handle a lost connection and the loss of all responses on it."""
     state.metadata.refresh()
-    for call in state.nodes.lost(node_id, now_ms):
-        _on_lost_call(state, call, now_ms, reason)
+    for request in state.nodes.lost(node_id, now_ms):
+        _on_lost_request(state, request, now_ms, reason)
 
 
 def close_gaps(state: ProducerState) -> None:
@@ -71,7 +71,7 @@ def close_gaps(state: ProducerState) -> None:
             DeliveryRefusedError(
                 *batch.partition,
                 ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-                "records before it were lost, and one of its own requests was never answered",
+                "records before it were lost, and so was the response to one of its requests",
                 attempts=batch.attempts,
                 is_possibly_stored=True,
             ),
@@ -97,7 +97,7 @@ def fail_all(state: ProducerState, error: ClientError) -> None:
 
 
 def _cancel(state: ProducerState, batch: Batch) -> None:
-    """Its records hear of it no more; what is on the wire is decided by its response."""
+    """Give up the sequence numbers of a batch, or leave them to the response in flight."""
     sequences = state.idempotence.of(batch)
     if sequences is None:
         return
@@ -113,22 +113,24 @@ def _fail_topic(state: ProducerState, topic: str, error_code: int) -> None:
         delivery.resolve(DeliveryRefusedError(topic, record.partition, error_code))
 
 
-def _on_lost_call(state: ProducerState, call: Call, now_ms: int, reason: str) -> None:
-    match call:
-        case ProduceCall():
-            for batch in call.batches:
+def _on_lost_request(state: ProducerState, request: Request, now_ms: int, reason: str) -> None:
+    match request:
+        case ProduceRequest():
+            for batch in request.batches:
                 _on_no_response(state, batch, now_ms, reason)
-        case MetadataCall():
+        case MetadataRequest():
             state.metadata.on_failure(now_ms, state.backoff_ms(1))
-        case InitProducerIdCall():
+        case InitProducerIdRequest():
             _retry_producer_id(state, now_ms)
 
 
-def _on_producer_id(state: ProducerState, response: ProducerIdResponse, now_ms: int) -> None:
+def _on_producer_id(state: ProducerState, response: InitProducerIdResponse, now_ms: int) -> None:
     if response.error_code == ErrorCode.NONE:
-        state.is_producer_id_asked = False
+        state.is_producer_id_requested = False
         state.producer_id_failures = 0
-        state.idempotence.granted(response.producer_id, response.producer_epoch, response.window)
+        state.idempotence.on_producer_id(
+            response.producer_id, response.producer_epoch, response.window
+        )
         return
     _retry_producer_id(state, now_ms)
     if response.error_code not in RETRIABLE_ERRORS:
@@ -137,13 +139,13 @@ def _on_producer_id(state: ProducerState, response: ProducerIdResponse, now_ms: 
 
 
 def _retry_producer_id(state: ProducerState, now_ms: int) -> None:
-    state.is_producer_id_asked = False
+    state.is_producer_id_requested = False
     state.producer_id_failures += 1
     state.producer_id_retry_ms = now_ms + state.backoff_ms(state.producer_id_failures)
 
 
 def _on_no_response(state: ProducerState, batch: Batch, now_ms: int, reason: str) -> None:
-    """Nobody knows whether the records were stored."""
+    """Retry a batch whose response was lost; its records may have been stored."""
     batch.no_response += 1
     batch.last_error = reason
     state.off_wire(batch)
@@ -170,9 +172,9 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
         ErrorCode.UNKNOWN_PRODUCER_ID,
     }
     if error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and is_sequence_error:
-        state.idempotence.out_of_order(batch)
+        state.idempotence.on_out_of_order(batch)
     elif is_sequence_error:
-        state.idempotence.forgotten(batch)
+        state.idempotence.on_unknown_producer_id(batch)
     if is_sequence_error or error_code in RETRIABLE_ERRORS:
         _retry(state, batch, error_code, outcome.error_message, now_ms)
     elif error_code == ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1:
@@ -184,7 +186,7 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
 def _retry(
     state: ProducerState, batch: Batch, error_code: int, message: str | None, now_ms: int
 ) -> None:
-    """Queue the batch again, unless its records have heard their fate or have no retries left."""
+    """Queue the batch again, unless it is done or has no retries left."""
     if batch.is_done or batch.attempts > state.settings.retries:
         _give_up(state, batch, error_code, message)
         return
@@ -193,7 +195,7 @@ def _retry(
 
 
 def _split(state: ProducerState, batch: Batch) -> None:
-    """Smaller batches may fit; they go at once."""
+    """Split a batch that is too large, and queue both parts without backoff."""
     sequences = state.idempotence.of(batch)
     if batch.is_done:
         _give_up(state, batch, ErrorCode.MESSAGE_TOO_LARGE, None)

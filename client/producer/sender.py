@@ -1,14 +1,14 @@
-"""What goes out next: connections, questions about the cluster, and batches whose turn it is."""
+"""Decide what to send next: connections, Metadata, InitProducerId and Produce requests."""
 
 from collections.abc import Iterator
 
 from client.producer.actions import (
     Action,
-    Call,
     Connect,
-    InitProducerIdCall,
-    MetadataCall,
-    ProduceCall,
+    InitProducerIdRequest,
+    MetadataRequest,
+    ProduceRequest,
+    Request,
     Send,
     StampedBatch,
 )
@@ -21,29 +21,29 @@ from protocol.batch_builder import stamp_producer
 
 
 def next_actions(state: ProducerState, now_ms: int) -> list[Action]:
-    """Everything that can be done now, in the order to do it."""
+    """Return all that can be done now, in order."""
     by_node: dict[int, list[TopicPartition]] = {}
-    for place in state.accumulator.queues:
-        leader_id = state.metadata.leader_of(place)
+    for partition in state.accumulator.queues:
+        leader_id = state.metadata.leader_of(partition)
         if leader_id == NO_LEADER_ID:
-            state.metadata.want(place.topic)
+            state.metadata.add_topic(partition.topic)
         else:
-            by_node.setdefault(leader_id, []).append(place)
-    actions = [*_questions(state, now_ms)]
-    for node_id, places in by_node.items():
+            by_node.setdefault(leader_id, []).append(partition)
+    actions = [*_cluster_requests(state, now_ms)]
+    for node_id, partitions in by_node.items():
         if state.nodes.may_connect(node_id, now_ms):
             actions.append(_connect(state, node_id, state.metadata.brokers[node_id], now_ms))
-        actions += _requests(state, node_id, places, now_ms)
+        actions += _produce_requests(state, node_id, partitions, now_ms)
     return actions
 
 
-def _questions(state: ProducerState, now_ms: int) -> Iterator[Action]:
-    """Metadata and a producer id, from whichever broker can be asked."""
+def _cluster_requests(state: ProducerState, now_ms: int) -> Iterator[Action]:
+    """Request metadata and a producer id from any broker, if due."""
     due_ms = state.metadata.due_ms()
     is_metadata_due = due_ms is not None and now_ms >= due_ms
     is_id_due = (
         state.needs_producer_id
-        and not state.is_producer_id_asked
+        and not state.is_producer_id_requested
         and now_ms >= state.producer_id_retry_ms
         and bool(state.accumulator.queues or state.accumulator.waiting)
     )
@@ -54,20 +54,20 @@ def _questions(state: ProducerState, now_ms: int) -> Iterator[Action]:
     if node_id is None and addresses is not state.bootstrap:
         node_id = state.nodes.least_loaded(state.bootstrap, now_ms)
     if node_id is None:
-        yield from _connect_to_some(state, now_ms)
+        yield from _connect_to_any(state, now_ms)
         return
     if is_metadata_due:
-        state.metadata.is_asked = True
-        yield _send(state, node_id, MetadataCall(state.metadata.wanted), now_ms)
+        state.metadata.is_requested = True
+        yield _send(state, node_id, MetadataRequest(state.metadata.requested_topics), now_ms)
     if is_id_due:
-        state.is_producer_id_asked = True
-        yield _send(state, node_id, InitProducerIdCall(), now_ms)
+        state.is_producer_id_requested = True
+        yield _send(state, node_id, InitProducerIdRequest(), now_ms)
 
 
-def _connect_to_some(state: ProducerState, now_ms: int) -> Iterator[Action]:
-    """Open a connection to ask over, unless one is being opened or is only throttled.
+def _connect_to_any(state: ProducerState, now_ms: int) -> Iterator[Action]:
+    """Connect to any broker, unless a connection is being opened or is throttled.
 
-    Known brokers come first; when they all are down it is the turn of the bootstrap servers again.
+    Known brokers come first, then the bootstrap servers.
     """
     addresses = {**state.metadata.brokers, **state.bootstrap}
     if any(state.nodes[each].state is not State.DOWN for each in addresses):
@@ -83,48 +83,48 @@ def _connect(state: ProducerState, node_id: int, address: Address, now_ms: int) 
     return Connect(node_id, address)
 
 
-def _send(state: ProducerState, node_id: int, call: Call, now_ms: int) -> Action:
-    state.nodes.sent(node_id, call, now_ms)
-    return Send(node_id, call)
+def _send(state: ProducerState, node_id: int, request: Request, now_ms: int) -> Action:
+    state.nodes.sent(node_id, request, now_ms)
+    return Send(node_id, request)
 
 
-def _requests(
-    state: ProducerState, node_id: int, places: list[TopicPartition], now_ms: int
+def _produce_requests(
+    state: ProducerState, node_id: int, partitions: list[TopicPartition], now_ms: int
 ) -> Iterator[Action]:
-    """Produce requests with at most one batch of a partition each, as many as may be in flight."""
+    """Send Produce requests, each with at most one batch of a partition, up to the limit."""
     node = state.nodes[node_id]
     while node.is_usable(now_ms) and node.produce_count < state.in_flight_max:
         batches: list[Batch] = []
         size_bytes = 0
-        for place in places:
-            queue = state.accumulator.queues.get(place)
+        for partition in partitions:
+            queue = state.accumulator.queues.get(partition)
             if not queue or not _is_sendable(state, queue, node_id, now_ms):
                 continue
             batch = _within_window(state, queue[0])
             if batches and size_bytes + batch.size_bytes > state.settings.max_request_size:
                 break
             size_bytes += batch.size_bytes
-            _take(state, batch, node_id)
+            _prepare(state, batch, node_id)
             batches.append(batch)
         if not batches:
             return
         taken = {batch.partition for batch in batches}
-        places = [each for each in places if each not in taken] + list(taken)
+        partitions = [each for each in partitions if each not in taken] + list(taken)
         yield from _produce(state, node_id, batches, now_ms)
 
 
 def _is_sendable(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> bool:
-    """Whether the oldest batch of a partition may go to this node now."""
+    """Return whether the oldest batch of a partition may be sent to this node now."""
     batch = queue[0]
-    if now_ms < _held_until_ms(state, queue, node_id, now_ms):
+    if now_ms < _waits_until_ms(state, queue, node_id, now_ms):
         return False
     if state.in_flight_max == 1 and batch.partition in state.on_wire:
         return False
     return not state.settings.enable_idempotence or state.idempotence.may_send(batch)
 
 
-def _held_until_ms(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> int:
-    """Until when the oldest batch lingers, or backs off from this node; 0 when it does neither."""
+def _waits_until_ms(state: ProducerState, queue: list[Batch], node_id: int, now_ms: int) -> int:
+    """Return when the lingering or the backoff of the oldest batch ends; 0 for neither."""
     batch = queue[0]
     if batch.attempts:
         return batch.retry_at_ms if batch.leader_tried == node_id else 0
@@ -134,17 +134,17 @@ def _held_until_ms(state: ProducerState, queue: list[Batch], node_id: int, now_m
 
 
 def _within_window(state: ProducerState, batch: Batch) -> Batch:
-    """The batch, or its first part when it has more records than the whole window."""
+    """Return the batch, or its first part if it has more records than the window."""
     window = state.idempotence.window
     while window is not None and not batch.has_sequence and batch.record_count > window:
         batch = state.accumulator.split_queued(batch)
     return batch
 
 
-def _take(state: ProducerState, batch: Batch, node_id: int) -> None:
+def _prepare(state: ProducerState, batch: Batch, node_id: int) -> None:
     state.accumulator.pop(batch)
     if state.settings.enable_idempotence:
-        state.idempotence.number(batch)
+        state.idempotence.assign_sequence(batch)
     batch.attempts += 1
     batch.leader_tried = node_id
     batch.is_on_wire = True
@@ -167,22 +167,24 @@ def _produce(
         )
         for batch in batches
     )
-    call = ProduceCall(state.settings.acks, state.settings.request_timeout_ms, data, tuple(batches))
+    request = ProduceRequest(
+        state.settings.acks, state.settings.request_timeout_ms, data, tuple(batches)
+    )
     if state.settings.acks == 0:
         for batch in batches:
             batch.succeed(-1, -1)
             state.off_wire(batch)
-        yield Send(node_id, call)
+        yield Send(node_id, request)
     else:
-        yield _send(state, node_id, call, now_ms)
+        yield _send(state, node_id, request, now_ms)
 
 
 def next_ms(state: ProducerState, now_ms: int) -> int | None:
-    """When `poll` has something to do again although nothing happened."""
+    """Return when `poll` has something to do again even without an event."""
     times = [
         *_deadlines(state),
         *state.nodes.next_due_ms(),
-        *_questions_due(state),
+        *_cluster_requests_due(state),
         *_batches_due(state, now_ms),
     ]
     return max(now_ms, min(times)) if times else None
@@ -198,11 +200,11 @@ def _deadlines(state: ProducerState) -> Iterator[int]:
         yield entries[0][2] + timeout_ms
 
 
-def _questions_due(state: ProducerState) -> Iterator[int]:
-    """When a question is due, and a broker may be asked."""
+def _cluster_requests_due(state: ProducerState) -> Iterator[int]:
+    """Yield when a Metadata or InitProducerId request can be sent."""
     due_ms = state.metadata.due_ms()
     has_records = bool(state.accumulator.queues or state.accumulator.waiting)
-    if state.needs_producer_id and not state.is_producer_id_asked and has_records:
+    if state.needs_producer_id and not state.is_producer_id_requested and has_records:
         id_due_ms = state.producer_id_retry_ms
         due_ms = id_due_ms if due_ms is None else min(due_ms, id_due_ms)
     if due_ms is None:
@@ -216,17 +218,17 @@ def _questions_due(state: ProducerState) -> Iterator[int]:
 
 
 def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:
-    """Ends of lingering, backoff, throttling and waits for another connection."""
-    for place, queue in state.accumulator.queues.items():
-        leader_id = state.metadata.leader_of(place)
+    """Yield the ends of lingering, backoff, throttling and reconnect backoff."""
+    for partition, queue in state.accumulator.queues.items():
+        leader_id = state.metadata.leader_of(partition)
         if leader_id == NO_LEADER_ID:
             continue
         node = state.nodes[leader_id]
-        due_ms = _held_until_ms(state, queue, leader_id, now_ms)
+        due_ms = _waits_until_ms(state, queue, leader_id, now_ms)
         if node.state is State.DOWN:
             due_ms = node.retry_at_ms
         elif node.state is State.UP:
             due_ms = max(due_ms, node.mute_until_ms)
-        # What is due and was not sent waits for a response; that will bring the next poll.
+        # A due batch that was not sent waits for a response, which causes the next poll.
         if due_ms > now_ms:
             yield due_ms

@@ -11,11 +11,11 @@ from protocol.records import COMPRESSION_NAMES
 INT_MAX = 2**31 - 1
 LONG_MAX = 2**63 - 1
 SEQUENCE_WINDOW_MAX = 2**30
-"""Half of the sequence numbers: beyond it old and new cannot be told apart (KIP-758)."""
+"""Half of the sequence numbers: beyond it old and new ones look the same (KIP-758)."""
 
 DELIVERY_TIMEOUT_MS = 120_000
 IN_FLIGHT_REQUESTS = 5
-"""How many requests Kafka's brokers keep apart (KIP-98); none more without KIP-758's window."""
+"""How many batches Kafka's brokers deduplicate (KIP-98); the limit without KIP-758's window."""
 
 RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
@@ -55,7 +55,7 @@ class ConfigurationError(ClientError):
 def delivery_timeout_in_force(
     delivery_timeout_ms: int | None, linger_ms: int, request_timeout_ms: int
 ) -> int:
-    """KIP-91's bound, which must leave room for lingering and one request.
+    """Return KIP-91's timeout, which must leave time for lingering and one request.
 
     Unset it grows to that sum, with a warning when it had to. Sums above 2^31 - 1 count as that.
 
@@ -94,7 +94,7 @@ class ProducerSettings:
     """Times in ms, sizes in bytes.
 
     `max_in_flight_requests_per_connection` None means five, or as many as KIP-758's window lets
-    when the broker tells one. An idempotent producer never uses more than five without a window.
+    if the broker has one. An idempotent producer never uses more than five without a window.
 
     `max_in_flight_sequence_number_per_connection` bounds how many sequence numbers of a partition
     an idempotent producer has in flight (KIP-758). The smaller of it and the broker's window
@@ -149,11 +149,11 @@ class ProducerSettings:
         """Return how many Produce requests one connection may have unanswered.
 
         Args:
-            window: KIP-758's, as the broker told it; None when it told none.
+            window: the broker's (KIP-758); None if it sent none.
         """
-        wanted = self.max_in_flight_requests_per_connection
+        configured = self.max_in_flight_requests_per_connection
         if self.enable_idempotence and window is None:
-            return min(wanted or IN_FLIGHT_REQUESTS, IN_FLIGHT_REQUESTS)
-        if wanted is None:
+            return min(configured or IN_FLIGHT_REQUESTS, IN_FLIGHT_REQUESTS)
+        if configured is None:
             return INT_MAX if window is not None else IN_FLIGHT_REQUESTS
-        return wanted
+        return configured

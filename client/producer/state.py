@@ -1,4 +1,4 @@
-"""The core's state in one place, for the modules that decide on it."""
+"""The state of one producer core, shared by the modules that decide."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,7 +14,7 @@ from client.resources import Address
 
 
 class ProducerState:
-    """What `expiry`, `sending` and `responses` work on."""
+    """The state that `expiry`, `sender` and `response_handling` read and change."""
 
     def __init__(
         self,
@@ -32,23 +32,23 @@ class ProducerState:
         self.on_wire: dict[TopicPartition, list[Batch]] = {}
         """Batches in requests without a response, oldest first."""
         self.polled_ms = 0
-        """The time of the last poll, which did all that was due by then."""
-        self.is_producer_id_asked = False
+        """The time of the last poll."""
+        self.is_producer_id_requested = False
         self.producer_id_failures = 0
         self.producer_id_retry_ms = 0
 
     @property
     def needs_producer_id(self) -> bool:
-        """Whether batches wait for an id."""
+        """Whether batches wait for a producer id."""
         return self.settings.enable_idempotence and not self.idempotence.is_ready
 
     @property
     def in_flight_max(self) -> int:
-        """How many Produce requests one connection may have unanswered."""
+        """Maximum of Produce requests in flight on one connection."""
         return self.settings.in_flight_max(self.idempotence.broker_window)
 
     def backoff_ms(self, failures: int) -> int:
-        """The wait before the next try of anything but a connection."""
+        """Return the wait before the next attempt, except of a connection."""
         return backoff_ms(
             self.settings.retry_backoff_ms,
             self.settings.retry_backoff_max_ms,
@@ -57,7 +57,7 @@ class ProducerState:
         )
 
     def off_wire(self, batch: Batch) -> None:
-        """The batch's request was answered, or never will be."""
+        """Note that the batch's request has its response or was lost."""
         batch.is_on_wire = False
         batches = self.on_wire[batch.partition]
         batches.remove(batch)
@@ -67,7 +67,7 @@ class ProducerState:
             self.accumulator.release(batch.bytes_reserved)
 
     def fail(self, batch: Batch, error: ClientError) -> None:
-        """Settle a batch that is not queued; its memory stays as long as its request does."""
+        """Fail a batch that is not queued; its memory is released once its request is over."""
         batch.fail(error)
         if not batch.is_on_wire:
             self.accumulator.release(batch.bytes_reserved)

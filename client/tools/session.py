@@ -1,4 +1,4 @@
-"""What every tool has in common: how it reaches a cluster, and how it fails."""
+"""What all tools share: connection options, the admin client, and errors."""
 
 import argparse
 import sys
@@ -26,16 +26,16 @@ CONNECTION_HELP = """\
                          (or ssl.ca.location, ssl.certificate.location,
                          ssl.key.location)
   client.id, request.timeout.ms, default.api.timeout.ms
-Other keys of Kafka's clients are passed over.
+Other keys of Kafka's clients are ignored.
 """
 
 
 class ToolError(Exception):
-    """What the user asked for can't be done; one line."""
+    """A wrong argument or file; one line."""
 
 
 def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
-    """The parser of `mock-kafka NAME`: so far it knows which cluster, and how to get in."""
+    """Return a parser of `mock-kafka NAME` with the connection options."""
     parser = argparse.ArgumentParser(
         prog=f"mock-kafka {name}",
         description=description,
@@ -57,7 +57,7 @@ def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentPa
 
 
 def exit_status(action: Callable[[], None], prefix: str) -> int:
-    """Run a tool's action; what a user or broker did wrong is one line on standard error."""
+    """Run a tool's action; print an error as one line on standard error."""
     try:
         action()
     except (ClientError, ToolError) as error:
@@ -67,7 +67,7 @@ def exit_status(action: Callable[[], None], prefix: str) -> int:
 
 
 def one_line(error: Exception) -> str:
-    """The error for people; a quota's refusal says how long to wait."""
+    """Return the error as one line; with the throttle time of a quota refusal."""
     text = " ".join(str(error).split())
     if isinstance(error, ThrottlingQuotaExceededError):
         text += f" (throttle_time_ms={error.throttle_time_ms})"

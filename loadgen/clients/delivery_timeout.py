@@ -13,12 +13,12 @@ from struct import Struct
 from client import Producer, ProducerSettings
 from client.errors import ClientError, SecurityError
 from client.producer.actions import (
-    Call,
-    InitProducerIdCall,
-    MetadataCall,
-    ProduceCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
+    Request,
     Response,
 )
 from client.producer.delivery import Delivered, DeliveryRefusedError
@@ -31,10 +31,10 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 _EVENT = Struct(">q")
-_API_KEYS: dict[type[Call], ApiKey] = {
-    ProduceCall: ApiKey.PRODUCE,
-    MetadataCall: ApiKey.METADATA,
-    InitProducerIdCall: ApiKey.INIT_PRODUCER_ID,
+_API_KEYS: dict[type[Request], ApiKey] = {
+    ProduceRequest: ApiKey.PRODUCE,
+    MetadataRequest: ApiKey.METADATA,
+    InitProducerIdRequest: ApiKey.INIT_PRODUCER_ID,
 }
 
 
@@ -184,13 +184,13 @@ class DeliveryTimeout(LoadClient):
 
     # Requests of the producer --------------------------------------------------------------
 
-    def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+    def sent(self, node_id: int, call: Request, version: int, request_bytes: int) -> None:
         """See `producer.Watcher`."""
         now_us = clock.now_us()
         event, attempt = Event(NO_EVENT, now_us, now_us, 0), 1
         producer_id = epoch = sequence = -1
         records, topic, partition = 0, 0, -1
-        if isinstance(call, ProduceCall):
+        if isinstance(call, ProduceRequest):
             [batch], [data] = call.batches, call.data
             open_event = self._open.get(event_of(data.records))
             if open_event is not None:
@@ -220,11 +220,11 @@ class DeliveryTimeout(LoadClient):
         )
         self._on_wire.setdefault(node_id, deque()).append(row)
 
-    def responded(self, node_id: int, call: Call, response: Response) -> None:
+    def responded(self, node_id: int, call: Request, response: Response) -> None:
         """See `producer.Watcher`."""
         row, counts = self._on_wire[node_id].popleft(), self.run.counts
         error_code, base_offset = 0, -1
-        if isinstance(response, ProducerIdResponse):
+        if isinstance(response, InitProducerIdResponse):
             error_code = response.error_code
         elif isinstance(response, ProduceResponse):
             outcome = response.outcomes.get((self.tenant.topic, self.partition))

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 from client.errors import ConnectionLostError, UnreachableError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from loadgen import clock
 from loadgen.clients.connection_settings import ConnectionSettings
@@ -37,7 +37,7 @@ class LoadConnection(asyncio.Protocol):
     """A connection to one broker, opened by `open_connection`."""
 
     def __init__(self, client_id: str) -> None:
-        self.wire = Wire(client_id)
+        self.wire = ProtocolCodec(client_id)
         self.reader: Reader | None = None
         self.throttled_until_us = 0
         """When the last throttle of this connection ends."""

@@ -6,7 +6,7 @@ from typing import Any
 from client.addresses import address_of
 from client.errors import ConnectionLostError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 
 _TIMEOUT_S = 30.0
 _READ_BYTES = 1 << 20
@@ -23,7 +23,7 @@ class PolledConnection:
             client.errors.ClientError: it speaks another protocol.
         """
         self.is_busy = False
-        self._wire = Wire(client_id)
+        self._wire = ProtocolCodec(client_id)
         self._socket = socket.create_connection(address_of(server), timeout=_TIMEOUT_S)
         steps = handshake(self._wire, None)
         frame = next(steps)

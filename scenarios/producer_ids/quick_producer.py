@@ -7,13 +7,13 @@ from uuid import UUID
 from client.addresses import address_of
 from client.errors import error_name
 from client.producer.actions import (
-    InitProducerIdCall,
-    ProduceCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
     StampedBatch,
 )
-from client.producer.messages import message_of, response_of
+from client.producer.messages import parse_response, request_message
 from client.resources import Address
 from client.security import SaslSettings, Security
 from client.transport import SocketTransport
@@ -54,8 +54,8 @@ class QuickProducer:
             "quick", Security(sasl=SaslSettings("PLAIN", user, user)), _REQUEST_TIMEOUT_MS
         )
         self._sequences: dict[TopicPartition, int] = {}
-        given = self._ask(InitProducerIdCall(), self._bootstrap)
-        assert isinstance(given, ProducerIdResponse)
+        given = self._ask(InitProducerIdRequest(), self._bootstrap)
+        assert isinstance(given, InitProducerIdResponse)
         self.producer_id = given.producer_id
 
     def __enter__(self) -> "QuickProducer":
@@ -87,7 +87,7 @@ class QuickProducer:
         builder.append(self._timestamp_ms, None, b"%d" % sequence, ())
         records = stamp_producer(builder.build(), self.producer_id, 0, sequence)
         batch = StampedBatch(place.topic, place.topic_id, place.partition, records)
-        call = ProduceCall(-1, _REQUEST_TIMEOUT_MS, (batch,), ())
+        call = ProduceRequest(-1, _REQUEST_TIMEOUT_MS, (batch,), ())
         response = self._ask(call, address_of(leader) if leader is not None else self._bootstrap)
         assert isinstance(response, ProduceResponse)
         error_code = response.outcomes[place.topic, place.partition].error_code
@@ -96,8 +96,8 @@ class QuickProducer:
         error = error_name(error_code) if error_code else None
         return Written(error, response.throttle_time_ms)
 
-    def _ask(self, call: InitProducerIdCall | ProduceCall, address: Address) -> Any:
-        return response_of(call, self._transport.ask(address, message_of(call)[0]))
+    def _ask(self, call: InitProducerIdRequest | ProduceRequest, address: Address) -> Any:
+        return parse_response(call, self._transport.ask(address, request_message(call)[0]))
 
 
 def place_of(lab: MockKafka, topic: str, partition: int = 0) -> TopicPartition:

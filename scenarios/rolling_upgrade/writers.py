@@ -14,7 +14,7 @@ from typing import Any
 
 from client import Producer, ProducerSettings, clock
 from client.errors import ClientError
-from client.producer.actions import Call, ProduceCall, Response
+from client.producer.actions import ProduceRequest, Request, Response
 from scenarios.client_logs import ISOLATED
 from scenarios.java import java_command
 
@@ -130,16 +130,16 @@ class _InFlight:
         self._samples = samples
         self._counts: dict[int, int] = {}
 
-    def _count(self, node_id: int, call: Call, change: int) -> None:
-        if isinstance(call, ProduceCall):
+    def _count(self, node_id: int, call: Request, change: int) -> None:
+        if isinstance(call, ProduceRequest):
             self._counts[node_id] = self._counts.get(node_id, 0) + change
             self._samples.append((clock.wall_ms(), self._counts[node_id]))
 
-    def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+    def sent(self, node_id: int, call: Request, version: int, request_bytes: int) -> None:
         """See `Watcher`."""
         self._count(node_id, call, 1)
 
-    def responded(self, node_id: int, call: Call, response: Response) -> None:
+    def responded(self, node_id: int, call: Request, response: Response) -> None:
         """See `Watcher`."""
         self._count(node_id, call, -1)
 

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from benchmarks.canned_responses import PRODUCE_VERSION, TOPIC, Canned
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from loadgen.clients.produce_frames import ProduceFrames
 from protocol import messages
 
@@ -30,10 +30,10 @@ def connection() -> tuple[Canned, Outgoing]:
 
 def test_the_handshake_and_a_producer_id_go_through() -> None:
     canned, outgoing = connection()
-    wire = Wire("test")
-    canned.data_received(wire.hello())
+    wire = ProtocolCodec("test")
+    canned.data_received(wire.api_versions_request())
     wire.feed(outgoing.taken())
-    assert wire.learn(wire.next_response()) is None
+    assert wire.on_api_versions(wire.next_response()) is None
     request = messages.InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=1)
     canned.data_received(wire.request(request))
     wire.feed(outgoing.taken())

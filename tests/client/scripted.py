@@ -89,7 +89,7 @@ def deleted(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
 def metadata(
     *topics: tuple[str, int], brokers: Sequence[tuple[int, str, int]] = ((1, "one", 9092),)
 ) -> Any:
-    """A Metadata response: topics with their partition counts; the last broker is the controller."""
+    """A Metadata response: topics with partition counts; the last broker is the controller."""
     broker = messages.MetadataResponse.MetadataResponseBroker
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(

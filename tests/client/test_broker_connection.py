@@ -28,16 +28,16 @@ class Transport(asyncio.Transport):
 
 
 class Heard:
-    """A connection, and everything it told."""
+    """A connection, and everything it events."""
 
     def __init__(self, sasl: SaslSettings | None = None) -> None:
-        self.told: list[Any] = []
+        self.events: list[Any] = []
         self.connection = BrokerConnection(
             "me",
             sasl,
-            on_open=lambda: self.told.append("open"),
-            on_response=self.told.append,
-            on_lost=self.told.append,
+            on_open=lambda: self.events.append("open"),
+            on_response=self.events.append,
+            on_lost=self.events.append,
         )
         self.transport = Transport()
 
@@ -59,20 +59,20 @@ def test_it_says_hello_and_then_is_open() -> None:
     heard = Heard()
     heard.begin()
     assert len(heard.transport.written) == 1
-    assert heard.told == []
+    assert heard.events == []
     heard = Heard()
     heard.open()
-    assert heard.told == ["open"]
+    assert heard.events == ["open"]
 
 
 def test_responses_come_one_by_one() -> None:
     heard = Heard()
     heard.open()
     for _ in range(2):
-        heard.connection.write(heard.connection.wire.request(messages.MetadataRequest(topics=[])))
+        heard.connection.write(heard.connection.codec.request(messages.MetadataRequest(topics=[])))
     for correlation_id in (2, 3):
         heard.response(correlation_id, messages.MetadataResponse(), 1)
-    assert [type(each) for each in heard.told[1:]] == [messages.MetadataResponse] * 2
+    assert [type(each) for each in heard.events[1:]] == [messages.MetadataResponse] * 2
 
 
 def test_a_broker_that_hangs_up_is_lost_once() -> None:
@@ -80,14 +80,14 @@ def test_a_broker_that_hangs_up_is_lost_once() -> None:
     heard.open()
     heard.connection.connection_lost(None)
     heard.connection.connection_lost(ConnectionResetError())
-    assert [type(each) for each in heard.told[1:]] == [ConnectionLostError]
+    assert [type(each) for each in heard.events[1:]] == [ConnectionLostError]
 
 
 def test_a_response_that_makes_no_sense_costs_the_connection() -> None:
     heard = Heard()
     heard.open()
     heard.connection.data_received(b"\xff\xff\xff\xff")
-    assert isinstance(heard.told[-1], ConnectionLostError)
+    assert isinstance(heard.events[-1], ConnectionLostError)
     assert heard.transport.is_aborted
 
 
@@ -97,7 +97,7 @@ def test_after_abort_nothing_is_told() -> None:
     heard.connection.abort()
     heard.response(2, messages.MetadataResponse(), 1)
     heard.connection.connection_lost(None)
-    assert heard.told == ["open"]
+    assert heard.events == ["open"]
     heard = Heard()
     heard.connection.abort()
     heard.begin()
@@ -108,14 +108,14 @@ def test_after_abort_nothing_is_told() -> None:
 def test_a_broker_without_sasl_is_refused() -> None:
     heard = Heard(SaslSettings("PLAIN", "alice", "secret"))
     heard.open()
-    assert isinstance(heard.told[-1], ClientError)
+    assert isinstance(heard.events[-1], ClientError)
     assert heard.transport.is_aborted
 
 
 async def test_nobody_there_is_told_as_lost() -> None:
     heard = Heard()
     await heard.connection.connect(Address("127.0.0.1", 1), None)
-    (error,) = heard.told
+    (error,) = heard.events
     assert isinstance(error, ConnectionLostError)
     assert not isinstance(error, SecurityError)
     assert "127.0.0.1:1" in str(error)

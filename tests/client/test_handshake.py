@@ -7,7 +7,7 @@ import pytest
 
 from client.errors import SecurityError
 from client.handshake import handshake
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.security import SaslSettings
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -37,19 +37,19 @@ def outcome(steps: Generator[bytes, Any, None], *responses: Any) -> int:
 
 
 def test_without_sasl_versions_are_all() -> None:
-    assert outcome(handshake(Wire("me"), None), versions()) == 1
+    assert outcome(handshake(ProtocolCodec("me"), None), versions()) == 1
 
 
 def test_sasl_follows_the_versions() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
     done = messages.SaslAuthenticateResponse(error_code=0, auth_bytes=b"")
-    assert outcome(handshake(Wire("me"), PLAIN), versions(), shaken, done) == 3
+    assert outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, done) == 3
 
 
 def test_a_mechanism_that_is_not_taken_names_those_that_are() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256"])
     with pytest.raises(SecurityError, match="SCRAM-SHA-256"):
-        outcome(handshake(Wire("me"), PLAIN), versions(), shaken)
+        outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken)
 
 
 def test_refused_credentials_say_so() -> None:
@@ -58,4 +58,4 @@ def test_refused_credentials_say_so() -> None:
         error_code=58, error_message="not you", auth_bytes=b""
     )
     with pytest.raises(SecurityError, match="not you"):
-        outcome(handshake(Wire("me"), PLAIN), versions(), shaken, refused)
+        outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, refused)

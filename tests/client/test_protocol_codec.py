@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from client.errors import ConnectionLostError, UnsupportedVersionError
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_header, decode_request, frame_response, skip_tagged_fields
@@ -27,7 +27,7 @@ def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
     return api_key, header.api_version, header.correlation_id, header.client_id, request
 
 
-def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
+def api_versions_body(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
     """An ApiVersions response's body."""
     response = messages.ApiVersionsResponse
     return bytes(
@@ -41,16 +41,22 @@ def told(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
     )
 
 
-def open_wire(**ranges: tuple[int, int]) -> Wire:
-    wire = Wire("me")
-    _, version, correlation_id, _, _ = taken_apart(wire.hello())
-    wire.feed(frame_response(correlation_id, told(version, 0, **ranges), has_tagged_header=False))
-    assert wire.learn(wire.next_response()) is None
-    return wire
+def open_codec(**ranges: tuple[int, int]) -> ProtocolCodec:
+    codec = ProtocolCodec("me")
+    _, version, correlation_id, _, _ = taken_apart(codec.api_versions_request())
+    codec.feed(
+        frame_response(
+            correlation_id, api_versions_body(version, 0, **ranges), has_tagged_header=False
+        )
+    )
+    assert codec.on_api_versions(codec.next_response()) is None
+    return codec
 
 
-def test_the_first_frame_asks_for_versions_in_the_newest_that_this_client_knows() -> None:
-    api_key, version, _, client_id, request = taken_apart(Wire("me").hello())
+def test_the_first_frame_is_api_versions_in_the_newest_version() -> None:
+    api_key, version, _, client_id, request = taken_apart(
+        ProtocolCodec("me").api_versions_request()
+    )
     assert (api_key, client_id) == (ApiKey.API_VERSIONS, "me")
     assert version == messages.schema_versions(ApiKey.API_VERSIONS)[1]
     assert request.client_software_name == "mock-kafka"
@@ -62,45 +68,49 @@ def test_the_first_frame_asks_for_versions_in_the_newest_that_this_client_knows(
 def test_a_request_goes_out_in_the_highest_version_that_both_know(
     broker: tuple[int, int], version: int
 ) -> None:
-    wire = open_wire(METADATA=broker)
-    sent = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+    codec = open_codec(METADATA=broker)
+    sent = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
     assert sent[:2] == (ApiKey.METADATA, version)
 
 
 def test_no_common_version_is_an_error_that_names_the_api() -> None:
-    wire = open_wire(METADATA=(90, 99))
+    codec = open_codec(METADATA=(90, 99))
     for request in (messages.MetadataRequest(), messages.DescribeClientQuotasRequest()):
         with pytest.raises(UnsupportedVersionError, match=ApiKey(request.API_KEY).name):
-            wire.request(request)
+            codec.request(request)
 
 
-def test_a_broker_older_than_our_hello_is_asked_again_in_its_own_version() -> None:
-    wire = Wire("me")
-    correlation_id = taken_apart(wire.hello())[2]
-    body = told(0, 35, API_VERSIONS=(0, 2))
-    wire.feed(frame_response(correlation_id, body, has_tagged_header=False))
-    second = wire.learn(wire.next_response())
+def test_an_older_broker_gets_api_versions_again_in_its_own_version() -> None:
+    codec = ProtocolCodec("me")
+    correlation_id = taken_apart(codec.api_versions_request())[2]
+    body = api_versions_body(0, 35, API_VERSIONS=(0, 2))
+    codec.feed(frame_response(correlation_id, body, has_tagged_header=False))
+    second = codec.on_api_versions(codec.next_response())
     assert second is not None
     assert taken_apart(second)[:3] == (ApiKey.API_VERSIONS, 2, correlation_id + 1)
-    body = told(2, 0, METADATA=(0, 4))
-    wire.feed(frame_response(correlation_id + 1, body, has_tagged_header=False))
-    assert wire.learn(wire.next_response()) is None
-    assert wire.version_of(ApiKey.METADATA) == 4
+    body = api_versions_body(2, 0, METADATA=(0, 4))
+    codec.feed(frame_response(correlation_id + 1, body, has_tagged_header=False))
+    assert codec.on_api_versions(codec.next_response()) is None
+    assert codec.version_of(ApiKey.METADATA) == 4
 
 
 @pytest.mark.parametrize("broker_version", [0, 3, 4])
 def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_version: int) -> None:
-    wire = Wire("me")
-    correlation_id = taken_apart(wire.hello(broker_version))[2]
-    wire.feed(frame_response(correlation_id, told(broker_version, 42), has_tagged_header=False))
+    codec = ProtocolCodec("me")
+    correlation_id = taken_apart(codec.api_versions_request(broker_version))[2]
+    codec.feed(
+        frame_response(
+            correlation_id, api_versions_body(broker_version, 42), has_tagged_header=False
+        )
+    )
     with pytest.raises(UnsupportedVersionError, match="42"):
-        wire.learn(wire.next_response())
+        codec.on_api_versions(codec.next_response())
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
 def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: list[int]) -> None:
-    wire = open_wire(METADATA=(version, version))
-    correlation_id = taken_apart(wire.request(messages.MetadataRequest(topics=[])))[2]
+    codec = open_codec(METADATA=(version, version))
+    correlation_id = taken_apart(codec.request(messages.MetadataRequest(topics=[])))[2]
     broker = messages.MetadataResponse.MetadataResponseBroker(node_id=7, host="h", port=1)
     body = bytes(messages.MetadataResponse(brokers=[broker]).encode(version=version))
     is_flexible = messages.is_flexible(ApiKey.METADATA, version)
@@ -109,11 +119,11 @@ def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: l
     for size in sizes:
         if position + size >= len(frame):
             break
-        wire.feed(frame[position : position + size])
+        codec.feed(frame[position : position + size])
         position += size
-        assert wire.next_response() is None
-    wire.feed(frame[position:])
-    response = wire.next_response()
+        assert codec.next_response() is None
+    codec.feed(frame[position:])
+    response = codec.next_response()
     assert response is not None
     assert [each.node_id for each in response.brokers] == [7]
 
@@ -129,26 +139,26 @@ def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: l
     ids=["negative size", "too short", "another correlation id", "cut body"],
 )
 def test_what_is_no_response_loses_the_connection(data: bytes) -> None:
-    wire = open_wire(METADATA=(12, 12))
-    wire.request(messages.MetadataRequest(topics=[]))
-    wire.feed(data)
+    codec = open_codec(METADATA=(12, 12))
+    codec.request(messages.MetadataRequest(topics=[]))
+    codec.feed(data)
     with pytest.raises(ConnectionLostError):
-        wire.next_response()
+        codec.next_response()
 
 
 def test_a_response_to_nothing_loses_the_connection() -> None:
-    wire = open_wire(METADATA=(12, 12))
-    wire.feed(frame_response(1, bytes(8), has_tagged_header=False))
-    with pytest.raises(ConnectionLostError, match="nothing was asked"):
-        wire.next_response()
+    codec = open_codec(METADATA=(12, 12))
+    codec.feed(frame_response(1, bytes(8), has_tagged_header=False))
+    with pytest.raises(ConnectionLostError, match="no request is in flight"):
+        codec.next_response()
 
 
 def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None:
-    wire = open_wire(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
-    metadata = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
-    created = taken_apart(wire.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
+    codec = open_codec(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
+    metadata = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
+    created = taken_apart(codec.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
     assert created[2] == metadata[2] + 1
-    wire.feed(
+    codec.feed(
         frame_response(
             metadata[2],
             bytes(messages.MetadataResponse().encode(version=1)),
@@ -160,20 +170,22 @@ def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None
             has_tagged_header=False,
         )
     )
-    assert isinstance(wire.next_response(), messages.MetadataResponse)
-    assert isinstance(wire.next_response(), messages.CreateTopicsResponse)
-    assert wire.next_response() is None
+    assert isinstance(codec.next_response(), messages.MetadataResponse)
+    assert isinstance(codec.next_response(), messages.CreateTopicsResponse)
+    assert codec.next_response() is None
 
 
-def test_a_request_that_nobody_responses_leaves_no_trace() -> None:
-    wire = open_wire(METADATA=(0, 1), PRODUCE=(0, 8))
-    taken_apart(wire.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False))
-    asked = taken_apart(wire.request(messages.MetadataRequest(topics=[])))
+def test_a_request_without_response_is_not_waited_for() -> None:
+    codec = open_codec(METADATA=(0, 1), PRODUCE=(0, 8))
+    taken_apart(
+        codec.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False)
+    )
+    asked = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
     body = bytes(messages.MetadataResponse().encode(version=1))
-    wire.feed(frame_response(asked[2], body, has_tagged_header=False))
-    assert isinstance(wire.next_response(), messages.MetadataResponse)
+    codec.feed(frame_response(asked[2], body, has_tagged_header=False))
+    assert isinstance(codec.next_response(), messages.MetadataResponse)
 
 
 def test_a_request_may_be_kept_to_an_older_version() -> None:
-    wire = open_wire(METADATA=(0, 9))
-    assert taken_apart(wire.request(messages.MetadataRequest(topics=[]), version_max=4))[1] == 4
+    codec = open_codec(METADATA=(0, 9))
+    assert taken_apart(codec.request(messages.MetadataRequest(topics=[]), version_max=4))[1] == 4

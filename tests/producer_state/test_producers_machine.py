@@ -24,7 +24,7 @@ Response = str | tuple[ErrorCode, int, int] | ErrorCode
 
 @dataclass(frozen=True)
 class Stored:
-    """A batch in the model's log: its positions, both included, and what a duplicate is told."""
+    """A batch in the model's log: its positions, both included, and the response to a duplicate."""
 
     first: int
     last: int
@@ -48,7 +48,7 @@ class Known:
 
 
 class Model:
-    """The rules, told over the whole past."""
+    """The rules, applied to the whole history."""
 
     def __init__(self, batches: int, window: int) -> None:
         self.is_kafka = batches == 5
@@ -116,7 +116,7 @@ class Model:
         return len(gone)
 
 
-def told(decision: Decision) -> Response:
+def response_to(decision: Decision) -> Response:
     """A decision in the model's words."""
     if isinstance(decision, Append):
         return APPENDED
@@ -163,7 +163,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         decision = self.producers.check(
             producer_id, epoch, sequence, count - 1, is_transactional=is_transactional
         )
-        assert told(decision) == expected
+        assert response_to(decision) == expected
         if expected == APPENDED:
             self.producers.apply(
                 producer_id,
@@ -244,7 +244,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
     @precondition(lambda self: any(known.current for known in self.model.known.values()))
     @rule(data=st.data(), age=st.integers(0, 7))
     def send_an_old_batch_again(self, data: st.DataObject, age: int) -> None:
-        """A retry never appends, and an offset that it is told is that of the first append."""
+        """A retry never appends, and an offset in its response is that of the first append."""
         producer_id, known = self.some_known(data)
         stored = known.current
         if not stored:

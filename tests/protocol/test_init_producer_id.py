@@ -72,5 +72,5 @@ def test_a_window_that_makes_no_sense_is_none() -> None:
     response = messages.InitProducerIdResponse(
         version=4, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=0
     )
-    for told in (encode_response(response, 4, 0), encode_response(response, 4, -5)):
-        assert window_of(messages.InitProducerIdResponse.decode(told, version=4)) is None
+    for encoded in (encode_response(response, 4, 0), encode_response(response, 4, -5)):
+        assert window_of(messages.InitProducerIdResponse.decode(encoded, version=4)) is None

@@ -1,4 +1,4 @@
-"""Values laid over answers: which will do, and what they change."""
+"""Patches of responses: which are valid, and what they change."""
 
 from typing import Any
 
@@ -40,8 +40,8 @@ def test_an_object_is_laid_over_every_entry_and_leaves_the_rest() -> None:
 def test_a_list_takes_the_arrays_place_with_defaults_for_what_it_leaves_out() -> None:
     entries = [{"key": "x", "error_code": "NOT_COORDINATOR"}, {"key": "y", "host": "h"}]
     response = changed(coordinators("a"), 4, {"coordinators": entries})
-    told = [(e.key, e.node_id, e.host, e.error_code) for e in response.coordinators]
-    assert told == [("x", 0, "", ErrorCode.NOT_COORDINATOR), ("y", 0, "h", 0)]
+    actual = [(e.key, e.node_id, e.host, e.error_code) for e in response.coordinators]
+    assert actual == [("x", 0, "", ErrorCode.NOT_COORDINATOR), ("y", 0, "h", 0)]
 
 
 def test_what_the_version_lacks_stays_out() -> None:

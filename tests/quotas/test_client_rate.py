@@ -51,7 +51,7 @@ def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None
     assert not throttled("E", "c1", 2500)
 
     setup.set(None, user=None, client_id=None)
-    assert not throttled("D", "c1", 0), "counts anew under the other tags"
+    assert not throttled("D", "c1", 0), "counts from zero under the other tags"
     assert throttled("E", "c4", 1500)
     assert not throttled("F", "c4", 800)
     assert throttled("F", "c5", 800), "shares F's"
@@ -122,20 +122,20 @@ def request_manager() -> ClientRateQuotaManager:
 
 def test_one_percent_of_request_time_is_ten_milliseconds_a_second() -> None:
     request = request_manager()
-    told = [request.record("u", "c", 4 * MILLISECOND_NS, s * 1000) for s in range(10)]
-    told.append(request.record("u", "c", 67 * MILLISECOND_NS + 100_000, 10_500))
+    waits_ms = [request.record("u", "c", 4 * MILLISECOND_NS, s * 1000) for s in range(10)]
+    waits_ms.append(request.record("u", "c", 67 * MILLISECOND_NS + 100_000, 10_500))
 
-    assert told == [0] * 10 + [210]
+    assert waits_ms == [0] * 10 + [210]
     rates = [each.value for each in request.measurements(10_500) if each.name == "request-time"]
     assert rates == [pytest.approx(1.02)]
 
 
 def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
     request = request_manager()
-    told = [request.record("u", "c", 500 * MILLISECOND_NS, 0)]
-    told += [request.record("u", "c", 0, second * 1000) for second in range(1, 12)]
+    waits_ms = [request.record("u", "c", 500 * MILLISECOND_NS, 0)]
+    waits_ms += [request.record("u", "c", 0, second * 1000) for second in range(1, 12)]
 
-    assert told == [1000] * 11 + [0]
+    assert waits_ms == [1000] * 11 + [0]
 
 
 def test_request_time_that_nobody_pays_for_is_measured_apart() -> None:

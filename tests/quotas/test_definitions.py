@@ -45,8 +45,8 @@ def test_no_text_is_no_definitions() -> None:
     ],
 )
 def test_a_bad_text_is_told_in_a_line(text: str, problem: str) -> None:
-    told = definitions_problem(text)
+    message = definitions_problem(text)
 
-    assert told is not None
-    assert problem in told
-    assert "\n" not in told
+    assert message is not None
+    assert problem in message
+    assert "\n" not in message

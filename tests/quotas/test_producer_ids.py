@@ -84,8 +84,8 @@ def test_five_in_ten_seconds() -> None:
 
 def test_a_quota_of_one_admits_one_a_window() -> None:
     setup = Setup(1)
-    told = [setup.new(now_ms) for now_ms in (0, 0, HOUR_MS - 1, HOUR_MS, HOUR_MS)]
-    assert told == [0, HOUR_MS, 1, 0, HOUR_MS]
+    waits_ms = [setup.new(now_ms) for now_ms in (0, 0, HOUR_MS - 1, HOUR_MS, HOUR_MS)]
+    assert waits_ms == [0, HOUR_MS, 1, 0, HOUR_MS]
 
 
 def test_known_ids_pass_uncharged_while_new_ones_are_refused() -> None:
@@ -139,9 +139,9 @@ def test_what_one_user_does_changes_nothing_for_another(
     now_ms = 0
     for user, producer_id, pause_ms in events:
         now_ms += pause_ms
-        told = together.manager.track(user, producer_id, now_ms)
+        waits_ms = together.manager.track(user, producer_id, now_ms)
         if user == "a":
-            assert told == alone.manager.track("a", producer_id, now_ms)
+            assert waits_ms == alone.manager.track("a", producer_id, now_ms)
 
 
 @given(

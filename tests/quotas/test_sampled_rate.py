@@ -12,11 +12,11 @@ def throttles(
 ) -> tuple[list[int], SampledRate]:
     """The throttle after each record of (ms, value), windows being of one second."""
     rate = SampledRate(sample_count, 1000)
-    told = []
+    waits_ms = []
     for now_ms, value in records:
         rate.record(value, now_ms)
-        told.append(rate.throttle_time_ms(quota, 1, now_ms))
-    return told, rate
+        waits_ms.append(rate.throttle_time_ms(quota, 1, now_ms))
+    return waits_ms, rate
 
 
 @pytest.mark.parametrize(
@@ -39,34 +39,34 @@ def throttles(
 def test_a_rate_and_its_throttle(
     records: list[tuple[int, int]], rate: float, window_ms: int, throttle_ms: list[int]
 ) -> None:
-    told, measured = throttles(1000, records)
+    waits_ms, measured = throttles(1000, records)
 
-    assert told == throttle_ms
+    assert waits_ms == throttle_ms
     assert measured.window_ms(records[-1][0]) == window_ms
     assert measured.rate(records[-1][0]) == pytest.approx(rate, abs=0.05)
 
 
 def test_a_burst_is_forgotten_with_its_sample() -> None:
-    told, rate = throttles(1000, [(0, 20_000), (10_999, 0), (11_000, 0)])
+    waits_ms, rate = throttles(1000, [(0, 20_000), (10_999, 0), (11_000, 0)])
 
-    assert told == [10_000, 9001, 0]
+    assert waits_ms == [10_000, 9001, 0]
     assert rate.rate(11_000) == 0
 
 
 def test_a_violation_lasts_until_the_burst_is_out_of_the_windows() -> None:
     records = [(second * 1000, 400) for second in range(10)] + [(10_500, 2300)]
-    told, rate = throttles(500, records)
-    assert told == [0] * 10 + [2100]
+    waits_ms, rate = throttles(500, records)
+    assert waits_ms == [0] * 10 + [2100]
     assert (rate.rate(10_500), rate.window_ms(10_500)) == (600, 10_500)
 
-    told, rates = [], []
+    waits_ms, rates = [], []
     now_ms = 10_500 + 2100
     for _ in range(10):
         rate.record(400, now_ms)
-        told.append(rate.throttle_time_ms(500, 1, now_ms))
+        waits_ms.append(rate.throttle_time_ms(500, 1, now_ms))
         rates.append(rate.rate(now_ms))
         now_ms += 1000
-    assert told == [1200] * 8 + [1700, 0]
+    assert waits_ms == [1200] * 8 + [1700, 0]
     assert (round(rates[0], 1), rates[-1]) == (556.6, 400)
     rate.record(0, now_ms)
     assert rate.throttle_time_ms(500, 1, now_ms) == 0
@@ -99,9 +99,9 @@ def test_half_a_millisecond_is_rounded_up_and_less_is_not() -> None:
 
 
 def test_a_value_can_be_taken_back() -> None:
-    told, rate = throttles(1000, [(0, 20_000), (0, -20_000)])
+    waits_ms, rate = throttles(1000, [(0, 20_000), (0, -20_000)])
 
-    assert told == [10_000, 0]
+    assert waits_ms == [10_000, 0]
     assert rate.rate(0) == 0
 
 

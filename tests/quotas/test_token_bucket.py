@@ -195,7 +195,7 @@ def test_whoever_waits_as_told_is_not_refused_again(
         now_ms += pause_ms
         throttle_ms = tokens.try_charge(cost, now_ms)
         if 0 < throttle_ms < THROTTLE_MAX_MS:
-            assert tokens.throttle_time_ms(now_ms + throttle_ms - 1) > 0, "told to wait too long"
+            assert tokens.throttle_time_ms(now_ms + throttle_ms - 1) > 0, "the wait is too long"
             now_ms += throttle_ms
             assert tokens.try_charge(cost, now_ms) == 0
 

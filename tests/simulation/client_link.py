@@ -8,7 +8,7 @@ from typing import Any
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
@@ -21,7 +21,7 @@ OnResponse = Callable[[Any, "Responded"], None]
 @cache
 def known_versions() -> Any:
     """A response to ApiVersions, for clients that remember what they were told before."""
-    wire = Wire("versions")
+    wire = ProtocolCodec("versions")
 
     def never(*_: Any) -> None:
         raise AssertionError
@@ -34,7 +34,7 @@ def known_versions() -> Any:
         frame_bytes_max=1 << 20,
         on_ready=never,
     )
-    wire.feed(connection.receive(wire.hello(), 0).write)
+    wire.feed(connection.receive(wire.api_versions_request(), 0).write)
     return wire.next_response()
 
 
@@ -73,7 +73,7 @@ class ClientLink:
         self._versions_max = versions_max
         self._on_open = on_open
         self._on_lost = on_lost
-        self._wire = Wire(client_id)
+        self._wire = ProtocolCodec(client_id)
         self._waiting: deque[tuple[Responded, OnResponse]] = deque()
         self._throttled: tuple[str, int, int] | None = None
         self._muted_until_ms = 0
@@ -129,13 +129,13 @@ class ClientLink:
         if self._says_hello:
             responded = Responded(None, self._network.schedule.time_ms)
             self._waiting.append((responded, self._on_hello))
-            self._link.send_to_broker(self._wire.hello())
+            self._link.send_to_broker(self._wire.api_versions_request())
         else:
-            self._wire.learn(known_versions())
+            self._wire.on_api_versions(known_versions())
             self._be_ready()
 
     def _on_hello(self, response: Any, _responded: Responded) -> None:
-        again = self._wire.learn(response)
+        again = self._wire.on_api_versions(response)
         assert again is None, "the broker speaks our version of ApiVersions"
         self._be_ready()
 

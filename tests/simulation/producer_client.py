@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
-from client.producer.actions import Call, Connect, Disconnect, ProduceCall, Send
+from client.producer.actions import Connect, Disconnect, ProduceRequest, Request, Send
 from client.producer.batch import Batch, Record
 from client.producer.core import ProducerCore
 from client.producer.delivery import Outcome
 from client.producer.idempotence import Idempotence
-from client.producer.messages import expects_response, message_of, response_of
+from client.producer.messages import expects_response, parse_response, request_message
 from client.producer.settings import ProducerSettings
 from client.resources import Address
 from protocol.api_keys import ApiKey
@@ -132,21 +132,21 @@ class ProducerClient:
         self._links[node_id] = link
         link.open(address)
 
-    def _send(self, node_id: int, call: Call) -> None:
-        message, version_max = message_of(call)
+    def _send(self, node_id: int, call: Request) -> None:
+        message, version_max = request_message(call)
         if self._network.is_told:
             self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
 
-        if isinstance(call, ProduceCall):
+        if isinstance(call, ProduceRequest):
             for each in call.data:
                 key = node_id, read_header(each.records, 0).producer_id
                 self._history.id_attempts.setdefault(key, []).append(self._network.schedule.time_ms)
 
         def on_response(response: Any, responded: Responded) -> None:
-            result = response_of(call, response)
+            result = parse_response(call, response)
             if self._network.is_told:
                 self._network.trace(f"{self.name} from node {node_id}: {response}")
-            if isinstance(call, ProduceCall):
+            if isinstance(call, ProduceRequest):
                 self._note(node_id, call, response, responded)
             self.core.on_response(node_id, result, self._network.schedule.time_ms)
             self._poll()
@@ -155,7 +155,9 @@ class ProducerClient:
             message, on_response, version_max=version_max, expects_response=expects_response(call)
         )
 
-    def _note(self, node_id: int, call: ProduceCall, response: Any, responded: Responded) -> None:
+    def _note(
+        self, node_id: int, call: ProduceRequest, response: Any, responded: Responded
+    ) -> None:
         if node_id < 0 or not self._settings.enable_idempotence:
             return
         outcomes = [
@@ -185,7 +187,7 @@ class PipeliningIdempotence(Idempotence):
     """Sequence numbers of a producer that does not send the first batch of an epoch alone."""
 
     def number(self, batch: Batch) -> None:
-        super().number(batch)
+        super().assign_sequence(batch)
         sequences = self.of(batch)
         assert sequences is not None
         sequences.is_begun = True
@@ -216,9 +218,9 @@ class PipeliningProducerClient(ProducerClient):
     keeps_order = False
 
 
-def told(call: Call) -> str:
+def told(call: Request) -> str:
     """A call in a few words."""
-    if not isinstance(call, ProduceCall):
+    if not isinstance(call, ProduceRequest):
         return str(call)
     parts = []
     for each in call.data:

@@ -11,7 +11,7 @@ from broker.cluster.topics import Topic
 from broker.dispatch.connection import Connection
 from broker.faults import FaultRule
 from client.producer.settings import ProducerSettings
-from client.protocol_codec import Wire
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
@@ -460,8 +460,8 @@ class World:
 
     def _read_log(self, place: Place, node_id: int, start: int, topic_id: UUID) -> list[SeenRecord]:
         """All records of a partition, through Fetch, without a network."""
-        wire = Wire("reader")
-        wire.learn(known_versions())
+        wire = ProtocolCodec("reader")
+        wire.on_api_versions(known_versions())
         connection = Connection(
             self.server.dispatcher,
             broker_id=node_id,

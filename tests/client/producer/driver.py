@@ -4,17 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from client.producer.actions import (
-    Call,
     Connect,
     Disconnect,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
+    Request,
     Response,
     Send,
     TopicView,
@@ -74,7 +74,7 @@ class Driver:
         self.next_ms: int | None = None
         self.connects: list[int] = []
         self.disconnects: list[int] = []
-        self.calls: list[tuple[int, Call]] = []
+        self.requests: list[tuple[int, Request]] = []
         """Requests out, with their node, oldest first."""
 
     def send(self, *values: bytes, partition: int | None = 0, topic: str = TOPIC) -> list[Delivery]:
@@ -83,24 +83,24 @@ class Driver:
             for value in values or (b"x",)
         ]
 
-    def poll(self) -> list[Call]:
+    def poll(self) -> list[Request]:
         """Poll once; returns what goes out."""
         poll = self.core.poll(self.now)
         self.next_ms = poll.next_ms
-        sent: list[Call] = []
+        sent: list[Request] = []
         for action in poll.actions:
             match action:
                 case Connect(node_id):
                     self.connects.append(node_id)
                 case Disconnect(node_id):
                     self.disconnects.append(node_id)
-                    self.calls = [each for each in self.calls if each[0] != node_id]
-                case Send(node_id, call):
-                    self.calls.append((node_id, call))
-                    sent.append(call)
+                    self.requests = [each for each in self.requests if each[0] != node_id]
+                case Send(node_id, request):
+                    self.requests.append((node_id, request))
+                    sent.append(request)
         return sent
 
-    def at(self, now_ms: int) -> list[Call]:
+    def at(self, now_ms: int) -> list[Request]:
         """Let time pass until `now_ms`, polling when the core wants it."""
         sent = self.poll()
         while self.next_ms is not None and self.next_ms <= now_ms:
@@ -116,33 +116,35 @@ class Driver:
             self.core.on_connected(node_id)
 
     def disconnect(self, node_id: int) -> None:
-        self.calls = [each for each in self.calls if each[0] != node_id]
+        self.requests = [each for each in self.requests if each[0] != node_id]
         self.core.on_disconnect(node_id, self.now)
 
-    def response(self, response: Response, kind: type[Call] = ProduceCall) -> None:
+    def response(self, response: Response, kind: type[Request] = ProduceRequest) -> None:
         """Answer the oldest request, which must be of this kind."""
-        node_id, call = self.calls.pop(0)
-        assert isinstance(call, kind), call
+        node_id, request = self.requests.pop(0)
+        assert isinstance(request, kind), request
         self.core.on_response(node_id, response, self.now)
 
     def tell_metadata(self, views: dict[str, TopicView] | None = None) -> None:
-        self.response(MetadataResponse(BROKERS, topics() if views is None else views), MetadataCall)
+        self.response(
+            MetadataResponse(BROKERS, topics() if views is None else views), MetadataRequest
+        )
 
     def grant_id(self, window: int | None = None) -> None:
-        self.response(ProducerIdResponse(0, 7, 0, window), InitProducerIdCall)
+        self.response(InitProducerIdResponse(0, 7, 0, window), InitProducerIdRequest)
 
     def start(self, *, window: int | None = None, leaders: Sequence[int] = (1,)) -> None:
-        """Ask for a topic, learn it, get an id, and connect to the leaders."""
+        """Ask for a topic, on_api_versions it, get an id, and connect to the leaders."""
         self.send(b"first")
         self.poll()
         self.connect()
         self.poll()
         self.tell_metadata(topics(leaders))
-        if self.calls:
+        if self.requests:
             self.grant_id(window)
         self.poll()
         self.connect()
 
     @property
-    def produce_calls(self) -> list[ProduceCall]:
-        return [call for _, call in self.calls if isinstance(call, ProduceCall)]
+    def produce_requests(self) -> list[ProduceRequest]:
+        return [request for _, request in self.requests if isinstance(request, ProduceRequest)]

@@ -7,7 +7,7 @@ later time, or never. Only its response is lost for certain.
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from client.producer.actions import Call, PartitionOutcome, ProduceCall, ProduceResponse
+from client.producer.actions import PartitionOutcome, ProduceRequest, ProduceResponse, Request
 from client.producer.batch import TopicPartition
 from protocol.errors import ErrorCode
 from protocol.records import read_header, read_records
@@ -80,18 +80,18 @@ class NaiveCluster:
         self.leaders = [1 + index % 2 for index in range(partition_count)]
         self.leader_epoch = 0
         self.is_five = is_five
-        self.requests: dict[int, deque[Call]] = {}
-        self.zombies: list[tuple[int, ProduceCall]] = []
+        self.requests: dict[int, deque[Request]] = {}
+        self.zombies: list[tuple[int, ProduceRequest]] = []
         self.next_producer_id = 100
 
     def cut(self, node_id: int) -> None:
         """Break a connection; the requests on it live on as zombies."""
-        for call in self.requests.pop(node_id, ()):
-            if isinstance(call, ProduceCall):
-                self.zombies.append((node_id, call))
+        for request in self.requests.pop(node_id, ()):
+            if isinstance(request, ProduceRequest):
+                self.zombies.append((node_id, request))
 
     def produce(
-        self, node_id: int, call: ProduceCall, throttle_time_ms: int = 0
+        self, node_id: int, request: ProduceRequest, throttle_time_ms: int = 0
     ) -> ProduceResponse:
         """Handle a request as the broker `node_id`."""
         return ProduceResponse(
@@ -101,7 +101,7 @@ class NaiveCluster:
                 )
                 if self.leaders[each.partition] == node_id
                 else PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-                for each in call.data
+                for each in request.data
             },
             throttle_time_ms,
         )

@@ -12,7 +12,7 @@ from tests.client.producer.driver import BROKERS, TOPIC, record, settings, topic
 
 def metadata(leaders: tuple[int, ...] = (1, 1)) -> TopicMetadata:
     made = TopicMetadata(1_000)
-    made.want(TOPIC)
+    made.add_topic(TOPIC)
     made.on_response(MetadataResponse(BROKERS, topics(leaders)), 0, 10)
     return made
 
@@ -32,7 +32,7 @@ def test_records_wait_for_their_topic_in_the_order_of_sends() -> None:
     unknown = TopicMetadata(1_000)
     for now_ms in (5, 6):
         add(one, record(b"%d" % now_ms), now_ms, unknown)
-    assert unknown.wanted == (TOPIC,)
+    assert unknown.requested_topics == (TOPIC,)
     assert not one.queues
     one.place_waiting(metadata())
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
@@ -86,9 +86,9 @@ def test_a_batch_lingers_until_it_is_full_old_or_wanted() -> None:
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
     assert one.is_lingering(batch, 14)
     assert not one.is_lingering(batch, 15)
-    one.force_complete(4)
+    one.flush(4)
     assert one.is_lingering(batch, 14)
-    one.force_complete(5)
+    one.flush(5)
     assert not one.is_lingering(batch, 14)
 
 

@@ -1,8 +1,8 @@
-from client.producer.actions import InitProducerIdCall, MetadataCall, ProduceCall
+from client.producer.actions import InitProducerIdRequest, MetadataRequest, ProduceRequest
 from client.producer.connections import Nodes, State
 from tests.client.producer.driver import settings
 
-PRODUCE = ProduceCall(-1, 100, (), ())
+PRODUCE = ProduceRequest(-1, 100, (), ())
 
 
 def nodes() -> Nodes:
@@ -18,10 +18,10 @@ def connected(node_id: int = 1) -> Nodes:
 
 def test_a_lost_connection_gives_back_its_requests_and_comes_back_later() -> None:
     one = connected()
-    for call in (PRODUCE, MetadataCall(("a",))):
-        one.sent(1, call, 5)
+    for request in (PRODUCE, MetadataRequest(("a",))):
+        one.sent(1, request, 5)
     assert one[1].produce_count == 1
-    assert one.lost(1, 100) == [PRODUCE, MetadataCall(("a",))]
+    assert one.lost(1, 100) == [PRODUCE, MetadataRequest(("a",))]
     assert one[1].produce_count == 0
     assert not one.may_connect(1, 104)
     assert one.may_connect(1, 105)
@@ -44,7 +44,7 @@ def test_reconnecting_takes_longer_each_time_until_it_works() -> None:
 def test_requests_and_connecting_have_a_time() -> None:
     one = connected()
     one.sent(1, PRODUCE, 5)
-    one.sent(1, InitProducerIdCall(), 50)
+    one.sent(1, InitProducerIdRequest(), 50)
     one.connecting(2, 10)
     assert one.overdue(59) == []
     assert one.overdue(60) == [2]

@@ -17,14 +17,14 @@ from client.producer.actions import (
     Action,
     Connect,
     Disconnect,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
     Send,
     TopicView,
 )
@@ -119,14 +119,14 @@ class ProducerMachine(RuleBasedStateMachine):
                 if node_id in self.opening:
                     self.opening.remove(node_id)
                 self.cluster.cut(node_id)
-            case Send(node_id, call):
-                self.cluster.requests[node_id].append(call)
+            case Send(node_id, request):
+                self.cluster.requests[node_id].append(request)
 
     def asked_nodes(self) -> list[int]:
         return [
             node_id
-            for node_id, calls in self.cluster.requests.items()
-            if calls and not isinstance(calls[0], ProduceCall)
+            for node_id, requests in self.cluster.requests.items()
+            if requests and not isinstance(requests[0], ProduceRequest)
         ]
 
     @rule()
@@ -186,7 +186,7 @@ class ProducerMachine(RuleBasedStateMachine):
             self.core.on_disconnect(node_id, self.now)
 
     def busy_nodes(self) -> list[int]:
-        return [node_id for node_id, calls in self.cluster.requests.items() if calls]
+        return [node_id for node_id, requests in self.cluster.requests.items() if requests]
 
     @precondition(lambda self: self.busy_nodes())
     @rule(
@@ -211,30 +211,35 @@ class ProducerMachine(RuleBasedStateMachine):
     def handle_oldest(
         self, node_id: int, how: str, error: ErrorCode, throttle_time_ms: int
     ) -> None:
-        call = self.cluster.requests[node_id].popleft()
-        match call:
-            case ProduceCall():
-                self.handle_produce(node_id, call, how, error, throttle_time_ms)
-            case MetadataCall():
+        request = self.cluster.requests[node_id].popleft()
+        match request:
+            case ProduceRequest():
+                self.handle_produce(node_id, request, how, error, throttle_time_ms)
+            case MetadataRequest():
                 self.core.on_response(node_id, self.metadata(how), self.now)
-            case InitProducerIdCall():
+            case InitProducerIdRequest():
                 self.cluster.next_producer_id += 1
                 code = 0 if how == "well" else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-                response = ProducerIdResponse(
+                response = InitProducerIdResponse(
                     code, self.cluster.next_producer_id, 0, self.window, throttle_time_ms
                 )
                 self.core.on_response(node_id, response, self.now)
 
     def handle_produce(
-        self, node_id: int, call: ProduceCall, how: str, error: ErrorCode, throttle_time_ms: int
+        self,
+        node_id: int,
+        request: ProduceRequest,
+        how: str,
+        error: ErrorCode,
+        throttle_time_ms: int,
     ) -> None:
         if how == "refuse":
             response = ProduceResponse(
-                {(each.topic, each.partition): PartitionOutcome(error) for each in call.data},
+                {(each.topic, each.partition): PartitionOutcome(error) for each in request.data},
                 throttle_time_ms,
             )
         else:
-            response = self.cluster.produce(node_id, call, throttle_time_ms)
+            response = self.cluster.produce(node_id, request, throttle_time_ms)
         if how == "not sure":
             response = ProduceResponse(
                 dict.fromkeys(response.outcomes, PartitionOutcome(ErrorCode.REQUEST_TIMED_OUT))
@@ -289,12 +294,12 @@ class ProducerMachine(RuleBasedStateMachine):
         if not hasattr(self, "cluster"):
             return
         records_out = dict.fromkeys(range(PARTITIONS), 0)
-        for calls in self.cluster.requests.values():
-            requests = [each for each in calls if isinstance(each, ProduceCall)]
+        for in_flight in self.cluster.requests.values():
+            requests = [each for each in in_flight if isinstance(each, ProduceRequest)]
             limit = self.in_flight or (5 if self.window is None else None)
             assert limit is None or len(requests) <= limit
-            for call in requests:
-                for batch in call.batches:
+            for request in requests:
+                for batch in request.batches:
                     records_out[batch.partition.partition] += batch.record_count
         if self.window is not None:
             assert max(records_out.values()) <= self.window
@@ -344,13 +349,13 @@ TestProducerMachine.settings = hypothesis_settings(
 
 
 def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:
-    """The one place where Kafka's producer numbers a batch anew, and ours lets it fail."""
+    """The one place where Kafka's producer assigns new numbers to a batch, and ours fails it."""
     one = driver.Driver(batch_size=1, request_timeout_ms=900)
     cluster = NaiveCluster(1, is_five=True)
     one.start()
-    (call,) = one.poll()
-    assert isinstance(call, ProduceCall)
-    one.response(cluster.produce(1, call))
+    (request,) = one.poll()
+    assert isinstance(request, ProduceRequest)
+    one.response(cluster.produce(1, request))
     sent_ms = one.now
     (expired,) = one.send(b"a")
     late_calls = one.poll()
@@ -363,12 +368,12 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     while doubtful.outcome is None:
         one.connect()
         one.at(one.now + 5)
-        for call in list(one.produce_calls):
-            one.calls = [each for each in one.calls if each[1] is not call]
-            one.core.on_response(1, cluster.produce(1, call), one.now)
-    for call in late_calls:
-        if isinstance(call, ProduceCall):
-            cluster.produce(1, call)
+        for request in list(one.produce_requests):
+            one.requests = [each for each in one.requests if each[1] is not request]
+            one.core.on_response(1, cluster.produce(1, request), one.now)
+    for request in late_calls:
+        if isinstance(request, ProduceRequest):
+            cluster.produce(1, request)
     assert isinstance(doubtful.outcome, DeliveryRefusedError)
     assert doubtful.outcome.is_possibly_stored
     assert cluster.partitions[0].values == [b"first", b"a", b"b"]
@@ -384,8 +389,8 @@ def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -
     one.poll()
     one.response(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     while following.outcome is None:
-        for call in one.produce_calls:
-            one.response(cluster.produce(1, call))
+        for request in one.produce_requests:
+            one.response(cluster.produce(1, request))
         one.at(one.now + 5)
     assert following.outcome == Delivered(driver.TOPIC, 0, 1, 5)
     assert cluster.partitions[0].values == [b"first", b"following"]
@@ -406,7 +411,7 @@ def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline()
         while not heard_ms:
             one.poll()
             one.connect()
-            if reason == "refused" and one.produce_calls:
+            if reason == "refused" and one.produce_requests:
                 one.response(driver.stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
             one.now += 10
         assert 1_000 <= heard_ms[0] - sent_ms <= 1_010

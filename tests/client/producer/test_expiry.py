@@ -2,7 +2,7 @@
 
 import pytest
 
-from client.producer.actions import MetadataCall, ProducerIdResponse, TopicView
+from client.producer.actions import InitProducerIdResponse, MetadataRequest, TopicView
 from client.producer.delivery import Delivered, Delivery, DeliveryTimeoutError, Phase
 from protocol.errors import ErrorCode
 from tests.client.producer.driver import TOPIC, Driver, stored, topics
@@ -46,7 +46,7 @@ def test_without_a_leader() -> None:
     driver.connect()
     driver.poll()
     driver.tell_metadata(topics([-1]))
-    driver.calls.clear()
+    driver.requests.clear()
     assert expired_phase(driver, delivery, 1_000) is Phase.NO_LEADER
 
 
@@ -152,9 +152,9 @@ def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers()
     driver.response(stored(1))
     driver.response(stored(2))
     assert following.outcome == Delivered(TOPIC, 0, 2, 5)
-    (call,) = driver.poll()
-    assert driver.produce_calls == [call]
-    assert call.batches[0].producer_epoch == 0, "no gap, no new epoch"  # type: ignore[union-attr]
+    (request,) = driver.poll()
+    assert driver.produce_requests == [request]
+    assert request.batches[0].producer_epoch == 0, "no gap, no new epoch"  # type: ignore[union-attr]
 
 
 def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
@@ -174,7 +174,7 @@ def test_without_the_right_to_an_id_nothing_waits(error_code: int) -> None:
     driver.poll()
     driver.connect()
     driver.poll()
-    assert isinstance(driver.calls[0][1], MetadataCall)
+    assert isinstance(driver.requests[0][1], MetadataRequest)
     driver.tell_metadata()
-    driver.response(ProducerIdResponse(error_code), type(driver.calls[0][1]))
+    driver.response(InitProducerIdResponse(error_code), type(driver.requests[0][1]))
     assert "InitProducerId" in str(delivery.outcome)

@@ -15,14 +15,14 @@ def batch(count: int = 1, place: TopicPartition = PLACE) -> Batch:
 
 def idempotence(window: int | None = None, epoch: int = 0) -> Idempotence:
     made = Idempotence()
-    made.granted(7, epoch, window)
+    made.on_producer_id(7, epoch, window)
     return made
 
 
 def numbered(idempotence: Idempotence, *counts: int) -> list[Batch]:
     batches = [batch(count) for count in counts]
     for each in batches:
-        idempotence.number(each)
+        idempotence.assign_sequence(each)
     return batches
 
 
@@ -45,7 +45,7 @@ def test_the_first_batch_of_an_epoch_goes_alone() -> None:
     assert sequences is not None
     sequences.ack(first)
     assert one.may_send(batch())
-    one.forgotten(numbered(one, 1)[0])
+    one.on_unknown_producer_id(numbered(one, 1)[0])
     one.resolve()
     assert one.epoch == 1
     assert not one.may_send(batch())
@@ -91,10 +91,10 @@ def test_a_retry_waits_for_all_before_it() -> None:
 def test_out_of_order_behind_an_undecided_batch_is_no_gap() -> None:
     one = idempotence()
     first, second = numbered(one, 1, 1)
-    one.out_of_order(second)
+    one.on_out_of_order(second)
     assert one.resolve() == []
     assert one.epoch == 0
-    one.out_of_order(first)
+    one.on_out_of_order(first)
     assert one.resolve() == []
     assert [(each.producer_epoch, each.base_sequence) for each in (first, second)] == [
         (1, 0),
@@ -138,7 +138,7 @@ def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses
     sequences = one.of(expired)
     assert sequences is not None
     sequences.give_up(expired)
-    one.out_of_order(following)
+    one.on_out_of_order(following)
     assert one.resolve() == []
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
@@ -173,8 +173,8 @@ def test_gaps_of_several_partitions_take_one_epoch() -> None:
     one = idempotence()
     for partition in range(3):
         each = batch(1, TopicPartition("orders", partition))
-        one.number(each)
-        one.forgotten(each)
+        one.assign_sequence(each)
+        one.on_unknown_producer_id(each)
     one.resolve()
     assert one.epoch == 1
 
@@ -182,9 +182,9 @@ def test_gaps_of_several_partitions_take_one_epoch() -> None:
 def test_another_partition_changes_to_the_new_epoch_when_all_of_the_old_is_decided() -> None:
     one = idempotence()
     gone = batch(1, TopicPartition("orders", 1))
-    one.number(gone)
+    one.assign_sequence(gone)
     (undecided,) = numbered(one, 1)
-    one.forgotten(gone)
+    one.on_unknown_producer_id(gone)
     one.resolve()
     assert not one.may_send(batch())
     sequences = one.of(undecided)
@@ -197,11 +197,11 @@ def test_another_partition_changes_to_the_new_epoch_when_all_of_the_old_is_decid
 def test_behind_the_last_epoch_comes_another_id() -> None:
     one = idempotence(epoch=EPOCH_MAX)
     (again,) = numbered(one, 1)
-    one.forgotten(again)
+    one.on_unknown_producer_id(again)
     one.resolve()
     assert not one.is_ready
     assert not one.may_send(again)
-    one.granted(8, 0, None)
+    one.on_producer_id(8, 0, None)
     assert one.may_send(again)
-    one.number(again)
+    one.assign_sequence(again)
     assert (again.producer_id, again.producer_epoch, again.base_sequence) == (8, 0, 0)

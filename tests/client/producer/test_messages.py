@@ -1,4 +1,4 @@
-"""Calls through the wire format and back, in the versions of either side."""
+"""Calls through the codec format and back, in the versions of either side."""
 
 from typing import Any
 from uuid import UUID
@@ -6,20 +6,20 @@ from uuid import UUID
 import pytest
 
 from client.producer.actions import (
-    Call,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionOutcome,
     PartitionView,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
-    ProducerIdResponse,
+    Request,
     StampedBatch,
     TopicView,
 )
 from client.producer.batch import Batch
-from client.producer.messages import expects_response, message_of, response_of
+from client.producer.messages import expects_response, parse_response, request_message
 from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -33,17 +33,17 @@ BATCH = make_batch(b"x")
 NO_BATCHES: tuple[Batch, ...] = ()
 
 
-def produce_call(topic_id: bytes = TOPIC_ID, acks: int = -1) -> ProduceCall:
+def produce_request(topic_id: bytes = TOPIC_ID, acks: int = -1) -> ProduceRequest:
     data = (
         StampedBatch("a", topic_id, 0, BATCH),
         StampedBatch("a", topic_id, 3, BATCH),
     )
-    return ProduceCall(acks, 1_000, data, NO_BATCHES)
+    return ProduceRequest(acks, 1_000, data, NO_BATCHES)
 
 
 @pytest.mark.parametrize("version", [3, 8, 9, 12, 13])
 def test_a_produce_request_has_the_batches_by_topic(version: int) -> None:
-    request, version_max = message_of(produce_call())
+    request, version_max = request_message(produce_request())
     assert version_max is None
     frame = bytes(request.encode(version=version))
     decoded = decode_request(version, frame, 0, len(frame))
@@ -56,7 +56,7 @@ def test_a_produce_request_has_the_batches_by_topic(version: int) -> None:
 
 
 def test_without_topic_ids_the_version_that_wants_them_is_not_used() -> None:
-    _, version_max = message_of(produce_call(topic_id=bytes(16)))
+    _, version_max = request_message(produce_request(topic_id=bytes(16)))
     assert version_max == 12
 
 
@@ -74,14 +74,14 @@ def test_a_produce_response_has_an_outcome_for_every_partition(version: int) -> 
         throttle_time_ms=15,
     )
     response = messages.ProduceResponse.decode(bytes(body), version=version)
-    assert response_of(produce_call(), response) == ProduceResponse(
+    assert parse_response(produce_request(), response) == ProduceResponse(
         {("a", 0): PartitionOutcome(0, 42, 7), ("a", 3): PartitionOutcome(89)}, 15
     )
 
 
 @pytest.mark.parametrize("window", [None, 5, 10_000_000])
 def test_a_producer_id_comes_with_the_window_when_the_broker_tells_it(window: int | None) -> None:
-    request, _ = message_of(InitProducerIdCall())
+    request, _ = request_message(InitProducerIdRequest())
     assert request.transactional_id is None
     response = messages.InitProducerIdResponse(
         version=4, throttle_time_ms=3, error_code=0, producer_id=9, producer_epoch=1
@@ -89,18 +89,20 @@ def test_a_producer_id_comes_with_the_window_when_the_broker_tells_it(window: in
     decoded = messages.InitProducerIdResponse.decode(
         encode_response(response, 4, window), version=4
     )
-    assert response_of(InitProducerIdCall(), decoded) == ProducerIdResponse(0, 9, 1, window, 3)
+    assert parse_response(InitProducerIdRequest(), decoded) == InitProducerIdResponse(
+        0, 9, 1, window, 3
+    )
 
 
 @pytest.mark.parametrize("version", [4, 7, 9, 12])
 def test_metadata_has_brokers_topics_and_leaders(version: int) -> None:
-    call = MetadataCall(("a", "b"))
-    request, _ = message_of(call)
-    assert [each.name for each in request.topics] == ["a", "b"]
+    request = MetadataRequest(("a", "b"))
+    message, _ = request_message(request)
+    assert [each.name for each in message.topics] == ["a", "b"]
     decoded: Any = messages.MetadataResponse.decode(
         bytes(metadata_response().encode(version=version)), version=version
     )
-    response = response_of(call, decoded)
+    response = parse_response(request, decoded)
     assert isinstance(response, MetadataResponse)
     assert response.brokers == {1: Address("one", 9092)}
     assert response.throttle_time_ms == 4
@@ -133,17 +135,19 @@ def metadata_response() -> Any:
 
 
 @pytest.mark.parametrize(
-    ("call", "expected"),
-    [(produce_call(), True), (produce_call(acks=0), False), (InitProducerIdCall(), True)],
+    ("sent", "expected"),
+    [(produce_request(), True), (produce_request(acks=0), False), (InitProducerIdRequest(), True)],
 )
-def test_only_produce_without_acks_stays_unanswered(call: Call, expected: bool) -> None:
-    assert expects_response(call) == expected
+def test_only_produce_without_acks_stays_unanswered(sent: Request, expected: bool) -> None:
+    assert expects_response(sent) == expected
 
 
 def test_every_call_is_a_message_of_its_api() -> None:
-    calls: list[tuple[Call, ApiKey]] = [
-        (produce_call(), ApiKey.PRODUCE),
-        (MetadataCall(("a",)), ApiKey.METADATA),
-        (InitProducerIdCall(), ApiKey.INIT_PRODUCER_ID),
+    requests: list[tuple[Request, ApiKey]] = [
+        (produce_request(), ApiKey.PRODUCE),
+        (MetadataRequest(("a",)), ApiKey.METADATA),
+        (InitProducerIdRequest(), ApiKey.INIT_PRODUCER_ID),
     ]
-    assert [message_of(call)[0].API_KEY for call, _ in calls] == [key for _, key in calls]
+    assert [request_message(request)[0].API_KEY for request, _ in requests] == [
+        key for _, key in requests
+    ]

@@ -13,7 +13,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.serve import ServeOptions, bootstrap_lines, start_server
 from client import Producer, ProducerSettings
 from client.errors import UnsupportedVersionError
-from client.producer.actions import Call, Response
+from client.producer.actions import Request, Response
 from client.producer.delivery import (
     BufferFullError,
     Delivered,
@@ -120,12 +120,12 @@ async def test_without_acks_the_offset_is_unknown() -> None:
 async def test_a_broker_that_cannot_produce_is_told_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from client.protocol_codec import Wire  # noqa: PLC0415
+    from client.protocol_codec import ProtocolCodec  # noqa: PLC0415
 
-    def refuse(self: Wire, api_key: int) -> int:
+    def refuse(self: ProtocolCodec, api_key: int) -> int:
         raise UnsupportedVersionError("no such API")
 
-    monkeypatch.setattr(Wire, "version_of", refuse)
+    monkeypatch.setattr(ProtocolCodec, "version_of", refuse)
     async with serving() as served, Producer(served.servers) as producer:
         future = await producer.send("orders", b"a")
         with pytest.raises(UnsupportedVersionError):
@@ -137,12 +137,12 @@ async def test_a_watcher_sees_every_request_response_and_lost_connection() -> No
     is_lost = asyncio.Event()
 
     class Watcher:
-        def sent(self, node_id: int, call: Call, version: int, request_bytes: int) -> None:
+        def sent(self, node_id: int, request: Request, version: int, request_bytes: int) -> None:
             assert version >= 0
             assert request_bytes > 20
-            seen.append(type(call).__name__)
+            seen.append(type(request).__name__)
 
-        def responded(self, node_id: int, call: Call, response: Response) -> None:
+        def responded(self, node_id: int, request: Request, response: Response) -> None:
             seen.append(type(response).__name__)
 
         def lost(self, node_id: int) -> None:
@@ -151,16 +151,16 @@ async def test_a_watcher_sees_every_request_response_and_lost_connection() -> No
     async with serving() as served, Producer(served.servers, watcher=Watcher()) as producer:
         await (await producer.send("orders", b"a"))
         # The topic is made by the first question, and may be there only for the second.
-        count = seen.count("MetadataCall")
+        count = seen.count("MetadataRequest")
         assert Counter(seen) == {
-            "MetadataCall": count,
+            "MetadataRequest": count,
             "MetadataResponse": count,
-            "InitProducerIdCall": 1,
-            "ProducerIdResponse": 1,
-            "ProduceCall": 1,
+            "InitProducerIdRequest": 1,
+            "InitProducerIdResponse": 1,
+            "ProduceRequest": 1,
             "ProduceResponse": 1,
         }
-        assert seen[-2:] == ["ProduceCall", "ProduceResponse"]
+        assert seen[-2:] == ["ProduceRequest", "ProduceResponse"]
         await served.server.stop()
         await is_lost.wait()
 

@@ -3,7 +3,7 @@
 import pytest
 
 from client.errors import ClientError, UnsupportedVersionError
-from client.producer.actions import CallFailed, MetadataCall, ProduceCall, ProduceResponse
+from client.producer.actions import MetadataRequest, ProduceRequest, ProduceResponse, RequestFailed
 from client.producer.delivery import Delivered, DeliveryRefusedError, ProducerClosedError
 from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 from protocol.records import read_header
@@ -18,9 +18,9 @@ def started(**changes: object) -> Driver:
     return driver
 
 
-def numbers(call: ProduceCall) -> tuple[int, int]:
+def numbers(request: ProduceRequest) -> tuple[int, int]:
     """Epoch and first sequence of the request's only batch."""
-    header = read_header(call.data[0].records, 0)
+    header = read_header(request.data[0].records, 0)
     return header.producer_epoch, header.base_sequence
 
 
@@ -43,10 +43,10 @@ def test_retriable_errors_are_tried_again(error_code: int) -> None:
     (before,) = driver.poll()
     driver.response(stored(-1, error_code=error_code))
     driver.at(driver.now + 12)
-    if isinstance(driver.calls[0][1], MetadataCall):
+    if isinstance(driver.requests[0][1], MetadataRequest):
         driver.tell_metadata()
-    (after,) = [*driver.produce_calls]
-    assert isinstance(before, ProduceCall)
+    (after,) = [*driver.produce_requests]
+    assert isinstance(before, ProduceRequest)
     assert numbers(after) == numbers(before) == (0, 1)
     assert after.data == before.data, "a retry is the same bytes"
     assert delivery.outcome is None
@@ -63,7 +63,7 @@ def test_other_errors_fail_the_batch_and_cost_an_epoch(error_code: int) -> None:
     assert delivery.outcome.is_possibly_stored == (error_code == -1)
     driver.send()
     driver.poll()
-    assert [numbers(call) for call in driver.produce_calls] == [(1, 0)]
+    assert [numbers(request) for request in driver.produce_requests] == [(1, 0)]
 
 
 @pytest.mark.parametrize("error_code", [45, 59])
@@ -75,7 +75,7 @@ def test_a_broker_that_misses_the_numbers_before_gets_the_batch_in_a_new_epoch(
     driver.poll()
     driver.response(stored(-1, error_code=error_code))
     driver.at(driver.now + 12)
-    assert [numbers(call) for call in driver.produce_calls] == [(1, 0)]
+    assert [numbers(request) for request in driver.produce_requests] == [(1, 0)]
     driver.response(stored(1))
     assert delivery.outcome == Delivered(TOPIC, 0, 1, 5)
 
@@ -87,10 +87,10 @@ def test_a_batch_out_of_order_behind_a_retry_keeps_its_numbers() -> None:
     driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     driver.response(stored(-1, error_code=ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER))
     driver.at(driver.now + 12)
-    assert [numbers(call) for call in driver.produce_calls] == [(0, 1)]
+    assert [numbers(request) for request in driver.produce_requests] == [(0, 1)]
     driver.response(stored(1))
     driver.poll()
-    assert [numbers(call) for call in driver.produce_calls] == [(0, 2)]
+    assert [numbers(request) for request in driver.produce_requests] == [(0, 2)]
 
 
 def test_retries_have_a_bound() -> None:
@@ -110,10 +110,10 @@ def test_a_batch_that_is_too_large_goes_in_halves_with_the_same_numbers() -> Non
     driver.poll()
     driver.response(stored(-1, error_code=ErrorCode.MESSAGE_TOO_LARGE))
     driver.at(driver.now + 1)
-    assert [numbers(call) for call in driver.produce_calls] == [(0, 1)]
+    assert [numbers(request) for request in driver.produce_requests] == [(0, 1)]
     driver.response(stored(1))
     driver.poll()
-    assert [numbers(call) for call in driver.produce_calls] == [(0, 2)]
+    assert [numbers(request) for request in driver.produce_requests] == [(0, 2)]
     driver.response(stored(2))
     assert [each.outcome for each in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in (1, 2, 3)
@@ -131,9 +131,9 @@ def test_what_was_on_a_broken_connection_is_sent_again_unchanged() -> None:
     driver.disconnect(1)
     driver.at(driver.now + 30)
     driver.connect()
-    assert isinstance(before, ProduceCall)
+    assert isinstance(before, ProduceRequest)
     driver.poll()
-    (after,) = driver.produce_calls
+    (after,) = driver.produce_requests
     assert after.data == before.data
     assert delivery.outcome is None
 
@@ -144,7 +144,7 @@ def test_a_response_without_a_word_of_the_partition_counts_as_none() -> None:
     driver.poll()
     driver.response(ProduceResponse({}))
     driver.at(driver.now + 12)
-    assert len(driver.produce_calls) == 1
+    assert len(driver.produce_requests) == 1
 
 
 def test_a_broker_that_cannot_be_asked_at_all_fails_what_waits() -> None:
@@ -154,7 +154,7 @@ def test_a_broker_that_cannot_be_asked_at_all_fails_what_waits() -> None:
     driver.connect()
     driver.poll()
     error = UnsupportedVersionError("no Metadata")
-    driver.response(CallFailed(error), MetadataCall)
+    driver.response(RequestFailed(error), MetadataRequest)
     assert delivery.outcome is error
 
 

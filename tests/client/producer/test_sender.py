@@ -1,12 +1,12 @@
 import pytest
 
 from client.producer.actions import (
-    Call,
-    InitProducerIdCall,
-    MetadataCall,
+    InitProducerIdRequest,
+    MetadataRequest,
     PartitionOutcome,
-    ProduceCall,
+    ProduceRequest,
     ProduceResponse,
+    Request,
 )
 from protocol.errors import ErrorCode
 from protocol.records import read_header
@@ -23,12 +23,12 @@ def started(
     return driver
 
 
-def produced(calls: list[Call]) -> list[list[int]]:
+def produced(requests: list[Request]) -> list[list[int]]:
     """The record counts of the batches of every Produce request."""
     return [
-        [each.record_count for each in call.batches]
-        for call in calls
-        if isinstance(call, ProduceCall)
+        [each.record_count for each in request.batches]
+        for request in requests
+        if isinstance(request, ProduceRequest)
     ]
 
 
@@ -38,7 +38,7 @@ def test_first_a_broker_then_the_topic_and_an_id_then_its_leader() -> None:
     assert driver.poll() == []
     assert driver.connects == [-1]
     driver.connect()
-    assert driver.poll() == [MetadataCall((TOPIC,)), InitProducerIdCall()]
+    assert driver.poll() == [MetadataRequest((TOPIC,)), InitProducerIdRequest()]
     driver.tell_metadata()
     driver.grant_id()
     assert driver.poll() == []
@@ -54,9 +54,9 @@ def test_one_request_takes_a_batch_of_every_partition_of_its_leader() -> None:
     driver.send(partition=2)
     driver.poll()
     driver.connect()
-    calls = driver.poll()
-    assert produced([call for node_id, call in driver.calls if node_id == 1]) == [[2, 1]]
-    assert produced(calls) == [[1]], "the other leader had to be connected to"
+    requests = driver.poll()
+    assert produced([request for node_id, request in driver.requests if node_id == 1]) == [[2, 1]]
+    assert produced(requests) == [[1]], "the other leader had to be connected to"
 
 
 def test_five_requests_may_be_in_flight_without_a_window() -> None:
@@ -76,18 +76,19 @@ def test_with_a_window_more_requests_may_be_in_flight_but_no_more_numbers() -> N
 
 
 @pytest.mark.parametrize(
-    ("configured", "told", "count"), [(3, 7, 3), (7, 3, 3), (3, 3, 3), (None, 3, 3), (3, None, 3)]
+    ("configured", "advertised", "count"),
+    [(3, 7, 3), (7, 3, 3), (3, 3, 3), (None, 3, 3), (3, None, 3)],
 )
 def test_the_smaller_of_the_configured_and_the_brokers_window_applies(
-    configured: int | None, told: int | None, count: int
+    configured: int | None, advertised: int | None, count: int
 ) -> None:
     driver = started(
-        window=told, batch_size=1, max_in_flight_sequence_number_per_connection=configured
+        window=advertised, batch_size=1, max_in_flight_sequence_number_per_connection=configured
     )
     driver.send(*[b"x"] * 10)
     assert produced(driver.poll()) == [[1]] * count
     assert driver.core.window == count
-    assert driver.core.broker_window == told
+    assert driver.core.broker_window == advertised
 
 
 def test_without_a_window_of_the_broker_five_requests_are_the_limit_of_a_larger_setting() -> None:
@@ -112,7 +113,7 @@ def test_a_batch_larger_than_the_window_goes_in_parts() -> None:
     sizes = []
     for offset in (1, 2, 3, 4, 5, 6):
         sizes += produced(driver.poll())
-        if driver.produce_calls:
+        if driver.produce_requests:
             driver.response(stored(offset))
     assert sum(sum(each) for each in sizes) == 7
     assert max(max(each) for each in sizes) <= 3
@@ -219,15 +220,15 @@ def test_a_retry_waits_unless_the_leader_has_moved() -> None:
     driver.poll()
     driver.connect()
     assert produced(driver.poll()) == [[1]]
-    assert driver.calls[-1][0] == 2
+    assert driver.requests[-1][0] == 2
 
 
 def test_records_carry_the_producers_numbers() -> None:
     driver = started()
     driver.send(b"a", b"b")
-    (call,) = driver.poll()
-    assert isinstance(call, ProduceCall)
-    header = read_header(call.data[0].records, 0)
+    (request,) = driver.poll()
+    assert isinstance(request, ProduceRequest)
+    header = read_header(request.data[0].records, 0)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (7, 0, 1)
     assert header.records_count == 2
 
@@ -235,9 +236,9 @@ def test_records_carry_the_producers_numbers() -> None:
 def test_without_idempotence_there_are_none_and_nobody_is_asked() -> None:
     driver = Driver(enable_idempotence=False)
     driver.start()
-    (call,) = driver.poll()
-    assert isinstance(call, ProduceCall)
-    header = read_header(call.data[0].records, 0)
+    (request,) = driver.poll()
+    assert isinstance(request, ProduceRequest)
+    header = read_header(request.data[0].records, 0)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, -1)
 
 
@@ -254,7 +255,7 @@ def test_an_idle_producer_asks_for_metadata_when_they_are_old() -> None:
     driver = started(metadata_max_age_ms=10_000)
     assert driver.poll() == []
     assert driver.next_ms is not None
-    assert driver.at(driver.next_ms) == [MetadataCall((TOPIC,))]
+    assert driver.at(driver.next_ms) == [MetadataRequest((TOPIC,))]
 
 
 def test_when_all_known_brokers_are_down_the_bootstrap_servers_are_asked() -> None:

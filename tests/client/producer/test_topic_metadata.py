@@ -8,7 +8,7 @@ PLACE = TopicPartition(TOPIC, 0)
 
 def known(leader_id: int = 1, leader_epoch: int = 3) -> TopicMetadata:
     made = TopicMetadata(1_000)
-    made.want(TOPIC)
+    made.add_topic(TOPIC)
     made.on_response(
         MetadataResponse(BROKERS, topics([leader_id], leader_epoch=leader_epoch)), 0, 10
     )
@@ -18,9 +18,9 @@ def known(leader_id: int = 1, leader_epoch: int = 3) -> TopicMetadata:
 def test_a_wanted_topic_is_asked_for_at_once_and_again_when_it_is_old() -> None:
     metadata = TopicMetadata(1_000)
     assert metadata.due_ms() is None
-    metadata.want(TOPIC)
+    metadata.add_topic(TOPIC)
     assert metadata.due_ms() == 0
-    metadata.is_asked = True
+    metadata.is_requested = True
     assert metadata.due_ms() is None
     metadata.on_response(MetadataResponse(BROKERS, topics()), 50, 10)
     assert metadata.due_ms() == 1_050
@@ -30,7 +30,7 @@ def test_a_wanted_topic_is_asked_for_at_once_and_again_when_it_is_old() -> None:
 
 def test_a_lost_question_is_asked_again() -> None:
     metadata = known()
-    metadata.is_asked = True
+    metadata.is_requested = True
     metadata.on_failure(100, 7)
     assert metadata.due_ms() == 107
 
@@ -44,7 +44,7 @@ def test_it_asks_on_while_a_topic_or_leader_is_missing() -> None:
         MetadataResponse(BROKERS, topics([9])),  # no such broker
     ):
         metadata = TopicMetadata(1_000)
-        metadata.want(TOPIC)
+        metadata.add_topic(TOPIC)
         metadata.on_response(response, 50, 10)
         assert metadata.due_ms() == 60
         assert metadata.failures == 1
@@ -54,7 +54,7 @@ def test_it_asks_on_while_a_topic_or_leader_is_missing() -> None:
 
 def test_a_topic_that_can_never_be_written_to_is_given_up() -> None:
     metadata = TopicMetadata(1_000)
-    metadata.want(TOPIC)
+    metadata.add_topic(TOPIC)
     response = MetadataResponse(BROKERS, {TOPIC: TopicView(29, {})})
     assert metadata.on_response(response, 50, 10) == {TOPIC: 29}
     assert metadata.due_ms() is None
@@ -85,7 +85,7 @@ def test_a_topic_that_vanished_has_partitions_without_leaders() -> None:
 
 def test_keyless_records_go_where_there_is_a_leader_if_there_is_any() -> None:
     metadata = TopicMetadata(1_000)
-    metadata.want(TOPIC)
+    metadata.add_topic(TOPIC)
     metadata.on_response(MetadataResponse(BROKERS, topics([-1, 2, 1])), 0, 10)
     assert metadata.candidates(TOPIC) == [1, 2]
     metadata.on_response(MetadataResponse(BROKERS, topics([-1, -1], leader_epoch=1)), 0, 10)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from client.producer.actions import PartitionOutcome, ProduceCall, ProduceResponse, StampedBatch
+from client.producer.actions import PartitionOutcome, ProduceRequest, ProduceResponse, StampedBatch
 from client.producer.batch import Batch, TopicPartition
 from loadgen import clock
 from loadgen.clients.delivery_timeout import DeliveryTimeout
@@ -54,7 +54,7 @@ def test_a_batch_that_is_stored_is_one_request_and_does_not_expire(servers: str)
 
 
 TENANT = Tenant("a", "delivery-timeout", "a", delivery_timeout_ms=100, request_timeout_ms=100)
-CALL = ProduceCall(
+CALL = ProduceRequest(
     -1,
     100,
     (StampedBatch("load", bytes(16), 0, record_batch(1, 100, 0)[0]),),
