@@ -6,6 +6,8 @@ import zipfile
 from importlib.metadata import version
 from pathlib import Path
 
+import pytest
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SETUPTOOLS_MAJOR_MIN = 77  # as [build-system] in pyproject.toml says
 PACKAGES = {
@@ -20,6 +22,7 @@ PACKAGES = {
 }
 
 
+@pytest.mark.slow
 def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_path: Path) -> None:
     # Built from links, so that the tree is left as it was. With a new enough setuptools here no
     # network is needed; otherwise pip fetches one.

@@ -220,6 +220,7 @@ WORLDS: dict[Callable[[Patch], None], type[World]] = {
 """Bugs that too few ordinary worlds provoke."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("bug", "checker"),
     [
@@ -251,6 +252,7 @@ def test_checker_finds_injected_bug(
     assert first_violations(checker, world_class), f"{bug.__doc__} Not found in {SEEDS_MAX} worlds."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("world_class", sorted(set(WORLDS.values()), key=str))
 def test_provoking_worlds_have_no_violations_without_a_bug(world_class: type[World]) -> None:
     assert [world_class(seed).run().violations for seed in range(5)] == [[]] * 5
