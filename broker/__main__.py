@@ -1,4 +1,4 @@
-"""`python -m broker` and the console script `mock-kafka`."""
+"""The command line of the broker, imported so that it starts fast."""
 
 import gc
 import sys
@@ -10,6 +10,8 @@ sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
 gc.disable()
 
 from broker.cli import main  # noqa: E402
+
+__all__ = ["main"]
 
 gc.enable()
 if sys.modules["rich"] is None:

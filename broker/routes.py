@@ -12,7 +12,7 @@ from broker.config.api_versions import parse_api_versions
 from broker.config.broker_config import BrokerConfig
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import frame_response
+from protocol.codec import encode_response
 from protocol.errors import ErrorCode
 from protocol.messages import is_flexible
 
@@ -119,4 +119,4 @@ def unsupported_version_response(correlation_id: int, route: Route) -> bytes:
         error_code=ErrorCode.UNSUPPORTED_VERSION,
         api_keys=[told] if route.version_max >= RANGE_TOLD_VERSION_MIN else [],
     )
-    return frame_response(correlation_id, response.encode(version=0), has_tagged_header=False)
+    return encode_response(correlation_id, ApiKey.API_VERSIONS, 0, response)

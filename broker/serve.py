@@ -1,15 +1,14 @@
-"""Serving: make a cluster, bind its listeners, say where, and stop on a signal."""
+"""Serve a cluster: create it, bind its listeners, print their addresses, stop on a signal."""
 
 import asyncio
 import base64
 import gc
-import importlib
 import logging
 import signal
 import socket
 import sys
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 import structlog
@@ -19,7 +18,6 @@ from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
-from broker.http_admin.web import AdminPort
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
@@ -27,17 +25,21 @@ from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
 
+if TYPE_CHECKING:  # takes longer to import than all of the start
+    from broker.http_admin.state import Admin
+    from broker.http_admin.web import AdminPort
+
 GC_THRESHOLD = 50_000
-"""Allocations between collections: the default looks through young objects after every 700."""
+"""Allocations between garbage collections. Python's default of 700 slows the broker down."""
 
 
 class StartError(Exception):
-    """The cluster can't start; the message is one line for people."""
+    """The cluster cannot start; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServeOptions:
-    """What the command line said."""
+    """Options of the command line."""
 
     host: str
     port: int
@@ -47,7 +49,7 @@ class ServeOptions:
     log_format: str = "console"
     admin_host: str = "127.0.0.1"
     admin_port: int | None = None
-    """Where the admin port listens; None for no admin port."""
+    """Port of the HTTP admin API; 0 for any free port, None for no admin API."""
     faults: tuple[FaultRule, ...] = ()
 
 
@@ -55,9 +57,9 @@ async def serve(options: ServeOptions) -> None:
     """Serve until SIGTERM or SIGINT.
 
     Raises:
-        StartError: an address cannot be bound, or a key or a fault rule is for a broker that the
+        StartError: an address cannot be bound, or a key or a fault rule names a broker that the
             cluster does not have.
-        ConfigError: the listeners are configured wrongly.
+        ConfigError: the configuration of the listeners is invalid.
     """
     configure_logging(options.log_level, options.log_format)
     gc.set_threshold(GC_THRESHOLD, 20, 50)
@@ -71,7 +73,7 @@ async def serve(options: ServeOptions) -> None:
     admin_socket = None if options.admin_port is None else bind_admin_port(options, server)
     if admin_socket is not None:
         lines.append(f"admin.url={admin_socket.url}")
-    print("\n".join(lines), flush=True)  # noqa: T201 - the promised first lines
+    print("\n".join(lines), flush=True)  # noqa: T201 - the documented first lines
     admin_port = (
         None if admin_socket is None else await serve_admin_port(admin_socket, options, server)
     )
@@ -83,7 +85,7 @@ async def serve(options: ServeOptions) -> None:
 
 
 async def start_server(options: ServeOptions) -> Server:
-    """A cluster with all its listeners bound and its timers running."""
+    """Return a server whose cluster has all its listeners bound and its timers running."""
     broker_count = options.broker_count
     for node_id in options.config.overrides_by_broker:
         if not 1 <= node_id <= broker_count:
@@ -118,14 +120,14 @@ async def start_server(options: ServeOptions) -> Server:
 
 
 class AdminSocket(NamedTuple):
-    """Where the admin port listens, while nobody serves it yet."""
+    """The bound socket of the admin port, before its server has started."""
 
     url: str
     sockets: list[socket.socket]
 
 
 def bind_admin_port(options: ServeOptions, server: Server) -> AdminSocket:
-    """Listen for the admin port; who comes waits. From now on the journal is kept.
+    """Bind the admin port and enable the journal. Connections wait until the port is served.
 
     Raises:
         StartError: the address cannot be bound.
@@ -142,24 +144,28 @@ def bind_admin_port(options: ServeOptions, server: Server) -> AdminSocket:
 
 async def serve_admin_port(
     admin_socket: AdminSocket, options: ServeOptions, server: Server
-) -> AdminPort:
+) -> "AdminPort":
     """Serve the admin port.
 
-    What it is made of is loaded in a thread: that takes longer than all of the start, and the first
-    Kafka clients are served meanwhile.
+    A thread imports its modules. The import takes longer than the rest of the start, and Kafka
+    clients are served during it.
     """
-    await asyncio.to_thread(importlib.import_module, "broker.http_admin.web")
-    from broker.http_admin.state import Admin  # noqa: PLC0415
-    from broker.http_admin.web import AdminPort  # noqa: PLC0415
-
+    make_admin, make_port = await asyncio.to_thread(_load_admin_port)
     assert isinstance(server.clock, BrokerClock)
-    port = AdminPort(Admin(server, server.clock), options.config["broker.admin.token"])
+    port = make_port(make_admin(server, server.clock), options.config["broker.admin.token"])
     await port.start(options.admin_host, admin_socket.sockets)
     return port
 
 
+def _load_admin_port() -> tuple[type["Admin"], type["AdminPort"]]:
+    from broker.http_admin.state import Admin  # noqa: PLC0415 - see `serve_admin_port`
+    from broker.http_admin.web import AdminPort  # noqa: PLC0415
+
+    return Admin, AdminPort
+
+
 def bootstrap_lines(cluster: Cluster) -> list[str]:
-    """What is printed of a cluster that accepts connections: a line for each listener.
+    """Return the lines to print when the cluster accepts connections: one for each listener.
 
     The first is `bootstrap.servers=...`, the next ones are `bootstrap.servers.NAME=...`.
     """
@@ -172,14 +178,14 @@ def bootstrap_lines(cluster: Cluster) -> list[str]:
 
 
 def new_cluster_id() -> str:
-    """A random id in Kafka's form: 16 bytes as base64 without padding."""
+    """Return a random id in Kafka's form: 16 bytes as base64 without padding."""
     return base64.urlsafe_b64encode(uuid4().bytes).decode().rstrip("=")
 
 
 def raise_file_limit() -> None:
-    """Allow as many open sockets as the system lets us; each connection needs one."""
+    """Raise the limit of open files to the hard limit; each connection needs one."""
     try:
-        import resource  # noqa: PLC0415 - not to be had on Windows
+        import resource  # noqa: PLC0415 - missing on Windows
     except ImportError:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

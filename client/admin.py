@@ -15,7 +15,6 @@ from client.resources import (
     ConfigChange,
     ConfigEntry,
     ConfigResource,
-    ConfigSource,
     ConfigSynonym,
     NewPartitions,
     NewTopic,
@@ -23,10 +22,10 @@ from client.resources import (
     QuotaChange,
     QuotaEntry,
     QuotaFilter,
-    ResourceType,
     TopicDescription,
 )
 from protocol import messages
+from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 
 API_TIMEOUT_MS = 60_000

@@ -11,9 +11,9 @@ from typing import Any
 from client.errors import ConnectionLostError, UnsupportedVersionError
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, skip_tagged_fields
+from protocol.codec import DecodeError, decode_response
 from protocol.errors import ErrorCode
-from protocol.framing import FrameError, FrameReader
+from protocol.framing import SIZE_BYTES, FrameError, FrameReader
 
 RESPONSE_BYTES_MAX = 100 * 1024 * 1024
 SOFTWARE_NAME = "mock-kafka"
@@ -21,7 +21,6 @@ _CORRELATION_ID_MAX = 2**31 - 1
 
 _FRAME_HEADER = Struct(">ihhih")
 _CORRELATION_ID = Struct(">i")
-_ERROR_CODE = Struct(">h")
 
 
 class Wire:
@@ -50,14 +49,18 @@ class Wire:
         Raises:
             UnsupportedVersionError: the broker has an error for the second one as well.
         """
-        told = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
-        if response.error_code == ErrorCode.NONE:
-            self._broker_versions = told
-            return None
-        # Kafka answers a version above its own in version 0 and says there what it knows: KIP-511.
-        if response.error_code != ErrorCode.UNSUPPORTED_VERSION or response.version != 0:
-            raise UnsupportedVersionError(f"ApiVersions: error code {response.error_code}")
-        return self.hello(told.get(ApiKey.API_VERSIONS, (0, 0))[1])
+        error_code = response.error_code
+        # A broker refuses a version above its own in version 0, with the versions it knows: KIP-511.
+        is_too_new = error_code == ErrorCode.UNSUPPORTED_VERSION and response.version == 0
+        if error_code != ErrorCode.NONE and not is_too_new:
+            raise UnsupportedVersionError(f"ApiVersions: error code {error_code}")
+        versions = {
+            each.api_key: (each.min_version, each.max_version) for each in response.api_keys
+        }
+        if is_too_new:
+            return self.hello(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
+        self._broker_versions = versions
+        return None
 
     def version_of(self, api_key: ApiKey) -> int:
         """The highest version of an API that both sides know.
@@ -129,21 +132,11 @@ class Wire:
     def _decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
         if not self._asked:
             raise DecodeError("nothing was asked")
-        if end - start < _CORRELATION_ID.size + _ERROR_CODE.size:
+        if end - start < _CORRELATION_ID.size:
             raise DecodeError(f"{end - start} bytes are too few")
         (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
         asked_id, api_key, version = self._asked.popleft()
         if correlation_id != asked_id:
             raise DecodeError(f"correlation id {correlation_id}, not {asked_id}")
-        position = start + _CORRELATION_ID.size
-        if api_key == ApiKey.API_VERSIONS:
-            if _ERROR_CODE.unpack_from(buffer, position)[0] == ErrorCode.UNSUPPORTED_VERSION:
-                version = 0
-        elif messages.is_flexible(api_key, version):
-            position = skip_tagged_fields(buffer, position, end)
-        try:
-            return messages.response_class(api_key).decode(
-                memoryview(buffer)[position:end], version=version
-            )
-        except Exception as error:  # generated decoders raise whatever their slicing raises
-            raise DecodeError(f"{type(error).__name__}: {error}") from error
+        frame = memoryview(buffer)[start - SIZE_BYTES : end]
+        return decode_response(frame, api_key, version)

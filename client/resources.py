@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import NamedTuple
 from uuid import UUID
+
+from protocol.client_quotas import QuotaMatch
+from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
 
 class Address(NamedTuple):
@@ -65,32 +67,11 @@ class NewPartitions:
     assignments: tuple[tuple[int, ...], ...] | None = None
 
 
-class ResourceType(IntEnum):
-    """What a configuration belongs to, numbered as in Kafka's `ConfigResource.Type`."""
-
-    TOPIC = 2
-    BROKER = 4
-
-
 class ConfigResource(NamedTuple):
     """A topic by name, a broker by node id; the broker "" stands for the default of all."""
 
     resource_type: ResourceType
     name: str
-
-
-class ConfigSource(IntEnum):
-    """Where a value comes from, numbered as in Kafka's `DescribeConfigsResponse.ConfigSource`."""
-
-    UNKNOWN = 0
-    DYNAMIC_TOPIC_CONFIG = 1
-    DYNAMIC_BROKER_CONFIG = 2
-    DYNAMIC_DEFAULT_BROKER_CONFIG = 3
-    STATIC_BROKER_CONFIG = 4
-    DEFAULT_CONFIG = 5
-    DYNAMIC_BROKER_LOGGER_CONFIG = 6
-    CLIENT_METRICS_CONFIG = 7
-    GROUP_CONFIG = 8
 
 
 class ConfigSynonym(NamedTuple):
@@ -112,29 +93,12 @@ class ConfigEntry:
     synonyms: tuple[ConfigSynonym, ...]
 
 
-class ConfigOperation(IntEnum):
-    """What to do to a key, numbered as in Kafka's `AlterConfigOp.OpType`."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
 class ConfigChange(NamedTuple):
     """One key's change; DELETE has no value."""
 
     name: str
     operation: ConfigOperation
     value: str | None = None
-
-
-class QuotaMatch(IntEnum):
-    """Which entities of a type are meant, numbered as in DescribeClientQuotas."""
-
-    EXACT = 0
-    DEFAULT = 1
-    ANY = 2
 
 
 class QuotaFilter(NamedTuple):

@@ -13,7 +13,7 @@ from client import clock
 from client.addresses import addresses_of
 from client.admin import Admin
 from client.errors import ApiError, ClientError, UnreachableError
-from client.resources import Address, ConfigResource, NewTopic, QuotaChange, ResourceType
+from client.resources import Address, ConfigResource, NewTopic, QuotaChange
 from client.security import Security, security_of
 from client.transport import SocketTransport
 from loadgen.admin_port import AdminPort, AdminPortError
@@ -22,6 +22,7 @@ from loadgen.plan.run_spec import Topology
 from loadgen.plan.schedule import event_counts
 from loadgen.worker.worker import properties_of
 from protocol import messages
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ class SessionError(Exception):
 
 def settings() -> dict[str, str]:
     """What `spark.properties` says; the file is there for `spark-submit` as well."""
-    return parse_properties((files("loadgen") / "spark.properties").read_text(encoding="utf-8"))
+    return parse_properties((files(__package__) / "spark.properties").read_text(encoding="utf-8"))
 
 
 @contextmanager
@@ -63,7 +63,7 @@ def load_session(
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _JVM_OPTIONS)
     with (
-        as_file(files("loadgen") / "log4j2.properties") as log4j,
+        as_file(files(__package__) / "log4j2.properties") as log4j,
         (folder / "spark.log").open("wb") as log,
     ):
         options = f"{_JVM_OPTIONS} -Dlog4j2.configurationFile={log4j.resolve().as_uri()}"

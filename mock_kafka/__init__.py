@@ -7,13 +7,57 @@
         kafka.drop_response(api="Produce", times=1)
 
 The cluster runs in a process of its own; clients reach it over TCP like any other. docs/testing.md
-tells what can be done to it. With pytest there is a fixture `mock_kafka`.
+tells what can be done to it. With pytest there is a fixture `mock_kafka`. A producer and an admin
+client are here as well (docs/client.md); they work with any Kafka cluster.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from client import (
+        Address,
+        Admin,
+        ApiError,
+        BufferFullError,
+        ClientError,
+        ClusterDescription,
+        ConfigChange,
+        ConfigEntry,
+        ConfigOperation,
+        ConfigResource,
+        ConfigSource,
+        ConfigSynonym,
+        ConfigurationError,
+        ConnectionLostError,
+        Delivered,
+        DeliveryRefusedError,
+        DeliveryTimeoutError,
+        NewPartitions,
+        NewTopic,
+        PartitionDescription,
+        Phase,
+        Producer,
+        ProducerClosedError,
+        ProducerSettings,
+        QuotaChange,
+        QuotaEntity,
+        QuotaEntry,
+        QuotaFilter,
+        QuotaMatch,
+        RecordTooLargeError,
+        ResourceType,
+        SaslSettings,
+        Security,
+        SecurityError,
+        ThrottlingQuotaExceededError,
+        TlsSettings,
+        TopicDescription,
+        UnreachableError,
+        UnsupportedVersionError,
+        open_admin,
+        security_of,
+    )
     from mock_kafka.audit import AuditError, AuditFinding, AuditReport, NotCovered
     from mock_kafka.broker_process import StartError
     from mock_kafka.cluster import MockKafka
@@ -24,22 +68,63 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DEFAULT",
+    "Address",
+    "Admin",
+    "ApiError",
     "AuditError",
     "AuditFinding",
     "AuditReport",
+    "BufferFullError",
+    "ClientError",
+    "ClusterDescription",
+    "ConfigChange",
+    "ConfigEntry",
+    "ConfigOperation",
+    "ConfigResource",
+    "ConfigSource",
+    "ConfigSynonym",
     "ConfigValue",
+    "ConfigurationError",
+    "ConnectionLostError",
     "ControlError",
+    "Delivered",
+    "DeliveryRefusedError",
+    "DeliveryTimeoutError",
     "Fault",
     "Metric",
     "MockKafka",
+    "NewPartitions",
+    "NewTopic",
     "NotCovered",
     "Partition",
+    "PartitionDescription",
+    "Phase",
+    "Producer",
+    "ProducerClosedError",
+    "ProducerSettings",
+    "QuotaChange",
+    "QuotaEntity",
+    "QuotaEntry",
+    "QuotaFilter",
+    "QuotaMatch",
     "Record",
+    "RecordTooLargeError",
     "Request",
+    "ResourceType",
+    "SaslSettings",
+    "Security",
+    "SecurityError",
     "ShadowCount",
     "ShadowEvent",
     "StartError",
+    "ThrottlingQuotaExceededError",
+    "TlsSettings",
     "Topic",
+    "TopicDescription",
+    "UnreachableError",
+    "UnsupportedVersionError",
+    "open_admin",
+    "security_of",
 ]
 
 _MODULES = {
@@ -64,8 +149,11 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Load what is asked for: pytest imports this package in every project that has it."""
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    """Import a name when it is used: pytest imports this package in every project that has it."""
+    if name in _MODULES:
+        return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
+    if name in __all__:
+        import client  # noqa: PLC0415 - see the docstring
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,20 +1,49 @@
-"""The console script `mock-kafka`: finds a command's own module and hands over to it.
+"""The console script `mock-kafka`: call the command line of the command that is named.
 
-By name: this package reaches the insides of the others neither here nor elsewhere, and a command
-loads nothing of the others.
+Each is imported when it is called, so that a command does not load the others.
 """
 
-import importlib
 import sys
 from collections.abc import Sequence
 
+
+def _broker(arguments: Sequence[str]) -> int:
+    from broker.__main__ import main  # noqa: PLC0415
+
+    return main(arguments)
+
+
+def _topics(arguments: Sequence[str]) -> int:
+    from client.tools.topics import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
+def _configs(arguments: Sequence[str]) -> int:
+    from client.tools.configs import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
+def _scenario(arguments: Sequence[str]) -> int:
+    from scenarios.cli import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
+def _load(arguments: Sequence[str]) -> int:
+    from mock_kafka.load import main  # noqa: PLC0415
+
+    return main(arguments[1:])
+
+
 COMMANDS = {
-    "serve": ("broker.__main__", "start a cluster and serve until a signal"),
-    "certs": ("broker.__main__", "make a throw-away CA and certificates for TLS"),
-    "topics": ("client.tools.topics", "create, list, describe, alter and delete topics"),
-    "configs": ("client.tools.configs", "configurations and client quotas"),
-    "scenario": ("scenarios.cli", "experiments: what clients do when it gets difficult"),
-    "load": ("mock_kafka.load", "drive a cluster by a load plan, with PySpark; a report"),
+    "serve": (_broker, "start a cluster and serve until a signal"),
+    "certs": (_broker, "make a throw-away CA and certificates for TLS"),
+    "topics": (_topics, "create, list, describe, alter and delete topics"),
+    "configs": (_configs, "configurations and client quotas"),
+    "scenario": (_scenario, "experiments: what clients do when it gets difficult"),
+    "load": (_load, "drive a cluster by a load plan, with PySpark; a report"),
 }
 
 HELP = f"""\
@@ -66,8 +95,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
         wrong = f"mock-kafka: {word!r} is no command\n" if word else ""
         print(f"{wrong}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
-    module, _ = COMMANDS[word]
-    # The broker's own command line has these words itself.
-    rest = arguments if module == "broker.__main__" else arguments[1:]
-    status: int = importlib.import_module(module).main(rest)
-    return status
+    run, _ = COMMANDS[word]
+    return run(arguments)

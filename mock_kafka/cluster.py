@@ -4,14 +4,16 @@ import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.in_process import BrokerThread
 from mock_kafka.verbs import AsyncVerbs, ClusterVerbs, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
+
+if TYPE_CHECKING:  # imports the broker
+    from mock_kafka.in_process import BrokerThread
 
 START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
@@ -206,7 +208,7 @@ class MockKafka(ClusterVerbs):
     ) -> None:
         await asyncio.to_thread(self.stop)
 
-    def _running(self) -> BrokerProcess | BrokerThread:
+    def _running(self) -> "BrokerProcess | BrokerThread":
         if self._process is None:
             raise RuntimeError("the cluster is not running: use `with MockKafka() as kafka`")
         return self._process

@@ -9,12 +9,15 @@ import os
 import threading
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from broker.faults.hook import PlainHook
-from broker.serve import ServeOptions
-from broker.server.server import Server
 from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, StartError
 from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
+
+if TYPE_CHECKING:  # `_options` first checks whose `broker` is found
+    from broker.faults.hook import PlainHook
+    from broker.serve import ServeOptions
+    from broker.server.server import Server
 
 _OUR_FOLDER = Path(__file__).resolve().parent.parent
 
@@ -78,7 +81,7 @@ class BrokerThread:
         """None while it runs, 0 afterwards."""
         return None if self._thread.is_alive() else 0
 
-    def set_hook(self, function: PlainHook | None) -> None:
+    def set_hook(self, function: "PlainHook | None") -> None:
         """Have a function see every request before it is handled; None for none."""
         from broker.faults.hook import hook_of  # noqa: PLC0415
 
@@ -103,14 +106,14 @@ class BrokerThread:
         self._thread.join(timeout_s)
         return int(self._thread.is_alive())
 
-    def _run(self, options: ServeOptions) -> None:
+    def _run(self, options: "ServeOptions") -> None:
         try:
             asyncio.run(self._serve(options))
         except Exception as error:  # noqa: BLE001 - told to the thread that waits for the start
             self._error = error
         self._started.set()
 
-    async def _serve(self, options: ServeOptions) -> None:
+    async def _serve(self, options: "ServeOptions") -> None:
         from broker.serve import (  # noqa: PLC0415
             bind_admin_port,
             bootstrap_lines,
@@ -140,7 +143,7 @@ class BrokerThread:
             await server.stop()
 
 
-def _options(arguments: Sequence[str]) -> ServeOptions:
+def _options(arguments: Sequence[str]) -> "ServeOptions":
     import broker  # noqa: PLC0415 - only who asks for it in this process loads it
 
     found = Path(broker.__file__ or "?").resolve()

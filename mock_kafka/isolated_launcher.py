@@ -8,7 +8,6 @@ killed, the pipe closes, and the broker gets the SIGTERM that the parent could n
 """
 
 import os
-import runpy
 import signal
 import sys
 import threading
@@ -19,7 +18,9 @@ PATH_VARIABLE = "MOCK_KAFKA_PATH"
 """Where the parent finds modules, for libraries that this process doesn't find by itself."""
 
 _OUR_FOLDER = str(Path(__file__).resolve().parent.parent)
-_OUR_PACKAGES = {"broker", "producer_state", "protocol", "quotas"}
+_OUR_PACKAGES = {"mock_kafka"}
+if not Path(__file__).with_name("_internal").is_dir():  # a checkout: the others are beside it
+    _OUR_PACKAGES |= {each.parent.name for each in Path(_OUR_FOLDER).glob("*/py.typed")}
 _STDIN = 0
 
 
@@ -44,8 +45,9 @@ def main() -> None:
     sys.meta_path.insert(0, _OwnPackages)
     known = os.environ.get(PATH_VARIABLE, "").split(os.pathsep)
     sys.path += [each for each in known if each and each not in sys.path]
-    # By name: this package reaches the broker's insides neither here nor elsewhere.
-    runpy.run_module("broker", run_name="__main__", alter_sys=True)
+    from broker.__main__ import main as broker_main  # noqa: PLC0415 - found by what is set above
+
+    sys.exit(broker_main())
 
 
 if __name__ == "__main__":

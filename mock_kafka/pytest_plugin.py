@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mock_kafka.cluster import MockKafka
-from mock_kafka.fault import Rules
-from mock_kafka.pool import ClusterPool
-
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mock_kafka.cluster import MockKafka
+    from mock_kafka.fault import Rules
+    from mock_kafka.pool import ClusterPool
 
 
 SECTION = "mock-kafka requests"
@@ -74,7 +74,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture(scope="session")
-def _mock_kafka_pool() -> Iterator[ClusterPool]:
+def _mock_kafka_pool() -> "Iterator[ClusterPool]":
     from mock_kafka.cluster import MockKafka  # noqa: PLC0415 - see the module's docstring
     from mock_kafka.pool import ClusterPool  # noqa: PLC0415
 
@@ -85,8 +85,8 @@ def _mock_kafka_pool() -> Iterator[ClusterPool]:
 
 @pytest.fixture
 def mock_kafka_factory(
-    request: pytest.FixtureRequest, _mock_kafka_pool: ClusterPool
-) -> Iterator[Callable[..., MockKafka]]:
+    request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
+) -> "Iterator[Callable[..., MockKafka]]":
     """`mock_kafka_factory(brokers=3, config={...}, faults=[...])`: a cluster, as often as called.
 
     It runs. What is left out is as the options say; `faults` may be the path of a file too. With
@@ -98,9 +98,9 @@ def mock_kafka_factory(
     def make(
         brokers: int | None = None,
         config: dict[str, Any] | None = None,
-        faults: Rules | None = None,
+        faults: "Rules | None" = None,
         audit: bool | None = None,
-    ) -> MockKafka:
+    ) -> "MockKafka":
         options = request.config
         is_audited = _is_audited(options) if audit is None else audit
         kafka = _mock_kafka_pool.lend(
@@ -122,8 +122,8 @@ def mock_kafka_factory(
 
 @pytest.fixture
 def mock_kafka(
-    request: pytest.FixtureRequest, mock_kafka_factory: Callable[..., MockKafka]
-) -> MockKafka:
+    request: pytest.FixtureRequest, mock_kafka_factory: "Callable[..., MockKafka]"
+) -> "MockKafka":
     """A Kafka cluster, empty, for this test alone: a `mock_kafka.MockKafka` that runs.
 
     `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` says what it is
@@ -156,7 +156,7 @@ def pytest_runtest_makereport(
     return report
 
 
-def _last_requests(kafka: MockKafka, count: int) -> str:
+def _last_requests(kafka: "MockKafka", count: int) -> str:
     try:
         lines = [
             *kafka.requests(limit=count, has_messages=False),

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 from protocol.nullability import Check, null_check
 
 _HEADER = Struct(">hhih")
 _FRAME_HEADER = Struct(">ii")
+_UNSUPPORTED_VERSION = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 
 SCHEMA_BODY_BYTES_MAX = 16 * 1024 * 1024
 """Largest body that is decoded field by field.
@@ -61,7 +63,7 @@ def decode_header(frame: bytes | bytearray, start: int, end: int) -> RequestHead
     return RequestHeader(api_key, api_version, correlation_id, client_id, header_end)
 
 
-def read_unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, int]:
+def read_unsigned_varint(frame: bytes | bytearray | memoryview, position: int) -> tuple[int, int]:
     """An unsigned varint of at most five bytes, and the position behind it.
 
     Raises:
@@ -82,7 +84,7 @@ def read_unsigned_varint(frame: bytes | bytearray, position: int) -> tuple[int, 
     raise DecodeError("unsigned varint is longer than five bytes")
 
 
-def skip_tagged_fields(frame: bytes | bytearray, position: int, end: int) -> int:
+def skip_tagged_fields(frame: bytes | bytearray | memoryview, position: int, end: int) -> int:
     """The position behind a section of tagged fields, none of which we need.
 
     Raises:
@@ -106,27 +108,18 @@ def skip_tagged_fields(frame: bytes | bytearray, position: int, end: int) -> int
 def decode_request(
     api_key: ApiKey, api_version: int, frame: bytes | bytearray, start: int, end: int
 ) -> Any:
-    """The body of a request, from the beginning of `frame[start:end]`.
+    """Decode the body of a request from the beginning of `frame[start:end]`.
 
     Bytes behind it are ignored, as Kafka does: librdkafka up to 2.16 asks for all topics (Metadata
-    v9+) with a count of four bytes in the place of one, and its last three bytes stay unread.
+    v9+) with a count of four bytes instead of one, and its last three bytes stay unread.
 
     Raises:
         DecodeError: the frame is too short, or is no such body.
     """
     if end - start > SCHEMA_BODY_BYTES_MAX:
         raise DecodeError(f"body of {end - start} bytes is larger than {SCHEMA_BODY_BYTES_MAX}")
-    request_class = messages.request_class(api_key)
-    flexible = messages.is_flexible(api_key, api_version)
-    decode = request_class._struct.compiled_decode_from(
-        api_version, compact=flexible, tagged=flexible, data_class=request_class
-    )
-    try:
-        request, decoded_end = decode(memoryview(frame)[start:end], 0)
-    except Exception as error:  # generated decoders raise whatever their slicing raises
-        raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
-    if decoded_end > end - start:
-        raise DecodeError(f"body ends after {decoded_end} of {end - start} bytes")
+    body = memoryview(frame)[start:end]
+    request = decode_body(messages.request_class(api_key), api_version, body)
     check = _null_check(api_key, api_version)
     null_field = None if check is None else check(request)
     if null_field is not None:
@@ -134,18 +127,90 @@ def decode_request(
     return request
 
 
+def decode_body(message_class: Any, api_version: int, body: memoryview) -> Any:
+    """Decode the fields of a message without any check of their values.
+
+    Raises:
+        DecodeError: the bytes are no such body, or end within it.
+    """
+    # Not by the class's own `decode`: that of ApiVersions takes every error for version 0.
+    flexible = bool(message_class.flexible_version_q(api_version))
+    decode = message_class._struct.compiled_decode_from(
+        api_version, compact=flexible, tagged=flexible, data_class=message_class
+    )
+    try:
+        message, decoded_end = decode(body, 0)
+    except Exception as error:  # generated decoders raise whatever their slicing raises
+        raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
+    if decoded_end > len(body):
+        raise DecodeError(f"body ends after {decoded_end} of {len(body)} bytes")
+    return message
+
+
 @cache
 def _null_check(api_key: ApiKey, api_version: int) -> Check | None:
     return null_check(messages.request_class(api_key)._struct, api_version)
 
 
+def has_tagged_header(api_key: ApiKey, api_version: int) -> bool:
+    """Return whether the header of this response ends with tagged fields.
+
+    That of a flexible response does (KIP-482), but that of ApiVersions never (KIP-511): a client
+    reads it before it knows which versions the broker speaks.
+    """
+    return api_key != ApiKey.API_VERSIONS and messages.is_flexible(api_key, api_version)
+
+
+def response_body_start(api_key: ApiKey, api_version: int) -> int:
+    """Return where the body begins in a frame of `frame_response`, in bytes."""
+    return _FRAME_HEADER.size + has_tagged_header(api_key, api_version)
+
+
+def encode_message(message: Any, api_version: int) -> bytes:
+    """Encode the body of a message, be it new or decoded."""
+    # kafka-python's decoder doesn't set an attribute that its encoder reads.
+    message._header = None
+    return bytes(message.encode(version=api_version))
+
+
+def encode_response(
+    correlation_id: int, api_key: ApiKey, api_version: int, response: Any | bytes | bytearray
+) -> bytes:
+    """Return the frame of a response: a message, or a body that is encoded already."""
+    is_encoded = isinstance(response, bytes | bytearray)
+    return frame_response(
+        correlation_id,
+        response if is_encoded else encode_message(response, api_version),
+        has_tagged_header=has_tagged_header(api_key, api_version),
+    )
+
+
+def decode_response(frame: bytes | memoryview, api_key: ApiKey, api_version: int) -> Any:
+    """Decode the body of a response frame that begins with its size, as in `encode_response`.
+
+    `api_version` is the request's. A broker refuses an unknown version of ApiVersions with
+    UNSUPPORTED_VERSION in version 0 (KIP-511); the message's `version` then says so. All other
+    errors of ApiVersions come in the request's version.
+
+    Raises:
+        DecodeError: it is no response of this API and version.
+    """
+    position = _FRAME_HEADER.size
+    if api_key == ApiKey.API_VERSIONS:
+        if frame[position : position + 2] == _UNSUPPORTED_VERSION:
+            api_version = 0
+    elif messages.is_flexible(api_key, api_version):
+        position = skip_tagged_fields(frame, position, len(frame))
+    body = memoryview(frame)[position:]
+    return decode_body(messages.response_class(api_key), api_version, body)
+
+
 def frame_response(
     correlation_id: int, body: bytes | bytearray, *, has_tagged_header: bool
 ) -> bytes:
-    """A response frame around an encoded body.
+    """Return a response frame around an encoded body; the header's tagged fields are empty.
 
-    The header of a flexible response has tagged fields of its own, which we leave empty; that of
-    ApiVersions never has (KIP-511).
+    For callers that know whether the header has them; `encode_response` finds out itself.
     """
     if has_tagged_header:
         return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))

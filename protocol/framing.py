@@ -10,6 +10,8 @@ Frame = tuple[bytes | bytearray, int, int]
 """A buffer and the half-open range of the frame in it, without the size prefix."""
 
 _SIZE = Struct(">i")
+SIZE_BYTES = _SIZE.size
+"""Bytes of the size in front of a frame."""
 
 
 class FrameError(Exception):

@@ -9,6 +9,7 @@ from typing import Any
 
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.codec import encode_message
 
 WINDOW_TAG = 10_000
 """Number of the tagged field, an int32; far above those that Kafka gives out one by one."""
@@ -28,7 +29,7 @@ def encode_response(
     `window` is `max.in.flight.sequence.number.per.connection`. Tagged fields of a response come
     last, and the schema knows none: its body ends with the count 0, in whose place ours goes.
     """
-    body = bytes(response.encode(version=api_version))
+    body = encode_message(response, api_version)
     if window is None or not messages.is_flexible(ApiKey.INIT_PRODUCER_ID, api_version):
         return body
     assert body.endswith(_NO_TAGGED_FIELDS)

@@ -8,13 +8,12 @@ configuration of which it isn't known that it may be shown.
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from functools import cache
-from struct import Struct
 from typing import Any
 from uuid import UUID
 
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError, decode_header, skip_tagged_fields
+from protocol.codec import decode_body, decode_header, skip_tagged_fields
 from protocol.errors import ErrorCode
 from protocol.records import (
     COMPRESSION_MASK,
@@ -29,9 +28,6 @@ BATCHES_MAX = 100
 """Batches of one field that are summed up; beyond it, only their number is told."""
 
 _SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
-_CORRELATION_ID_BYTES = 4
-_FRAME_SIZE_BYTES = 4
-_ERROR_CODE = Struct(">h")
 
 _NAMES: dict[int, str] = {int(key): name for key, name in messages.API_NAMES.items()}
 
@@ -63,36 +59,7 @@ def decode_request_frame(frame: bytes) -> Any:
     position = header.end
     if messages.is_flexible(api_key, version):
         position = skip_tagged_fields(frame, position, len(frame))
-    return _decode(messages.request_class(api_key), frame, position, version)
-
-
-def decode_response_frame(frame: bytes, api_key: ApiKey, api_version: int) -> Any:
-    """The body of a response frame with its size in front.
-
-    Raises:
-        DecodeError: it is no response of this API and version.
-    """
-    position = _FRAME_SIZE_BYTES + _CORRELATION_ID_BYTES
-    if api_key == ApiKey.API_VERSIONS:
-        # A version that the broker doesn't know is refused in version 0 (KIP-511).
-        if frame[position : position + 2] == _ERROR_CODE.pack(ErrorCode.UNSUPPORTED_VERSION):
-            api_version = 0
-    elif messages.is_flexible(api_key, api_version):
-        position = skip_tagged_fields(frame, position, len(frame))
-    return _decode(messages.response_class(api_key), frame, position, api_version)
-
-
-def _decode(message_class: Any, frame: bytes, position: int, version: int) -> Any:
-    # Not by its own `decode`: that of ApiVersions takes every error for version 0.
-    flexible = bool(message_class.flexible_version_q(version))
-    decode = message_class._struct.compiled_decode_from(
-        version, compact=flexible, tagged=flexible, data_class=message_class
-    )
-    try:
-        message, _end = decode(memoryview(frame)[position:], 0)
-    except Exception as error:  # generated decoders raise whatever their slicing raises
-        raise DecodeError(f"{type(error).__name__}: {error}") from error
-    return message
+    return decode_body(messages.request_class(api_key), version, memoryview(frame)[position:])
 
 
 def as_plain(message: Any, may_show: MayShow) -> dict[str, Any]:

@@ -8,7 +8,6 @@ attributes (`MetadataResponse.MetadataResponseBroker`). Fields that a version la
 schema's default, so a handler fills in what it knows and the version decides what is sent.
 """
 
-import difflib
 from functools import cache
 from typing import Any
 
@@ -102,6 +101,7 @@ from kafka.protocol.sasl import (
 )
 
 from protocol.api_keys import ApiKey
+from protocol.suggestions import did_you_mean
 
 _CLASSES: tuple[tuple[Any, Any], ...] = (
     (AlterClientQuotasRequest, AlterClientQuotasResponse),
@@ -165,9 +165,7 @@ def api_key_of(name: str) -> ApiKey:
     letters = name.replace("_", "").lower()
     key = _KEYS_BY_LETTERS.get(letters)
     if key is None:
-        nearest = difflib.get_close_matches(letters, _KEYS_BY_LETTERS, n=1)
-        hint = f"; did you mean {API_NAMES[_KEYS_BY_LETTERS[nearest[0]]]}?" if nearest else ""
-        raise ValueError(f"there is no {name}{hint}")
+        raise ValueError(f"there is no {name}{did_you_mean(name, API_NAMES.values())}")
     return key
 
 

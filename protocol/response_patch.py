@@ -7,7 +7,6 @@ bytes are `{"base64": ...}` or `{"text": ...}`.
 """
 
 import binascii
-import difflib
 from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
@@ -42,9 +41,9 @@ def _check_struct(struct: Any, overlay: Mapping[str, Any], path: str) -> None:
     for name, value in overlay.items():
         field = struct.fields.get(name)
         if field is None:
-            nearest = difflib.get_close_matches(str(name), struct.fields, n=1)
-            hint = f"did you mean {nearest[0]}" if nearest else f"it has {', '.join(struct.fields)}"
-            raise ValueError(f"{path}{name}: there is no such field; {hint}")
+            hint = did_you_mean(str(name), struct.fields)
+            hint = hint or f"; it has {', '.join(struct.fields)}"
+            raise ValueError(f"{path}{name}: there is no such field{hint}")
         _check_value(field, value, f"{path}{name}")
 
 
@@ -137,7 +136,7 @@ def _simple(field: Any, value: Any, path: str) -> Any:
 def _error_code(name: str, path: str) -> int:
     code = ErrorCode.__members__.get(name)
     if code is None:
-        hint = did_you_mean(name.upper(), ErrorCode.__members__)
+        hint = did_you_mean(name, ErrorCode.__members__)
         raise ValueError(f"{path}: there is no {name}{hint}")
     return int(code)
 

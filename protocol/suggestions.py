@@ -1,10 +1,18 @@
-"""What somebody may have meant who wrote a name that there isn't."""
+"""Suggest the nearest known name for a misspelled one in an error message."""
 
 import difflib
 from collections.abc import Iterable
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """The end of a message that names the nearest known word; empty when none is near."""
-    nearest = difflib.get_close_matches(word, list(known), n=1)
-    return f"; did you mean {nearest[0]}?" if nearest else ""
+    """Return "; did you mean X?" with the nearest known name, or "" when none is near.
+
+    Case and underscores don't count: the nearest to `notcontroler` is `NOT_CONTROLLER`.
+    """
+    names = {_letters(name): name for name in known}
+    nearest = difflib.get_close_matches(_letters(word), names, n=1)
+    return f"; did you mean {names[nearest[0]]}?" if nearest else ""
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()

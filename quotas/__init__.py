@@ -20,7 +20,7 @@ The others: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
 `TokenBucket`, `SampledRate`, and `Limits` with the eight levels of precedence.
 """
 
-from quotas.client_quotas import ClientQuotas, Component, FilterProblem, Match
+from quotas.client_quotas import ClientQuotas, Component, FilterProblem
 from quotas.client_rate import FETCH, PRODUCE, REQUEST, ClientRateQuotaManager, RateKind
 from quotas.connection_rate import ConnectionRateQuotaManager
 from quotas.controller_mutation import ControllerMutationQuota, ControllerMutationQuotaManager
@@ -49,7 +49,6 @@ __all__ = [
     "FilterProblem",
     "LayeredBloomFilter",
     "Limits",
-    "Match",
     "Measurement",
     "MetricsRegistry",
     "ProducerIdQuotaManager",

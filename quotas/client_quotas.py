@@ -6,9 +6,9 @@ Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from math import isfinite
 
+from protocol.client_quotas import QuotaMatch
 from quotas.entities import (
     CLIENT_ID,
     CONNECTION_CREATION_RATE,
@@ -34,17 +34,9 @@ MISSPELT_CONTROLLER_MUTATION_RATE = "controller_mutations_rate"
 _WHOLE_WITHIN = 1e-6
 
 
-class Match(IntEnum):
-    """How a name is compared, numbered as in DescribeClientQuotas' `match_type`."""
-
-    EXACT = 0
-    DEFAULT = 1
-    ANY = 2
-
-
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One component of a filter; `match_type` is as sent, so it may be no Match."""
+    """One component of a filter; `match_type` is as sent, so it may be no QuotaMatch."""
 
     entity_type: str
     match_type: int
@@ -217,12 +209,12 @@ def _component_problem(
     if entity_type not in ENTITY_TYPES:
         message = f"Custom entity type '{entity_type}' not supported"
         return FilterProblem(message, is_unsupported=True)
-    if match_type not in frozenset(Match):
+    if match_type not in frozenset(QuotaMatch):
         return FilterProblem(f"Unknown match type {match_type}")
-    if match_type == Match.EXACT and component.name is None:
+    if match_type == QuotaMatch.EXACT and component.name is None:
         return FilterProblem("Request specified MATCH_TYPE_EXACT, but set match string to null.")
-    if match_type != Match.EXACT and component.name is not None:
-        kind = "DEFAULT" if match_type == Match.DEFAULT else "SPECIFIED"
+    if match_type != QuotaMatch.EXACT and component.name is not None:
+        kind = "DEFAULT" if match_type == QuotaMatch.DEFAULT else "SPECIFIED"
         return FilterProblem(
             f"Request specified MATCH_TYPE_{kind}, but also specified a match string."
         )
@@ -235,6 +227,6 @@ def _matches(entity: Entity, wanted: Mapping[str, Component], *, strict: bool) -
         return False
     return all(
         entity_type in names
-        and (component.match_type == Match.ANY or names[entity_type] == component.name)
+        and (component.match_type == QuotaMatch.ANY or names[entity_type] == component.name)
         for entity_type, component in wanted.items()
     )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from quotas.counters import IDLE_MS, ClientCounters
+from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
@@ -64,7 +64,7 @@ class _Counter(SampledRate):
             self.denominator = limit.denominator
 
 
-class ClientRateQuotaManager:
+class ClientRateQuotaManager(ThrottlingQuotaManager[_Counter]):
     """One rate for each scope, over `sample_count` windows of `window_seconds`."""
 
     def __init__(
@@ -78,8 +78,6 @@ class ClientRateQuotaManager:
             limits, lambda: _Counter(kind.unit, sample_count, self._window_ms)
         )
         self._exempt: SampledRate | None = None
-        self.queue_size = 0
-        """Connections that are muted now on this quota's account."""
 
     def record(self, user: str, client_id: str | None, value: int, now_ms: int) -> int:
         """Count a value; how long the client has to pause for it, in ms."""
@@ -114,15 +112,6 @@ class ClientRateQuotaManager:
         if limit is None:
             return None
         return int(limit * (self._sample_count - 1) * self._window_ms / 1000)
-
-    def note_throttle(
-        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
-    ) -> None:
-        """Count a pause that a client was told to make, for the metric."""
-        counter = self._counters.get(user, client_id, now_ms)
-        if counter.throttle_time is None:
-            counter.throttle_time = SampledAverage()
-        counter.throttle_time.record(throttle_time_ms, now_ms)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """The rate and `throttle-time` by scope, and `queue-size`."""

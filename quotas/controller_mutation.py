@@ -6,7 +6,7 @@ Source: Kafka's `ControllerMutationQuotaManager`, with the token bucket of `quot
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from quotas.counters import IDLE_MS, ClientCounters
+from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
 from quotas.sampled_rate import SampledAverage, SampledRate
@@ -116,14 +116,12 @@ class PermissiveQuota(_Limited):
 _UNBOUNDED = ControllerMutationQuota()
 
 
-class ControllerMutationQuotaManager:
+class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
     """One bucket for each scope; its burst is what comes in all samples together."""
 
     def __init__(self, limits: Limits, sample_count: int, window_seconds: int) -> None:
         self._limits = limits
         self._counters = ClientCounters(limits, lambda: _Counter(sample_count, window_seconds))
-        self.queue_size = 0
-        """Connections that are muted now on this quota's account."""
 
     @property
     def is_enabled(self) -> bool:
@@ -154,15 +152,6 @@ class ControllerMutationQuotaManager:
         counter = self._counters.get(user, client_id, now_ms)
         counter.record(cost, now_ms)
         return 0 if counter.bucket is None else counter.bucket.charge(cost, now_ms)
-
-    def note_throttle(
-        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
-    ) -> None:
-        """Count a pause that a client was told to make, for the metric."""
-        counter = self._counters.get(user, client_id, now_ms)
-        if counter.throttle_time is None:
-            counter.throttle_time = SampledAverage()
-        counter.throttle_time.record(throttle_time_ms, now_ms)
 
     def measurements(self, now_ms: int) -> Iterator[Measurement]:
         """Return `rate`, `tokens` and `throttle-time` by scope, and `queue-size`.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from quotas.limits import Limits, Tags
+from quotas.sampled_rate import SampledAverage
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -43,9 +44,16 @@ class LimitedCounter(Counter, Protocol):
         ...
 
 
+class ThrottlingCounter(LimitedCounter, Protocol):
+    """The counter of a scope whose clients are throttled."""
+
+    throttle_time: SampledAverage | None
+
+
 _K = TypeVar("_K")
 _C = TypeVar("_C", bound=Counter)
 _L = TypeVar("_L", bound=LimitedCounter)
+_T = TypeVar("_T", bound=ThrottlingCounter)
 
 
 class ClientCounters(Generic[_L]):
@@ -94,6 +102,24 @@ class ClientCounters(Generic[_L]):
             self._by_client.clear()
         self._by_client[user, client_id] = counter
         return counter
+
+
+class ThrottlingQuotaManager(Generic[_T]):
+    """Base of the quotas that mute a client's connection, with the metrics of the throttling."""
+
+    _counters: ClientCounters[_T]
+
+    queue_size = 0
+    """Connections that are muted now because of this quota."""
+
+    def note_throttle(
+        self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
+    ) -> None:
+        """Record the throttle time of a response for the metric `throttle-time`."""
+        counter = self._counters.get(user, client_id, now_ms)
+        if counter.throttle_time is None:
+            counter.throttle_time = SampledAverage()
+        counter.throttle_time.record(throttle_time_ms, now_ms)
 
 
 def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: int) -> None:

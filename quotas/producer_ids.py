@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import ceil
 
-from quotas.counters import IDLE_MS, ClientCounters
+from quotas.counters import IDLE_MS, ClientCounters, ThrottlingQuotaManager
 from quotas.layered_bloom_filter import LayerState
 from quotas.limits import Limits
 from quotas.metrics import Measurement, client_tags
@@ -56,7 +56,7 @@ class _Counter(SampledRate):
             self.bucket.set_rate(rate, burst)
 
 
-class ProducerIdQuotaManager:
+class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
     """A filter and a bucket for each user of one broker that has such a quota.
 
     A filter goes with its last layer, a bucket after an hour without use, or once it is full if
@@ -88,8 +88,6 @@ class ProducerIdQuotaManager:
             false_positive_rate=false_positive_rate,
             new_seed=new_seed,
         )
-        self.queue_size = 0
-        """Connections that are muted now on this quota's account."""
 
     @property
     def is_tracking(self) -> bool:
@@ -154,11 +152,8 @@ class ProducerIdQuotaManager:
     def note_throttle(
         self, user: str, client_id: str | None, throttle_time_ms: int, now_ms: int
     ) -> None:
-        """Count a pause that a client was told to make, for the metric."""
-        counter = self._counters.get(user, None, now_ms)
-        if counter.throttle_time is None:
-            counter.throttle_time = SampledAverage()
-        counter.throttle_time.record(throttle_time_ms, now_ms)
+        """Record a throttle time for the metric of the user; the client id does not count."""
+        super().note_throttle(user, None, throttle_time_ms, now_ms)
 
     def filters(self, now_ms: int) -> Iterator[tuple[str, list[LayerState]]]:
         """The users whose ids are remembered, with the layers of their filters, newest first."""

@@ -1,4 +1,4 @@
-"""Writes docs/coverage.md from the register of handlers, their docstrings and the known keys.
+"""Write docs/coverage.md from the registered handlers, their docstrings and the known keys.
 
 python -m scripts.coverage_table           write it
 python -m scripts.coverage_table --check   exit 1 when it is stale
@@ -22,8 +22,9 @@ HEAD = """\
 # What is supported
 
 Every API below is served over the versions shown, and ApiVersions tells clients exactly that.
-"Schema" is the range that Kafka's own schema of the request defines; Produce is told from version 0
-on and served from version 3, as by Kafka 4. A key that is not in the table is not advertised.
+"Schema" is the range that Kafka's own schema of the request defines. Produce is advertised from
+version 0 on and served from version 3 on, as in Kafka 4. An API key that is not in the table is not
+advertised.
 
 | key | API | versions | schema | gaps |
 |----:|-----|----------|--------|------|
@@ -31,7 +32,7 @@ on and served from version 3, as by Kafka 4. A key that is not in the table is n
 
 
 def sections(docstring: str) -> dict[str, str]:
-    """The indented sections of a handler's docstring by heading."""
+    """Return the indented sections of a handler's docstring by heading: lists in Markdown."""
     found: dict[str, list[str]] = {}
     heading = ""
     for line in inspect.cleandoc(docstring).splitlines()[1:]:
@@ -39,27 +40,27 @@ def sections(docstring: str) -> dict[str, str]:
             heading = line.rstrip(":")
             found[heading] = []
         elif heading and line:
-            found[heading].append(line.strip())
-    return {heading: " ".join(lines) for heading, lines in found.items()}
+            found[heading].append(line.removeprefix("    "))
+    return {heading: "\n".join(lines) for heading, lines in found.items()}
 
 
 def module_docstring(route: Route) -> str:
-    """The spec of an API: its handler module's docstring."""
+    """Return the specification of an API: its handler module's docstring."""
     return inspect.getdoc(inspect.getmodule(route.handler)) or ""
 
 
 def span(low: int, high: int) -> str:
-    """A version range as people write it."""
+    """Format a version range: `3-13`, or `0` for a single version."""
     return str(low) if low == high else f"{low}-{high}"
 
 
 def api_name(route: Route) -> str:
-    """The API's name as Kafka writes it, from the first word of the docstring."""
+    """Return the API's name in Kafka, which is the first word of the docstring."""
     return module_docstring(route).partition(":")[0]
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the page."""
     routes = [route for _, route in sorted(ROUTES.items())]
     lines = [HEAD]
     lines += [
@@ -74,11 +75,11 @@ def render() -> str:
         parts = sections(module_docstring(route))
         lines.append(f"\n### {api_name(route)}\n\n{parts['Behaviour']}\n")
         if "Gaps" in parts:
-            lines.append(f"\n**Gaps.** {parts['Gaps']}\n")
+            lines.append(f"\n**Gaps**\n\n{parts['Gaps']}\n")
     lines.append(
-        "\n## Configuration keys that are accepted and change nothing yet\n\n"
-        "They can be set and are shown by DescribeConfigs, so that a real broker's properties\n"
-        "file works as it is; the broker does not act on them.\n\n"
+        "\n## Configuration keys without an effect\n\n"
+        "They can be set, and DescribeConfigs shows them, so that a real broker's properties file\n"
+        "works as it is. The broker does not act on them.\n\n"
     )
     for title, keys in (("Broker", BROKER_KEYS), ("Topic", TOPIC_KEYS)):
         idle = [f"`{name}`" for name, key in sorted(keys.items()) if not key.is_enforced]

@@ -1,6 +1,7 @@
-"""The house rules that a machine can see."""
+"""Check the rules of CONTRIBUTING.md that a machine can check."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,27 @@ SHELLS = {
     "loadgen/worker/worker.py",
 }
 SHELL_MODULES = {"asyncio", "datetime", "logging", "random", "socket", "threading", "time"}
+
+DISCOURAGED_WORDS = {
+    r"told|tells": "say, return, send, advertise",
+    r"whoever": "a client that, everyone who",
+    r"anew": "again",
+    r"meanwhile": "until then, during that time",
+    r"upkeep": "background tasks",
+    r"doors?|entrance": "port, socket, listener",
+    r"parked": "pending",
+    r"hurr(y|ies|ied)": "complete now",
+    r"bur(y|ies|ied)": "close, remove",
+    r"la(y|id|ys) over": "patch, apply",
+    r"such as are": "that are",
+    r"by a coin": "at random",
+    r"makes? no sense": "is invalid",
+    r"comes? to nothing": "has no effect",
+}
+"""Words that are hard to search for or to understand, and what to write instead."""
+WORDING_EXCEPTIONS = {"CHANGELOG.md", "tests/test_layout.py", "docs/coverage.md"}
+"""The last one is generated from docstrings."""
+TEXT_FOLDERS = (*PACKAGES, "benchmarks", "docs", "scripts", "tests")
 
 
 def relative(path: Path) -> str:
@@ -163,3 +185,26 @@ def test_a_handler_serves_the_whole_range_of_the_schema_or_says_what_is_missing(
 
 def test_the_coverage_table_is_fresh() -> None:
     assert coverage_table.TARGET.read_text(encoding="utf-8") == coverage_table.render()
+
+
+def test_no_discouraged_words() -> None:
+    pattern = re.compile(rf"\b(?:{'|'.join(DISCOURAGED_WORDS)})\b", re.IGNORECASE)
+    folders = [ROOT / folder for folder in TEXT_FOLDERS]
+    paths = [path for folder in folders for path in folder.rglob("*.*")]
+    found = []
+    for path in sorted([*ROOT.glob("*.md"), *paths]):
+        if path.suffix not in {".py", ".md"} or relative(path) in WORDING_EXCEPTIONS:
+            continue
+        text = path.read_text(encoding="utf-8")
+        for match in pattern.finditer(text):
+            line = text.count("\n", 0, match.start()) + 1
+            found.append(f"{relative(path)}:{line}: {match[0]!r}; say {_better(match[0])}")
+    assert not found, "\n".join(["discouraged words", *found])
+
+
+def _better(word: str) -> str:
+    return next(
+        better
+        for discouraged, better in DISCOURAGED_WORDS.items()
+        if re.fullmatch(discouraged, word, re.IGNORECASE)
+    )

@@ -1,70 +1,389 @@
-"""The wheel holds exactly our packages; `tests`, `scripts` and `docs` would be strangers in it."""
+"""The wheel installs `mock_kafka` alone, and works beside packages named like our folders."""
 
+import ast
+import os
+import re
+import shutil
 import subprocess
 import sys
+import sysconfig
 import zipfile
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from scripts.build_backend import INTERNAL, PUBLIC, top_level_packages, with_internal_imports
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 SETUPTOOLS_MAJOR_MIN = 77  # as [build-system] in pyproject.toml says
-PACKAGES = {
-    "broker",
-    "client",
-    "loadgen",
-    "mock_kafka",
-    "producer_state",
-    "protocol",
-    "quotas",
-    "scenarios",
-}
+PACKAGES = top_level_packages(REPOSITORY / "pyproject.toml")
+OURS = PACKAGES - {PUBLIC}
+# Words that are the name of a module of ours by chance.
+KEYS = {"broker.clock"}
+CODE_IN_TEXT = re.compile(r"(?:from|python -m) ([\w.]+)")
+IMPORTERS = {"files", "find_spec", "import_module", "run_module", "__import__"}
+PYPI_BROKER = "broker==0.8.11"
+PLAN = """\
+duration_s: 1
+topics: [{name: t, partitions: 2}]
+lateness_p99_ms: 5000
+tenants: [{name: a, behaviour: steady, topic: t, clients: 2, rate: 20}]
+"""
+USE = """
+import asyncio
+from mock_kafka import MockKafka, NewTopic, Producer, open_admin
+
+async def send(servers):
+    async with Producer(servers) as producer:
+        return await (await producer.send("orders", b"coffee"))
+
+for in_process in (False, True):
+    with MockKafka(in_process=in_process) as kafka:
+        with open_admin(kafka.bootstrap_servers) as admin:
+            assert admin.create_topics([NewTopic("orders", partition_count=1)]) == {"orders": None}
+        if in_process:
+            kafka.hook(lambda request: None)
+        assert asyncio.run(send(kafka.bootstrap_servers)).offset == 0
+        assert [each.value for each in kafka.records("orders")] == [b"coffee"]
+"""
+
+
+def run(
+    *words: object, folder: Path, environment: Mapping[str, str] | None = None, timeout_s: int = 120
+) -> str:
+    """Return what a program prints; it gets no PYTHONPATH but one of `environment`."""
+    inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        list(map(str, words)),
+        cwd=folder,
+        env={**inherited, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def build_options() -> list[str]:
+    """With a new enough setuptools here no network is needed; otherwise the builder fetches one."""
+    is_offline = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
+    return ["--no-isolation"] if is_offline else []
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the project as the container's build sees it, made of links."""
+    folder = tmp_path_factory.mktemp("source")
+    for line in (REPOSITORY / ".dockerignore").read_text().split():
+        if line.startswith("!"):
+            link = folder / line[1:]
+            link.parent.mkdir(exist_ok=True)
+            link.symlink_to(REPOSITORY / line[1:])
+    return folder
+
+
+@pytest.fixture(scope="module")
+def built(source: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """Return the folder of the source archive and of the wheel made of it, and what was printed."""
+    (source / "MANIFEST.in").symlink_to(REPOSITORY / "MANIFEST.in")
+    out = tmp_path_factory.mktemp("dist")
+    said = run(sys.executable, "-m", "build", *build_options(), "--outdir", out, folder=source)
+    return out, said
+
+
+@pytest.fixture(scope="module")
+def wheel(built: tuple[Path, str]) -> Path:
+    [found] = built[0].glob("mock_kafka-*.whl")
+    return found
+
+
+class Environment:
+    """A virtual environment with the wheel; its dependencies are those of this interpreter."""
+
+    def __init__(self, folder: Path, wheel: Path) -> None:
+        run(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
+        self.bin = folder / "bin"
+        # Not processed recursively: an editable install over there is not found from here.
+        [site_packages] = folder.glob("lib/python*/site-packages")
+        (site_packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+        self.folder = folder
+        self.site_packages = site_packages
+        self.install(wheel)
+
+    def install(self, *words: object) -> None:
+        """Install without dependencies."""
+        pip = [sys.executable, "-m", "pip", "--python", self.bin / "python", "install"]
+        options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation"]
+        run(*pip, *options, *words, folder=self.folder)
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Return an environment with nothing but the wheel; install nothing more."""
+    return Environment(tmp_path_factory.mktemp("environment"), wheel)
+
+
+@pytest.fixture
+def own_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Environment:
+    """Return an environment for one test, which may install more."""
+    return Environment(tmp_path_factory.mktemp("own-environment"), wheel)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """Return a folder with a project that has packages of our names, in `src`."""
+    folder = tmp_path / "project"
+    for name in ("broker", "client", "quotas"):
+        package = folder / "src" / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text(f"def hello():\n    return 'my {name}'\n")
+    (folder / "pyproject.toml").write_text(
+        '[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n'
+        '[project]\nname = "my-service"\nversion = "1"\n'
+    )
+    return folder
 
 
 @pytest.mark.slow
-def test_the_wheel_has_our_packages_each_typed_and_nothing_else_at_its_top(tmp_path: Path) -> None:
-    # Built from links, so that the tree is left as it was. With a new enough setuptools here no
-    # network is needed; otherwise pip fetches one.
-    is_offline = int(version("setuptools").partition(".")[0]) >= SETUPTOOLS_MAJOR_MIN
-    source = tmp_path / "source"
-    source.mkdir()
-    for name in (
-        "pyproject.toml",
-        "README.md",
-        "LICENSE",
-        *PACKAGES,
-        "tests",
-        "scripts",
-        "benchmarks",
-    ):
-        (source / name).symlink_to(REPOSITORY / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--no-deps", "--quiet"]
-        + (["--no-build-isolation", "--no-index"] if is_offline else [])
-        + ["--wheel-dir", str(tmp_path), str(source)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    [wheel] = tmp_path.glob("mock_kafka-*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
+def test_the_wheel_has_our_packages_inside_mock_kafka_and_nothing_else(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    names = archive.namelist()
     top_level = {name.partition("/")[0] for name in names}
     [dist_info] = [name for name in top_level if name.endswith(".dist-info")]
-    assert top_level - {dist_info} == PACKAGES
-    assert {f"{package}/py.typed" for package in PACKAGES} <= set(names)
-    assert "broker/http_admin/page.html" in names
-    assert "scenarios/rolling_upgrade/Writer.java" in names
-    assert "scenarios/delivery_timeout/TimedProducers.java" in names
-    licence = zipfile.ZipFile(wheel).read(f"{dist_info}/licenses/LICENSE")
+    assert top_level == {dist_info, PUBLIC}
+    assert archive.read(f"{dist_info}/top_level.txt").split() == [PUBLIC.encode()]
+    licence = archive.read(f"{dist_info}/licenses/LICENSE")
     assert licence == (REPOSITORY / "LICENSE").read_bytes()
-    entry_points = zipfile.ZipFile(wheel).read(f"{dist_info}/entry_points.txt").decode()
+    entry_points = archive.read(f"{dist_info}/entry_points.txt").decode()
     assert "mock-kafka = mock_kafka.cli:main" in entry_points
+
+    internal = INTERNAL.replace(".", "/")
     in_tree = {
         str(path.relative_to(REPOSITORY))
         for package in PACKAGES
-        for path in (REPOSITORY / package).rglob("*.py")
+        for path in (REPOSITORY / package).rglob("*")
+        if path.is_file() and path.parent.name != "__pycache__"
     }
-    assert in_tree == {name for name in names if name.endswith(".py")}
+    expected = {name if name.startswith(f"{PUBLIC}/") else f"{internal}/{name}" for name in in_tree}
+    in_wheel = {name for name in names if not name.startswith(dist_info)}
+    assert in_wheel == expected | {f"{internal}/__init__.py"}
+    assert {f"{package}/py.typed" for package in PACKAGES} <= in_tree
+
+
+@pytest.mark.slow
+def test_no_code_in_the_wheel_names_a_package_of_ours_at_the_top(wheel: Path) -> None:
+    files = [path for package in OURS for path in (REPOSITORY / package).rglob("*.py")]
+    dotted = [".".join(path.relative_to(REPOSITORY).with_suffix("").parts) for path in files]
+    modules = {name.removesuffix(".__init__") for name in dotted}
+    archive = zipfile.ZipFile(wheel)
+    left = []
+    for name in archive.namelist():
+        if name.endswith(".py"):
+            tree = ast.parse(archive.read(name))
+            left += [f"{name}:{line} {what}" for line, what in references(tree, modules)]
+    assert left == []
+
+
+def references(tree: ast.AST, modules: set[str]) -> Iterator[tuple[int, str]]:
+    """Find imports of our packages, and strings that name a module of `modules`."""
+    for node in ast.walk(tree):
+        found: list[str] = []
+        match node:
+            case ast.Import(names=names):
+                found = [each.name for each in names if each.name.partition(".")[0] in OURS]
+            case ast.ImportFrom(module=str(module)):
+                found = [module] if module.partition(".")[0] in OURS else []
+            case ast.Call(
+                func=ast.Name(id=function) | ast.Attribute(attr=function),
+                args=[ast.Constant(value=str(text)), *_],
+            ):
+                found = [text] if function in IMPORTERS and text in modules else []
+            case ast.Constant(value=str(text)):
+                found = [text] if "." in text and text in modules - KEYS else []
+                found += [each for each in CODE_IN_TEXT.findall(text) if each in modules]
+            case _:
+                continue
+        for each in found:
+            yield getattr(node, "lineno", 0), each
+
+
+def test_a_reference_that_was_left_is_found() -> None:
+    for text in (
+        "import quotas.limits",
+        "from broker import cli",
+        "import_module('client')",
+        "importlib.import_module('client.admin')",
+        "MODULE = 'client.admin'",
+        "'''An example:\n\n>>> from quotas import Limits\n'''",
+        "HELP = 'run python -m broker'",
+    ):
+        modules = {"broker", "client", "client.admin", "quotas", "quotas.limits"}
+        assert list(references(ast.parse(text), modules)), text
+    assert not list(references(ast.parse("KEY = 'broker.clock', 'client'"), {"client"}))
+
+
+@pytest.mark.parametrize(
+    ("written", "rewritten"),
+    [
+        ("from broker import cli", "from inner.broker import cli"),
+        ("    from broker.cli import (  # noqa", "    from inner.broker.cli import (  # noqa"),
+        ("import broker  # noqa", "from inner import broker  # noqa"),
+        ("import broker.cli as b", "import inner.broker.cli as b"),
+        ("import broker as b", "import inner.broker as b"),
+        ("    >>> from broker import cli", "    >>> from inner.broker import cli"),
+        *[
+            (same, same)
+            for same in (
+                "from brokers import cli",
+                "import brokers",
+                "import broker.cli",
+                "from mock_kafka import broker",
+                "bytes from broker to client",
+                "x = 'broker.clock'",
+            )
+        ],
+    ],
+)
+def test_imports_are_rewritten_on_their_lines(written: str, rewritten: str) -> None:
+    text = f"\n\n{written}\nx = 1\n"
+    expected = f"\n\n{rewritten.replace('inner', INTERNAL)}\nx = 1\n"
+    assert with_internal_imports(text, {"broker", "client"}) == expected
+
+
+@pytest.mark.slow
+def test_the_source_archive_builds_without_a_warning_about_packages(
+    built: tuple[Path, str],
+) -> None:
+    folder, said = built
+    assert len(list(folder.glob("mock_kafka-*.tar.gz"))) == 1
+    assert "absent from" not in said
+    assert "Warning" not in said
+
+
+@pytest.mark.slow
+def test_pip_builds_the_same_wheel_from_the_tree(source: Path, wheel: Path, tmp_path: Path) -> None:
+    is_offline = bool(build_options())
+    options = ["--no-build-isolation", "--no-index"] if is_offline else []
+    pip = [sys.executable, "-m", "pip", "wheel", "--no-deps", *options]
+    run(*pip, "--wheel-dir", tmp_path, source, folder=tmp_path)
+    [other] = tmp_path.glob("*.whl")
+    contents = [
+        {name: zipfile.ZipFile(path).getinfo(name).CRC for name in zipfile.ZipFile(path).namelist()}
+        for path in (wheel, other)
+    ]
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.slow
+def test_every_module_of_the_wheel_can_be_imported_and_its_examples_run(
+    environment: Environment,
+) -> None:
+    program = f"""
+import doctest, importlib, pkgutil, sys
+import mock_kafka
+names = [each.name for each in pkgutil.walk_packages(mock_kafka.__path__, "mock_kafka.")]
+assert "{INTERNAL}.broker.cli" in names
+for name in names:
+    if not name.endswith("__main__"):
+        assert doctest.testmod(importlib.import_module(name)).failed == 0, name
+print(*{{each.partition(".")[0] for each in sys.modules}} & {OURS!r}, mock_kafka.__file__)
+"""
+    said = run(environment.bin / "python", "-c", program, folder=environment.folder)
+    assert said.strip() == str(environment.site_packages / PUBLIC / "__init__.py")
+
+
+@pytest.mark.slow
+def test_a_project_with_packages_of_our_names_keeps_them_and_uses_ours(
+    own_environment: Environment, project: Path
+) -> None:
+    own_environment.install("--editable", project)
+    program = f"import broker, client, quotas\n{USE}\nprint(*[each.hello() for each in ({{}})])"
+    program = program.replace("{}", "broker, client, quotas")
+    said = run(own_environment.bin / "python", "-c", program, folder=project)
+    assert said == "my broker my client my quotas\n"
+
+
+@pytest.mark.slow
+def test_the_package_broker_of_pypi_installed_afterwards_changes_nothing(
+    own_environment: Environment, tmp_path: Path
+) -> None:
+    pip = [sys.executable, "-m", "pip", "--quiet", "download", "--no-deps", "--dest", tmp_path]
+    done = subprocess.run(
+        [*map(str, pip), PYPI_BROKER], capture_output=True, text=True, timeout=60, check=False
+    )
+    if done.returncode:
+        pytest.skip(f"PyPI can't be reached for {PYPI_BROKER}: {done.stderr.splitlines()[-1]}")
+    [theirs] = tmp_path.glob("broker-*")
+    own_environment.install(theirs)
+    assert (own_environment.site_packages / "broker" / "__init__.py").exists()
+    run(own_environment.bin / "python", "-c", USE, folder=tmp_path)
+
+
+@pytest.mark.slow
+def test_the_command_line_ignores_packages_of_our_names_on_pythonpath(
+    environment: Environment, project: Path
+) -> None:
+    script = environment.bin / "mock-kafka"
+    own = {"PYTHONPATH": "."}
+    for command in ("serve", "certs", "topics", "configs", "scenario", "load"):
+        said = run(script, command, "--help", folder=project / "src", environment=own)
+        assert said.startswith(f"usage: mock-kafka {command} ")
+    with subprocess.Popen(
+        [script, "serve", "--port", "0", "--admin-port", "0"],
+        cwd=project / "src",
+        env={**os.environ, **own},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("bootstrap.servers=127.0.0.1:")
+        assert process.stdout.readline().startswith("admin.url=http://127.0.0.1:")
+        process.terminate()
+        assert process.wait(30) == 0
+    run(environment.bin / "python", "-c", USE, folder=project / "src", environment=own)
+
+
+@pytest.mark.slow
+def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
+    environment: Environment, tmp_path: Path
+) -> None:
+    (tmp_path / "test_orders.py").write_text(
+        "import mock_kafka as package\n"
+        "from mock_kafka import MockKafka, Producer, ProducerSettings, open_admin\n\n"
+        "def test_orders(mock_kafka: MockKafka) -> None:\n"
+        "    assert mock_kafka.topics() == []\n"
+        "    with open_admin(mock_kafka.bootstrap_servers) as admin:\n"
+        "        names: list[str] = admin.list_topics()\n"
+        "    assert names == []\n"
+        f"    assert (package.__file__ or '').startswith({str(environment.folder)!r})\n\n"
+        "def producer() -> Producer:\n"
+        "    return Producer('127.0.0.1:1', ProducerSettings(linger_ms='1'))\n"
+    )
+    python = str(environment.bin / "python")
+    assert "1 passed" in run(python, "-m", "pytest", "-p", "no:cacheprovider", folder=tmp_path)
+    mypy = [python, "-m", "mypy", "--strict", "--no-incremental", "--config-file=", "."]
+    done = subprocess.run(
+        mypy, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    [error] = re.findall(r"error: (.*)", done.stdout)
+    assert error.startswith(
+        'Argument "linger_ms" to "ProducerSettings" has incompatible type "str"'
+    )
+
+
+@pytest.mark.slow
+def test_spark_workers_find_the_classes_of_the_wheel(
+    environment: Environment, tmp_path: Path
+) -> None:
+    if find_spec("pyspark") is None or shutil.which("java") is None:
+        pytest.skip("a load needs java and pip install 'mock-kafka[spark]'; one is not here")
+    (tmp_path / "plan.yaml").write_text(PLAN)
+    words = [environment.bin / "mock-kafka", "load", "plan.yaml", "--out", "out"]
+    said = run(*words, folder=tmp_path, timeout_s=300)
+    assert (tmp_path / "out" / "report.html").exists(), said

@@ -1,4 +1,4 @@
-"""What the README's first screen promises runs as it stands."""
+"""Run the examples and commands of the README and other documents unchanged."""
 
 import json
 import re
@@ -15,7 +15,7 @@ README = Path(__file__).parent.parent / "README.md"
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", ["README.md", "docs/testing.md", "docs/audit.md"])
-def test_the_examples_run_as_they_stand(name: str, pytester: pytest.Pytester) -> None:
+def test_python_examples_pass(name: str, pytester: pytest.Pytester) -> None:
     text = (README.parent / name).read_text(encoding="utf-8")
     examples = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     test_count = 0
@@ -26,11 +26,11 @@ def test_the_examples_run_as_they_stand(name: str, pytester: pytest.Pytester) ->
     pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=test_count)
 
 
-def test_what_the_container_runs_starts() -> None:
+def test_the_command_of_the_container_starts_a_cluster() -> None:
     [command] = re.findall(r"^CMD (.*)$", (README.parent / "Dockerfile").read_text(), re.MULTILINE)
-    words = [sys.executable, "-P", "-m", "broker", *json.loads(command)]
+    command_line = [sys.executable, "-P", "-m", "broker", *json.loads(command)]
     with subprocess.Popen(
-        [*words, "--port", "0", "--admin-port", "0"],
+        [*command_line, "--port", "0", "--admin-port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -42,7 +42,7 @@ def test_what_the_container_runs_starts() -> None:
         assert process.wait(30) == 0
 
 
-def test_the_commands_exist() -> None:
+def test_the_commands_of_the_readme_exist() -> None:
     commands = re.findall(r"^\$ \./(\S+)", README.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands == ["scripts/demo", "scripts/test"]
     for command in commands:

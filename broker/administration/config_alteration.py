@@ -9,38 +9,28 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
 from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
-from broker.config.keys import ConfigError, ConfigKey, ConfigType, ResourceType
+from broker.config.keys import ConfigError, ConfigKey, ConfigType
 from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_config import TopicConfig, validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value, split_list
 from broker.errors import Refusal
+from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 
-
-class OperationKind(IntEnum):
-    """What to do with a key, numbered as in IncrementalAlterConfigs' `config_operation`."""
-
-    SET = 0
-    DELETE = 1
-    APPEND = 2
-    SUBTRACT = 3
-
-
 _BROKER_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
-_KINDS = frozenset(OperationKind)
-_LIST_KINDS = (OperationKind.APPEND, OperationKind.SUBTRACT)
+_KINDS = frozenset(ConfigOperation)
+_LIST_KINDS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One key to change. `kind` is as sent, so it may be no OperationKind; `text` may be null."""
+    """One key to change. `kind` is as sent, so it may be no ConfigOperation; `text` may be null."""
 
     name: str
     kind: int
@@ -92,9 +82,9 @@ def apply_operations(
     changed = dict(layer)
     for operation in operations:
         name, text = operation.name, operation.text or ""
-        if operation.kind == OperationKind.SET:
+        if operation.kind == ConfigOperation.SET:
             changed[name] = text
-        elif operation.kind == OperationKind.DELETE:
+        elif operation.kind == ConfigOperation.DELETE:
             changed.pop(name, None)
         else:
             key = keys.get(name)
@@ -111,7 +101,7 @@ def apply_operations(
 def _changed_list(
     elements: tuple[str, ...], kind: int, operands: tuple[str, ...]
 ) -> tuple[str, ...]:
-    if kind == OperationKind.SUBTRACT:
+    if kind == ConfigOperation.SUBTRACT:
         return tuple(element for element in elements if element not in operands)
     return tuple(dict.fromkeys(elements + operands))
 
@@ -124,7 +114,7 @@ def _shape_problem(alteration: Alteration) -> Refusal | None:
     nulls = [
         operation.name
         for operation in alteration.operations
-        if operation.text is None and operation.kind != OperationKind.DELETE
+        if operation.text is None and operation.kind != ConfigOperation.DELETE
     ]
     if nulls:
         return _invalid_request(f"Null value not supported for: {', '.join(nulls)}")
@@ -223,7 +213,7 @@ def _alter_broker(
 
 
 def _names_set(operations: Sequence[Operation]) -> list[str]:
-    return [each.name for each in operations if each.kind != OperationKind.DELETE]
+    return [each.name for each in operations if each.kind != ConfigOperation.DELETE]
 
 
 def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal | None:
@@ -243,7 +233,7 @@ def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
         return refusal
     for operation in alteration.operations:
         if operation.kind in _LIST_KINDS:
-            kind = OperationKind(operation.kind).name
+            kind = ConfigOperation(operation.kind).name
             return _invalid_request(f"{kind} is not allowed for the BROKER_LOGGER resource")
         return Refusal(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
     return None

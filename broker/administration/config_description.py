@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from broker.cluster.brokers import Broker
 from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym
-from broker.config.keys import ConfigKey, ConfigSource, ResourceType
+from broker.config.keys import ConfigKey
 from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
+from protocol.configs import ConfigSource, ResourceType
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def describe_topic(
         text = format_value(values[key.name])
         synonyms = []
         if key.name in overrides:
-            synonyms.append(Synonym(key.name, text, ConfigSource.TOPIC))
+            synonyms.append(Synonym(key.name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG))
         if key.broker_synonym is not None:
             synonyms += config.synonyms(key.broker_synonym, broker_id)
         entries.append(_entry(key, text, synonyms, is_read_only=False))
@@ -59,7 +60,7 @@ def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
         synonyms = config.synonyms(key.name, broker.node_id)
         if key.name in own:
             text = own[key.name]
-            synonyms = [Synonym(key.name, text, ConfigSource.STATIC_BROKER)]
+            synonyms = [Synonym(key.name, text, ConfigSource.STATIC_BROKER_CONFIG)]
         entries.append(_entry(key, text, synonyms, is_read_only=not key.is_dynamic))
     return entries
 
@@ -83,7 +84,7 @@ def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
         synonyms = [
             synonym
             for synonym in config.synonyms(name)
-            if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER
+            if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         ]
         entries.append(_entry(key, format_value(config[name]), synonyms, is_read_only=False))
     return entries
@@ -104,7 +105,7 @@ def describe_resource(
         else:
             text = default
         if resource_type is ResourceType.GROUP:
-            synonyms.append(Synonym(key.name, default, ConfigSource.DEFAULT))
+            synonyms.append(Synonym(key.name, default, ConfigSource.DEFAULT_CONFIG))
         entries.append(_entry(key, text, synonyms, is_read_only=False))
     return entries
 
@@ -116,6 +117,6 @@ def _entry(
         key=key,
         text=None if key.is_sensitive else text,
         is_read_only=is_read_only,
-        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT,
+        source=synonyms[0].source if synonyms else ConfigSource.DEFAULT_CONFIG,
         synonyms=tuple(synonyms),
     )

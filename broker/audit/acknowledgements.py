@@ -12,8 +12,8 @@ from broker.request.acknowledgement import Acknowledgement
 from broker.request.context import RequestContext
 from broker.responses import CompletedResponse, DispatchResult, PendingFrame, Throttled
 from protocol.api_keys import ApiKey
+from protocol.codec import decode_response
 from protocol.errors import ErrorCode
-from protocol.json_view import decode_response_frame
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -147,7 +147,7 @@ def _acknowledged_by(
     frame: bytes, api_version: int, noted: list[Acknowledgement]
 ) -> list[Acknowledgement]:
     """Those that the response really acknowledges, in which a rule may have put errors."""
-    response = decode_response_frame(frame, ApiKey.PRODUCE, api_version)
+    response = decode_response(frame, ApiKey.PRODUCE, api_version)
     acknowledged = {
         (topic.topic_id if api_version >= 13 else topic.name, partition.index)
         for topic in response.responses

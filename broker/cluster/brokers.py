@@ -11,10 +11,10 @@ from broker.addresses import Address
 class Availability(Enum):
     """What happens to who connects to a broker."""
 
-    UP = "serves"
-    DOWN = "refuses"
+    UP = "up"
+    DOWN = "down"
     """Its connections are cut, new ones are refused: the process has ended."""
-    ISOLATED = "silent"
+    ISOLATED = "isolated"
     """Nothing is read and nothing is answered, until it serves again: the network is cut."""
 
 

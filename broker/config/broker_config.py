@@ -14,15 +14,9 @@ from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, quota_keys, security_keys
 from broker.config.broker_keys import HOUR_MS
-from broker.config.keys import (
-    ConfigError,
-    ConfigKey,
-    ConfigSource,
-    ResourceType,
-    by_name,
-    shortened,
-)
+from broker.config.keys import ConfigError, ConfigKey, by_name, shortened
 from broker.config.values import format_value, parse_value
+from protocol.configs import ConfigSource, ResourceType
 from protocol.suggestions import did_you_mean
 
 BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
@@ -197,16 +191,16 @@ class BrokerConfig(Mapping[str, Any]):
         found = [
             _synonym(each, layer[each], source)
             for layer, source in (
-                (own, ConfigSource.DYNAMIC_BROKER),
-                (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER),
-                (started_with, ConfigSource.STATIC_BROKER),
+                (own, ConfigSource.DYNAMIC_BROKER_CONFIG),
+                (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
+                (started_with, ConfigSource.STATIC_BROKER_CONFIG),
             )
             for each in names
             if each in layer
         ]
         defaults = ((each, format_value(BROKER_KEYS[each].default)) for each in names)
         return found + [
-            _synonym(each, text, ConfigSource.DEFAULT)
+            _synonym(each, text, ConfigSource.DEFAULT_CONFIG)
             for each, text in defaults
             if text is not None
         ]

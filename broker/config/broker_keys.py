@@ -1,7 +1,23 @@
-"""Broker keys this broker acts on: cluster, topics, logs, connections, groups, producers."""
+# ruff: noqa: E501
+"""Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
-from broker.config.keys import ConfigKey, ConfigType
+from broker.config.keys import (
+    BOOLEAN,
+    CLUSTER_WIDE,
+    DOUBLE,
+    INT,
+    LIST,
+    LONG,
+    PASSWORD,
+    PER_BROKER,
+    READ_ONLY,
+    STATIC_PER_BROKER,
+    STRING,
+    ConfigKey,
+    ignored_key,
+    mock_key,
+)
 from broker.config.values import (
     at_least,
     between,
@@ -12,9 +28,6 @@ from broker.config.values import (
     unlimited_or_positive,
 )
 
-_BOOLEAN, _STRING, _INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
-_LONG, _LIST = ConfigType.LONG, ConfigType.LIST
-
 LONG_MAX = (1 << 63) - 1
 INT_MAX = (1 << 31) - 1
 DAY_MS = 24 * 60 * 60 * 1000
@@ -22,405 +35,78 @@ HOUR_MS = 60 * 60 * 1000
 MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
+# fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "cluster.id",
-        _STRING,
-        None,
-        "The id by which clients know this cluster; without it the broker chooses one.",
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.clock",
-        _STRING,
-        "real",
-        "How the broker's time goes by: like the machine's, faster or slower by"
-        " broker.clock.factor, or only when it is moved.",
-        one_of("real", "scaled", "standing"),
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.clock.factor",
-        ConfigType.DOUBLE,
-        1.0,
-        "How many times faster than the machine's the time of a scaled clock goes by.",
-        more_than(0),
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.max.producer.ids",
-        ConfigType.INT,
-        -1,
-        "Producer ids over the partitions that a broker leads, beyond which it stops as if it were"
-        " out of memory; -1 for any number.",
-        unlimited_or_positive,
-        is_dynamic=True,
-        is_per_broker=True,
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "controller.mutation.time.ms",
-        ConfigType.DOUBLE,
-        0.0,
-        "Time that the controller takes for each partition that a request creates, adds or deletes;"
-        " other requests of this kind and elections wait until it is done.",
-        between(0, MINUTE_MS),
-        is_dynamic=True,
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.api.versions",
-        _LIST,
-        (),
-        "The APIs and versions that clients find: a release of Kafka such as 2.8, NAME=HIGHEST,"
-        " NAME=LOWEST-HIGHEST or NAME=-1 for single APIs; all there are if empty.",
-        api_versions_problem,
-        is_dynamic=True,
-        is_per_broker=True,
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.rack",
-        _STRING,
-        None,
-        "The rack this broker tells its clients it is in.",
-        is_per_broker=True,
-    ),
-    ConfigKey(
-        "advertised.listeners",
-        _LIST,
-        None,
-        "The addresses clients are told to connect to, when they differ from listeners.",
-    ),
+    mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
+    mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
+    mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
+    mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
+    mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
+    mock_key("broker.api.versions",         LIST,   (),     api_versions_problem,     PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
+    ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
+    ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
 )
 
 TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "num.partitions",
-        _INT,
-        1,
-        "Partitions of a topic that is created without a number of its own.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "default.replication.factor",
-        _INT,
-        1,
-        "Replicas of each partition of a topic that is created without a number of its own.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "auto.create.topics.enable",
-        _BOOLEAN,
-        True,
-        "Whether asking for the metadata of a topic that is not there creates it.",
-    ),
-    ConfigKey("delete.topic.enable", _BOOLEAN, True, "Whether topics may be deleted."),
-    ConfigKey(
-        "min.insync.replicas",
-        _INT,
-        1,
-        "In-sync replicas without which a write with acks=all is refused.",
-        at_least(1),
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "unclean.leader.election.enable",
-        _BOOLEAN,
-        False,
-        "Whether a replica that is not in sync may become leader, losing records.",
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "message.max.bytes",
-        _INT,
-        1_048_588,
-        "Largest record batch, as sent, that is accepted.",
-        at_least(0),
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "compression.type",
-        _STRING,
-        "producer",
-        "How batches are stored; only producer, which keeps them as they were sent, has an effect.",
-        one_of(*COMPRESSION_TYPES),
-        is_dynamic=True,
-        is_enforced=False,
-    ),
-    ConfigKey(
-        "log.message.timestamp.type",
-        _STRING,
-        "CreateTime",
-        "Whether a record keeps its producer's timestamp or gets the time of its append.",
-        one_of("CreateTime", "LogAppendTime"),
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "log.message.timestamp.before.max.ms",
-        _LONG,
-        LONG_MAX,
-        "How far a record's timestamp may lie before the broker's time.",
-        at_least(0),
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "log.message.timestamp.after.max.ms",
-        _LONG,
-        HOUR_MS,
-        "How far a record's timestamp may lie after the broker's time.",
-        at_least(0),
-        is_dynamic=True,
-    ),
+    ConfigKey("num.partitions",                      INT,     1,            at_least(1),              READ_ONLY,    "Partitions of a topic that is created without a partition count."),
+    ConfigKey("default.replication.factor",          INT,     1,            at_least(1),              READ_ONLY,    "Replicas of a partition of a topic that is created without a replication factor."),
+    ConfigKey("auto.create.topics.enable",           BOOLEAN, True,         None,                     READ_ONLY,    "Whether a Metadata request creates the topics that don't exist."),
+    ConfigKey("delete.topic.enable",                 BOOLEAN, True,         None,                     READ_ONLY,    "Whether topics may be deleted."),
+    ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              CLUSTER_WIDE, "In-sync replicas that a write with acks=all needs."),
+    ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     CLUSTER_WIDE, "Whether a replica that is not in sync may become leader, losing records."),
+    ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              CLUSTER_WIDE, "Largest record batch, as sent, that the broker accepts."),
+    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), CLUSTER_WIDE, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
+    ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), CLUSTER_WIDE, "Whether a record keeps its producer's timestamp or gets the time of its append."),
+    ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be behind the broker's time."),
+    ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be ahead of the broker's time."),
 )
 
 LOG_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "log.retention.bytes",
-        _LONG,
-        -1,
-        "Bytes a partition keeps before its oldest records go; -1 is without limit.",
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "log.retention.ms",
-        _LONG,
-        None,
-        "Time a record is kept; -1 is for ever. Without it log.retention.minutes counts.",
-        unlimited_or_positive,
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "log.retention.minutes",
-        _INT,
-        None,
-        "Minutes a record is kept. Without it log.retention.hours counts.",
-        unlimited_or_positive,
-    ),
-    ConfigKey(
-        "log.retention.hours",
-        _INT,
-        168,
-        "Hours a record is kept, when neither milliseconds nor minutes are set.",
-        unlimited_or_positive,
-    ),
-    ConfigKey(
-        "log.retention.check.interval.ms",
-        _LONG,
-        300_000,
-        "How often records past their retention are looked for.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "log.memory.max.bytes",
-        _LONG,
-        2_147_483_648,
-        "Bytes that all partitions together may hold; beyond it the oldest batches of the largest"
-        " partition go.",
-        at_least(1),
-        is_dynamic=True,
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "log.segment.bytes",
-        _INT,
-        1_073_741_824,
-        "Largest batch a partition takes. There are no segments: retention drops single batches.",
-        at_least(1024 * 1024),
-        is_dynamic=True,
-    ),
-    ConfigKey(
-        "log.cleanup.policy",
-        _LIST,
-        ("delete",),
-        "Whether old records are deleted. With compact, records need a key; none is compacted.",
-        each_of("compact", "delete"),
-        is_dynamic=True,
-    ),
+    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     CLUSTER_WIDE, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
+    ConfigKey("log.retention.ms",                LONG, None,          unlimited_or_positive,    CLUSTER_WIDE, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
+    ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    READ_ONLY,    "Minutes a record is kept. If unset, log.retention.hours applies."),
+    ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    READ_ONLY,    "Hours a record is kept, if neither milliseconds nor minutes are set."),
+    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
+    mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
+    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    CLUSTER_WIDE, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
+    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), CLUSTER_WIDE, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
 )
 
 CONNECTION_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "socket.request.max.bytes",
-        _INT,
-        104_857_600,
-        "Largest request; a client that announces a larger one is disconnected.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "connections.max.idle.ms",
-        _LONG,
-        600_000,
-        "Time after which a connection without requests is closed; -1 is never.",
-    ),
-    ConfigKey(
-        "max.connections",
-        _INT,
-        INT_MAX,
-        "Connections a broker holds at once.",
-        at_least(0),
-        is_dynamic=True,
-        is_per_broker=True,
-    ),
-    ConfigKey(
-        "max.connections.per.ip",
-        _INT,
-        INT_MAX,
-        "Connections a broker holds at once from one address.",
-        at_least(0),
-        is_dynamic=True,
-        is_per_broker=True,
-    ),
-    ConfigKey(
-        "fetch.max.bytes",
-        _INT,
-        57_671_680,
-        "Most bytes of records one Fetch returns, whatever the client asks for.",
-        at_least(1024),
-    ),
-    ConfigKey(
-        "max.incremental.fetch.session.cache.slots",
-        _INT,
-        1000,
-        "Incremental fetch sessions a broker remembers.",
-        at_least(0),
-    ),
+    ConfigKey("socket.request.max.bytes",                  INT,  104_857_600, at_least(1),    READ_ONLY,  "Largest request; the broker disconnects a client that announces a larger one."),
+    ConfigKey("connections.max.idle.ms",                   LONG, 600_000,     None,           READ_ONLY,  "Time after which a connection without requests is closed; -1 is never."),
+    ConfigKey("max.connections",                           INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts."),
+    ConfigKey("max.connections.per.ip",                    INT,  INT_MAX,     at_least(0),    PER_BROKER, "Connections that a broker accepts from one address."),
+    ConfigKey("fetch.max.bytes",                           INT,  57_671_680,  at_least(1024), READ_ONLY,  "Most bytes of records that one Fetch response carries."),
+    ConfigKey("max.incremental.fetch.session.cache.slots", INT,  1000,        at_least(0),    READ_ONLY,  "Incremental fetch sessions a broker remembers."),
 )
 
 GROUP_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "group.initial.rebalance.delay.ms",
-        _INT,
-        0,
-        "How long the first rebalance of an empty group waits for more members. Kafka's default is"
-        " 3000; here it is 0, so that tests don't wait.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "group.min.session.timeout.ms",
-        _INT,
-        6000,
-        "Shortest session timeout a member may ask for.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "group.max.session.timeout.ms",
-        _INT,
-        1_800_000,
-        "Longest session timeout a member may ask for.",
-        at_least(1),
-    ),
-    ConfigKey("group.max.size", _INT, INT_MAX, "Members one group may have.", at_least(1)),
-    ConfigKey(
-        "offset.metadata.max.bytes",
-        _INT,
-        4096,
-        "Longest text that may be committed beside an offset.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "offsets.retention.minutes",
-        _INT,
-        10_080,
-        "Minutes that committed offsets outlive the last member of their group.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "offsets.retention.check.interval.ms",
-        _LONG,
-        600_000,
-        "How often committed offsets past their retention are looked for.",
-        at_least(1),
-    ),
+    ConfigKey("group.initial.rebalance.delay.ms",    INT,  0,         at_least(0), READ_ONLY, "Time the first rebalance of an empty group waits for more members. Kafka's default is 3000."),
+    ConfigKey("group.min.session.timeout.ms",        INT,  6000,      at_least(1), READ_ONLY, "Shortest session timeout a member may ask for."),
+    ConfigKey("group.max.session.timeout.ms",        INT,  1_800_000, at_least(1), READ_ONLY, "Longest session timeout a member may ask for."),
+    ConfigKey("group.max.size",                      INT,  INT_MAX,   at_least(1), READ_ONLY, "Members that a group may have."),
+    ConfigKey("offset.metadata.max.bytes",           INT,  4096,      at_least(0), READ_ONLY, "Longest metadata text of a committed offset."),
+    ConfigKey("offsets.retention.minutes",           INT,  10_080,    at_least(1), READ_ONLY, "Minutes that committed offsets are kept after the last member of their group has left."),
+    ConfigKey("offsets.retention.check.interval.ms", LONG, 600_000,   at_least(1), READ_ONLY, "How often the broker deletes committed offsets past their retention."),
 )
 
 PRODUCER_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "producer.id.expiration.ms",
-        _INT,
-        DAY_MS,
-        "Time after its last write that a partition forgets an idempotent producer.",
-        at_least(1),
-        is_dynamic=True,
-        is_per_broker=True,
-    ),
-    ConfigKey(
-        "producer.id.expiration.check.interval.ms",
-        _INT,
-        600_000,
-        "How often idempotent producers past their expiration are looked for.",
-        at_least(1),
-    ),
-    ConfigKey(
-        "producer.state.batches",
-        _INT,
-        1,
-        "Batches of an idempotent producer that a partition remembers: 1 follows KIP-758, 5 is what"
-        " Kafka does today.",
-        one_of_numbers(1, 5),
-        is_dynamic=True,
-        is_per_broker=True,
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "max.in.flight.sequence.number.per.connection",
-        _INT,
-        10_000_000,
-        "Sequence numbers behind the last one that still count as a duplicate (KIP-758).",
-        between(1, 1 << 30),
-        is_dynamic=True,
-        is_per_broker=True,
-        is_mock_only=True,
-    ),
+    ConfigKey("producer.id.expiration.ms",                   INT, DAY_MS,     at_least(1),          PER_BROKER, "Time after its last write at which a partition forgets an idempotent producer."),
+    ConfigKey("producer.id.expiration.check.interval.ms",    INT, 600_000,    at_least(1),          READ_ONLY,  "How often the broker removes expired producers."),
+    mock_key("producer.state.batches",                       INT, 1,          one_of_numbers(1, 5), PER_BROKER, "Batches of a producer that a partition remembers: 1 as in KIP-758, 5 as in Kafka today."),
+    mock_key("max.in.flight.sequence.number.per.connection", INT, 10_000_000, between(1, 1 << 30),  PER_BROKER, "Sequence numbers before the last one that still count as a duplicate (KIP-758)."),
 )
 
 AUDIT_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "audit.enable",
-        _BOOLEAN,
-        False,
-        "Whether acknowledged batches are recorded, so that the audit can compare them with logs.",
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "audit.acknowledgements.max",
-        _INT,
-        100_000,
-        "Acknowledged batches that the audit covers; beyond it the oldest are dropped and counted.",
-        at_least(1),
-        is_mock_only=True,
-    ),
+    mock_key("audit.enable",               BOOLEAN, False,   None,        READ_ONLY, "Whether acknowledged batches are recorded, so that the audit can compare them with the logs."),
+    mock_key("audit.acknowledgements.max", INT,     100_000, at_least(1), READ_ONLY, "Acknowledged batches that the audit keeps; the oldest are dropped and counted."),
 )
 
 JOURNAL_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "journal.enable",
-        _BOOLEAN,
-        False,
-        "Whether requests and their responses are remembered; with an admin port they always are.",
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "journal.entries.max",
-        _INT,
-        10_000,
-        "Requests that are remembered; beyond it the oldest go.",
-        at_least(1),
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "journal.bytes.max",
-        _LONG,
-        67_108_864,
-        "Bytes of remembered requests and responses; beyond it the oldest go.",
-        at_least(0),
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "broker.admin.token",
-        ConfigType.PASSWORD,
-        None,
-        "What callers of the admin port must send as Authorization: Bearer; without it, nothing.",
-        is_mock_only=True,
-    ),
+    mock_key("journal.enable",      BOOLEAN,  False,      None,        READ_ONLY, "Whether requests and responses are recorded; with an admin port they always are."),
+    mock_key("journal.entries.max", INT,      10_000,     at_least(1), READ_ONLY, "Requests that the journal keeps; the oldest are dropped."),
+    mock_key("journal.bytes.max",   LONG,     67_108_864, at_least(0), READ_ONLY, "Bytes of requests and responses that the journal keeps; the oldest are dropped."),
+    mock_key("broker.admin.token",  PASSWORD, None,       None,        READ_ONLY, "Bearer token that the admin port requires; if unset, it requires none."),
 )
+# fmt: on

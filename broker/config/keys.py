@@ -1,16 +1,16 @@
-"""What a configuration key is: its name, type, default, check and sentence (Kafka's `ConfigDef`).
+"""What a configuration key is: its name, type, default, check and documentation (`ConfigDef`).
 
-The keys themselves are data, in `broker_keys`, `ignored_keys` and `topic_keys`; how text becomes a
-value and back is in `values`.
+The `*_keys` modules list the keys, one row each. `values` parses and formats their values.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import Enum, IntEnum
+from functools import partial
 from typing import Any
 
 Check = Callable[[Any], str | None]
-"""Given a parsed value, says in a few words why it will not do, or None when it will."""
+"""Return why a parsed value is invalid, in a few words, or None if it is valid."""
 
 
 class ConfigType(IntEnum):
@@ -27,71 +27,73 @@ class ConfigType(IntEnum):
     PASSWORD = 9
 
 
-class ResourceType(IntEnum):
-    """What can be configured, numbered as in Kafka's `ConfigResource.Type`."""
-
-    TOPIC = 2
-    BROKER = 4
-    BROKER_LOGGER = 8
-    CLIENT_METRICS = 16
-    GROUP = 32
-
-
-class ConfigSource(IntEnum):
-    """Where a value comes from, numbered as in DescribeConfigs' `config_source`."""
-
-    TOPIC = 1
-    DYNAMIC_BROKER = 2
-    DYNAMIC_DEFAULT_BROKER = 3
-    STATIC_BROKER = 4
-    DEFAULT = 5
-    DYNAMIC_BROKER_LOGGER = 6
-    CLIENT_METRICS = 7
-    GROUP = 8
-
-
 class ConfigError(ValueError):
-    """One line that names the key (or the line of a file) and what is wrong with it."""
+    """One line that names the key (or the line of a file) and the problem."""
 
 
 def shortened(text: str) -> str:
-    """The beginning of a text in one line: for messages, which have bounded room on the wire."""
+    """Return the beginning of a text as one line, for error messages of bounded length."""
     line = " ".join(text[:1000].split())
     return line if len(line) <= 200 else f"{line[:200]}..."
+
+
+class UpdateMode(Enum):
+    """How a broker's key gets its value, in the words of Kafka's documentation."""
+
+    READ_ONLY = "read-only"
+    """Set at the start, with one value for all brokers."""
+    STATIC_PER_BROKER = "read-only, per broker"
+    """Set at the start; brokers may have different values."""
+    CLUSTER_WIDE = "cluster-wide"
+    """Can be changed through AlterConfigs, for all brokers."""
+    PER_BROKER = "per-broker"
+    """Can be changed through AlterConfigs, for all brokers or for one."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigKey:
     """One key. `default` is a parsed value: None is "not set", a list is a tuple of strings.
 
-    `is_dynamic`: can be changed at run time through AlterConfigs.
-    `is_per_broker`: brokers of one cluster may have different values. Any other key has one value
-    for all of them.
-    `is_enforced`: the broker acts on it; otherwise it is accepted and described, and changes
-    nothing.
+    `is_enforced`: the broker acts on it; otherwise it accepts and describes the key only.
     `is_mock_only`: Kafka has no such key.
-    `broker_synonym`: for a topic's key, the broker's key its default comes from.
+    `broker_synonym`: for a topic's key, the broker's key that its default comes from.
     """
 
     name: str
     config_type: ConfigType
     default: Any
+    check: Check | None
+    update_mode: UpdateMode
     doc: str
-    check: Check | None = None
-    is_dynamic: bool = False
-    is_per_broker: bool = False
     is_enforced: bool = True
     is_mock_only: bool = False
     broker_synonym: str | None = None
 
     @property
+    def is_dynamic(self) -> bool:
+        """Whether AlterConfigs can change it."""
+        return self.update_mode in {UpdateMode.CLUSTER_WIDE, UpdateMode.PER_BROKER}
+
+    @property
+    def is_per_broker(self) -> bool:
+        """Whether brokers of one cluster may have different values."""
+        return self.update_mode in {UpdateMode.PER_BROKER, UpdateMode.STATIC_PER_BROKER}
+
+    @property
     def is_sensitive(self) -> bool:
-        """Whether the value is never told to a client."""
+        """Whether clients never see the value."""
         return self.config_type is ConfigType.PASSWORD
 
 
+# Names for the tables of keys, which have one row per key.
+BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = ConfigType
+READ_ONLY, STATIC_PER_BROKER, CLUSTER_WIDE, PER_BROKER = UpdateMode
+mock_key = partial(ConfigKey, is_mock_only=True)
+ignored_key = partial(ConfigKey, is_enforced=False)
+
+
 def by_name(*groups: tuple[ConfigKey, ...]) -> dict[str, ConfigKey]:
-    """The keys of several groups, sorted by name; a name that occurs twice is an assertion."""
+    """Return the keys of several tuples by name, sorted; a duplicate name is an AssertionError."""
     keys = sorted((key for group in groups for key in group), key=lambda key: key.name)
     named = {key.name: key for key in keys}
     assert len(named) == len(keys), "a key is defined twice"

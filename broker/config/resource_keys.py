@@ -1,71 +1,45 @@
+# ruff: noqa: E501
 """The keys of groups and of client metrics (Kafka's `GroupConfig` and `ClientMetricsConfigs`).
 
-They are stored and described. Nothing acts on them: the groups here are classic ones, which take
-their settings from the client, and no client metrics are collected.
+The broker stores and describes them and acts on none: its groups are classic ones, which take
+their settings from the client, and it collects no client metrics.
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from broker.config.keys import ConfigKey, ConfigSource, ConfigType, ResourceType, by_name
+from broker.config.keys import (
+    INT,
+    LIST,
+    READ_ONLY,
+    STRING,
+    ConfigKey,
+    by_name,
+    ignored_key,
+)
 from broker.config.values import at_least, between, one_of
+from protocol.configs import ConfigSource, ResourceType
 
-_INT, _LIST, _STRING = ConfigType.INT, ConfigType.LIST, ConfigType.STRING
-
-
-def _duration(name: str, default_ms: int, doc: str) -> ConfigKey:
-    return ConfigKey(name, _INT, default_ms, doc, at_least(1), is_enforced=False)
-
-
+# fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
-    _duration(
-        "consumer.session.timeout.ms", 45_000, "Time without heartbeat that ends a membership."
-    ),
-    _duration("consumer.heartbeat.interval.ms", 5000, "Time between a consumer's heartbeats."),
-    _duration("share.session.timeout.ms", 45_000, "The same as for consumers, in a share group."),
-    _duration("share.heartbeat.interval.ms", 5000, "The same as for consumers, in a share group."),
-    _duration(
-        "share.record.lock.duration.ms", 30_000, "Time a record is lent to a member of the group."
-    ),
-    ConfigKey(
-        "share.auto.offset.reset",
-        _STRING,
-        "latest",
-        "Where a share group begins: earliest, latest or by_duration:PT1H.",
-        is_enforced=False,
-    ),
-    ConfigKey(
-        "share.isolation.level",
-        _STRING,
-        "read_uncommitted",
-        "Whether a share group sees records of open transactions.",
-        one_of("read_committed", "read_uncommitted"),
-        is_enforced=False,
-    ),
-    _duration("streams.session.timeout.ms", 45_000, "As for consumers, in a streams group."),
-    _duration("streams.heartbeat.interval.ms", 5000, "As for consumers, in a streams group."),
-    ConfigKey(
-        "streams.num.standby.replicas",
-        _INT,
-        0,
-        "Standby copies of each task of a streams group.",
-        at_least(0),
-        is_enforced=False,
-    ),
+    ignored_key("consumer.session.timeout.ms",    INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member is removed."),
+    ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
+    ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
+    ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
+    ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1),              READ_ONLY, "Time that a member of a share group holds a record."),
+    ignored_key("share.auto.offset.reset",        STRING, "latest",           None,                     READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
+    ignored_key("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
+    ignored_key("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
+    ignored_key("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
+    ignored_key("streams.num.standby.replicas",   INT,    0,                  at_least(0),              READ_ONLY, "Standby copies of each task of a streams group."),
 )
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("metrics", _LIST, (), "Prefixes of the metrics to send.", is_enforced=False),
-    ConfigKey(
-        "interval.ms",
-        _INT,
-        300_000,
-        "Time between two sendings.",
-        between(100, 3_600_000),
-        is_enforced=False,
-    ),
-    ConfigKey("match", _LIST, (), "Which clients are to send them.", is_enforced=False),
+    ignored_key("metrics",     LIST, (),      None,                    READ_ONLY, "Prefixes of the metrics that clients send."),
+    ignored_key("interval.ms", INT,  300_000, between(100, 3_600_000), READ_ONLY, "Time between two pushes of metrics."),
+    ignored_key("match",       LIST, (),      None,                    READ_ONLY, "Clients that send these metrics."),
 )
+# fmt: on
 
 RESOURCE_KEYS: Mapping[ResourceType, Mapping[str, ConfigKey]] = MappingProxyType(
     {
@@ -73,11 +47,11 @@ RESOURCE_KEYS: Mapping[ResourceType, Mapping[str, ConfigKey]] = MappingProxyType
         ResourceType.CLIENT_METRICS: MappingProxyType(by_name(CLIENT_METRICS_KEYS)),
     }
 )
-"""Keys by the kind of resource, for the two kinds that are neither broker nor topic."""
+"""Keys by the type of resource, for the two types that are neither broker nor topic."""
 
 RESOURCE_SOURCES: Mapping[ResourceType, ConfigSource] = MappingProxyType(
     {
-        ResourceType.GROUP: ConfigSource.GROUP,
-        ResourceType.CLIENT_METRICS: ConfigSource.CLIENT_METRICS,
+        ResourceType.GROUP: ConfigSource.DYNAMIC_GROUP_CONFIG,
+        ResourceType.CLIENT_METRICS: ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
     }
 )

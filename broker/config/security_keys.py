@@ -1,92 +1,40 @@
-"""Broker keys that say who may connect, and how it is proved."""
+# ruff: noqa: E501
+"""Keys of listeners and authentication."""
 
-from broker.config.keys import ConfigKey, ConfigType
+from broker.config.keys import (
+    INT,
+    LIST,
+    LONG,
+    PASSWORD,
+    READ_ONLY,
+    STRING,
+    ConfigKey,
+    mock_key,
+)
 from broker.config.values import at_least, between, each_of, one_of
 
-SECURITY_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "listeners",
-        ConfigType.LIST,
-        ("PLAINTEXT://:9092",),
-        "Where to listen: name, host and port of every listener. An empty host is --host.",
-    ),
-    ConfigKey(
-        "listener.security.protocol.map",
-        ConfigType.LIST,
-        ("PLAINTEXT:PLAINTEXT", "SSL:SSL", "SASL_PLAINTEXT:SASL_PLAINTEXT", "SASL_SSL:SASL_SSL"),
-        "Which security protocol each listener speaks.",
-    ),
-    ConfigKey(
-        "sasl.enabled.mechanisms",
-        ConfigType.LIST,
-        ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
-        "The SASL mechanisms clients may choose from. Kafka's default is GSSAPI, unknown here.",
-        each_of("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
-    ),
-    ConfigKey(
-        "sasl.users",
-        ConfigType.PASSWORD,
-        None,
-        "Users of PLAIN and SCRAM as NAME:PASSWORD,...; %2C is a comma, %25 a percent sign.",
-        is_mock_only=True,
-    ),
-    ConfigKey(
-        "connections.max.reauth.ms",
-        ConfigType.LONG,
-        0,
-        "Time after which a SASL client must authenticate again; 0 is never.",
-        at_least(0),
-    ),
-    ConfigKey(
-        "connection.failed.authentication.delay.ms",
-        ConfigType.INT,
-        100,
-        "Time that a client waits to be told that it is not who it says.",
-        between(0, 60_000),
-    ),
-    ConfigKey(
-        "ssl.keystore.type",
-        ConfigType.STRING,
-        "PEM",
-        "Form of the broker's key and certificate; Kafka's default, JKS, is unknown here.",
-        one_of("PEM"),
-    ),
-    ConfigKey(
-        "ssl.keystore.location",
-        ConfigType.STRING,
-        None,
-        "File with the broker's private key and certificates, for TLS listeners.",
-    ),
-    ConfigKey(
-        "ssl.key.password",
-        ConfigType.PASSWORD,
-        None,
-        "Password of the private key, when it is encrypted.",
-    ),
-    ConfigKey(
-        "ssl.truststore.type",
-        ConfigType.STRING,
-        "PEM",
-        "Form of the certificates that clients' certificates are checked by.",
-        one_of("PEM"),
-    ),
-    ConfigKey(
-        "ssl.truststore.location",
-        ConfigType.STRING,
-        None,
-        "File with the certificates of those who may vouch for clients.",
-    ),
-    ConfigKey(
-        "ssl.client.auth",
-        ConfigType.STRING,
-        "none",
-        "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do.",
-        one_of("none", "requested", "required"),
-    ),
-    ConfigKey(
-        "ssl.principal.mapping.rules",
-        ConfigType.STRING,
-        "DEFAULT",
-        "How a certificate's distinguished name becomes the principal.",
-    ),
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
+PROTOCOL_MAP = (
+    "PLAINTEXT:PLAINTEXT",
+    "SSL:SSL",
+    "SASL_PLAINTEXT:SASL_PLAINTEXT",
+    "SASL_SSL:SASL_SSL",
 )
+
+# fmt: off
+SECURITY_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("listeners",                                 LIST,     ("PLAINTEXT://:9092",), None,                     READ_ONLY, "Name, host and port of every listener. An empty host is --host."),
+    ConfigKey("listener.security.protocol.map",            LIST,     PROTOCOL_MAP,         None,                     READ_ONLY, "Which security protocol each listener speaks."),
+    ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     READ_ONLY, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
+    mock_key("sasl.users",                                 PASSWORD, None,                 None,                     READ_ONLY, "Users of PLAIN and SCRAM as NAME:PASSWORD,...; %2C is a comma, %25 a percent sign."),
+    ConfigKey("connections.max.reauth.ms",                 LONG,     0,                    at_least(0),              READ_ONLY, "Time after which a SASL client must authenticate again; 0 is never."),
+    ConfigKey("connection.failed.authentication.delay.ms", INT,      100,                  between(0, 60_000),       READ_ONLY, "Delay of the response to a failed authentication."),
+    ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                one_of("PEM"),            READ_ONLY, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
+    ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     READ_ONLY, "File with the broker's private key and certificates, for TLS listeners."),
+    ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     READ_ONLY, "Password of the private key, if it is encrypted."),
+    ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            READ_ONLY, "Format of the trusted certificates."),
+    ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     READ_ONLY, "File with the certificates of the authorities that sign client certificates."),
+    ConfigKey("ssl.client.auth",                           STRING,   "none",               one_of("none", "requested", "required"), READ_ONLY, "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do."),
+    ConfigKey("ssl.principal.mapping.rules",               STRING,   "DEFAULT",            None,                     READ_ONLY, "Rules that map a certificate's distinguished name to the principal."),
+)
+# fmt: on

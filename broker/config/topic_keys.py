@@ -1,10 +1,24 @@
-"""The keys a topic can be configured with (Kafka's `TopicConfig` and `LogConfig`)."""
+# ruff: noqa: E501
+"""The keys of a topic (Kafka's `TopicConfig` and `LogConfig`)."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from broker.config.broker_keys import COMPRESSION_TYPES, DAY_MS, HOUR_MS, LONG_MAX
-from broker.config.keys import ConfigKey, ConfigType, by_name
+from broker.config.keys import (
+    BOOLEAN,
+    CLUSTER_WIDE,
+    DOUBLE,
+    INT,
+    LIST,
+    LONG,
+    STRING,
+    Check,
+    ConfigKey,
+    ConfigType,
+    by_name,
+)
 from broker.config.values import (
     at_least,
     between,
@@ -14,285 +28,81 @@ from broker.config.values import (
     throttled_replicas,
 )
 
-_BOOLEAN, _STRING, _INT = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT
-_LONG, _DOUBLE, _LIST = ConfigType.LONG, ConfigType.DOUBLE, ConfigType.LIST
 
-ENFORCED_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey(
-        "cleanup.policy",
-        _LIST,
-        ("delete",),
-        "Whether old records are deleted. With compact, records need a key; none is compacted.",
-        each_of("compact", "delete"),
-        broker_synonym="log.cleanup.policy",
-    ),
-    ConfigKey(
-        "max.message.bytes",
-        _INT,
-        1_048_588,
-        "Largest record batch, as sent, that is accepted.",
-        at_least(0),
-        broker_synonym="message.max.bytes",
-    ),
-    ConfigKey(
-        "message.timestamp.type",
-        _STRING,
-        "CreateTime",
-        "Whether a record keeps its producer's timestamp or gets the time of its append.",
-        one_of("CreateTime", "LogAppendTime"),
-        broker_synonym="log.message.timestamp.type",
-    ),
-    ConfigKey(
-        "message.timestamp.before.max.ms",
-        _LONG,
-        LONG_MAX,
-        "How far a record's timestamp may lie before the broker's time.",
-        at_least(0),
-        broker_synonym="log.message.timestamp.before.max.ms",
-    ),
-    ConfigKey(
-        "message.timestamp.after.max.ms",
-        _LONG,
-        HOUR_MS,
-        "How far a record's timestamp may lie after the broker's time.",
-        at_least(0),
-        broker_synonym="log.message.timestamp.after.max.ms",
-    ),
-    ConfigKey(
-        "min.insync.replicas",
-        _INT,
-        1,
-        "In-sync replicas without which a write with acks=all is refused.",
-        at_least(1),
-        broker_synonym="min.insync.replicas",
-    ),
-    ConfigKey(
-        "retention.bytes",
-        _LONG,
-        -1,
-        "Bytes a partition keeps before its oldest records go; -1 is without limit.",
-        broker_synonym="log.retention.bytes",
-    ),
-    ConfigKey(
-        "retention.ms",
-        _LONG,
-        7 * DAY_MS,
-        "Time a record is kept; -1 is for ever.",
-        at_least(-1),
-        broker_synonym="log.retention.ms",
-    ),
-    ConfigKey(
-        "segment.bytes",
-        _INT,
-        1_073_741_824,
-        "Largest batch a partition takes. There are no segments: retention drops single batches.",
-        at_least(1024 * 1024),
-        broker_synonym="log.segment.bytes",
-    ),
-    ConfigKey(
-        "unclean.leader.election.enable",
-        _BOOLEAN,
-        False,
-        "Whether a replica that is not in sync may become leader, losing records.",
-        broker_synonym="unclean.leader.election.enable",
-    ),
-)
-
-
-def _accepted(key: ConfigKey) -> ConfigKey:
+def _key(
+    name: str,
+    config_type: ConfigType,
+    default: Any,
+    check: Check | None,
+    broker_synonym: str | None,
+    doc: str,
+    *,
+    is_enforced: bool = True,
+) -> ConfigKey:
     return ConfigKey(
-        key.name,
-        key.config_type,
-        key.default,
-        key.doc,
-        key.check,
-        is_enforced=False,
-        broker_synonym=key.broker_synonym,
+        name,
+        config_type,
+        default,
+        check,
+        CLUSTER_WIDE,
+        doc,
+        is_enforced,
+        broker_synonym=broker_synonym,
     )
 
 
-# Checked and described, without any effect: mostly about files, which this broker doesn't have.
-ACCEPTED_KEYS: tuple[ConfigKey, ...] = tuple(
-    _accepted(key)
-    for key in (
-        ConfigKey(
-            "compression.type",
-            _STRING,
-            "producer",
-            "How batches are stored; only producer, which keeps them as they were sent, has an"
-            " effect.",
-            one_of(*COMPRESSION_TYPES),
-            broker_synonym="compression.type",
-        ),
-        ConfigKey(
-            "compression.gzip.level",
-            _INT,
-            -1,
-            "Level of gzip for batches the broker compresses; -1 is gzip's own default.",
-            one_of_numbers(-1, 1, 2, 3, 4, 5, 6, 7, 8, 9),
-            broker_synonym="compression.gzip.level",
-        ),
-        ConfigKey(
-            "compression.lz4.level",
-            _INT,
-            9,
-            "Level of lz4 for batches the broker compresses.",
-            between(1, 17),
-            broker_synonym="compression.lz4.level",
-        ),
-        ConfigKey(
-            "compression.zstd.level",
-            _INT,
-            3,
-            "Level of zstd for batches the broker compresses.",
-            between(-131072, 22),
-            broker_synonym="compression.zstd.level",
-        ),
-        ConfigKey(
-            "delete.retention.ms",
-            _LONG,
-            DAY_MS,
-            "Time that the deletion of a key stays visible in a compacted partition.",
-            at_least(0),
-            broker_synonym="log.cleaner.delete.retention.ms",
-        ),
-        ConfigKey(
-            "file.delete.delay.ms",
-            _LONG,
-            60_000,
-            "Time between removing a segment and deleting its file.",
-            at_least(0),
-            broker_synonym="log.segment.delete.delay.ms",
-        ),
-        ConfigKey(
-            "flush.messages",
-            _LONG,
-            LONG_MAX,
-            "Records after which a partition is written to disk.",
-            at_least(1),
-            broker_synonym="log.flush.interval.messages",
-        ),
-        ConfigKey(
-            "flush.ms",
-            _LONG,
-            LONG_MAX,
-            "Time after which a partition is written to disk.",
-            at_least(0),
-            broker_synonym="log.flush.interval.ms",
-        ),
-        ConfigKey(
-            "index.interval.bytes",
-            _INT,
-            4096,
-            "Bytes between two entries of an index file.",
-            at_least(0),
-            broker_synonym="log.index.interval.bytes",
-        ),
-        ConfigKey(
-            "max.compaction.lag.ms",
-            _LONG,
-            LONG_MAX,
-            "Time after which a record must have been compacted.",
-            at_least(1),
-            broker_synonym="log.cleaner.max.compaction.lag.ms",
-        ),
-        ConfigKey(
-            "min.compaction.lag.ms",
-            _LONG,
-            0,
-            "Time a record is safe from compaction.",
-            at_least(0),
-            broker_synonym="log.cleaner.min.compaction.lag.ms",
-        ),
-        ConfigKey(
-            "min.cleanable.dirty.ratio",
-            _DOUBLE,
-            0.5,
-            "Share of a partition not yet compacted at which compaction begins.",
-            between(0, 1),
-            broker_synonym="log.cleaner.min.cleanable.ratio",
-        ),
-        ConfigKey(
-            "preallocate",
-            _BOOLEAN,
-            False,
-            "Whether a segment's file is made at full size.",
-            broker_synonym="log.preallocate",
-        ),
-        ConfigKey(
-            "segment.index.bytes",
-            _INT,
-            10 * 1024 * 1024,
-            "Largest index file of a segment.",
-            at_least(4),
-            broker_synonym="log.index.size.max.bytes",
-        ),
-        ConfigKey(
-            "segment.ms",
-            _LONG,
-            7 * DAY_MS,
-            "Age at which Kafka starts a new segment.",
-            at_least(1),
-            broker_synonym="log.roll.ms",
-        ),
-        ConfigKey(
-            "segment.jitter.ms",
-            _LONG,
-            0,
-            "Random time taken off segment.ms.",
-            at_least(0),
-            broker_synonym="log.roll.jitter.ms",
-        ),
-        ConfigKey(
-            "leader.replication.throttled.replicas",
-            _LIST,
-            (),
-            "Replicas whose leaders send at a limited rate: partition:broker, or * for all.",
-            throttled_replicas,
-        ),
-        ConfigKey(
-            "follower.replication.throttled.replicas",
-            _LIST,
-            (),
-            "Replicas whose followers read at a limited rate: partition:broker, or * for all.",
-            throttled_replicas,
-        ),
-        ConfigKey(
-            "remote.storage.enable",
-            _BOOLEAN,
-            False,
-            "Whether old segments move to tiered storage, which this broker doesn't have.",
-        ),
-        ConfigKey(
-            "remote.log.copy.disable",
-            _BOOLEAN,
-            False,
-            "Whether a tiered topic stops moving segments.",
-        ),
-        ConfigKey(
-            "remote.log.delete.on.disable",
-            _BOOLEAN,
-            False,
-            "Whether ending tiered storage of a topic deletes what was moved.",
-        ),
-        ConfigKey(
-            "local.retention.ms",
-            _LONG,
-            -2,
-            "Time a tiered partition keeps records locally; -2 is as long as retention.ms.",
-            at_least(-2),
-            broker_synonym="log.local.retention.ms",
-        ),
-        ConfigKey(
-            "local.retention.bytes",
-            _LONG,
-            -2,
-            "Bytes a tiered partition keeps locally; -2 is as many as retention.bytes.",
-            at_least(-2),
-            broker_synonym="log.local.retention.bytes",
-        ),
-    )
+def _ignored(
+    name: str,
+    config_type: ConfigType,
+    default: Any,
+    check: Check | None,
+    broker_synonym: str | None,
+    doc: str,
+) -> ConfigKey:
+    return _key(name, config_type, default, check, broker_synonym, doc, is_enforced=False)
+
+
+# fmt: off
+ENFORCED_KEYS: tuple[ConfigKey, ...] = (
+    _key("cleanup.policy",                  LIST,    ("delete",),   each_of("compact", "delete"), "log.cleanup.policy",             "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
+    _key("max.message.bytes",               INT,     1_048_588,     at_least(0),              "message.max.bytes",              "Largest record batch, as sent, that the broker accepts."),
+    _key("message.timestamp.type",          STRING,  "CreateTime",  one_of("CreateTime", "LogAppendTime"), "log.message.timestamp.type",     "Whether a record keeps its producer's timestamp or gets the time of its append."),
+    _key("message.timestamp.before.max.ms", LONG,    LONG_MAX,      at_least(0),              "log.message.timestamp.before.max.ms", "How far a record's timestamp may be behind the broker's time."),
+    _key("message.timestamp.after.max.ms",  LONG,    HOUR_MS,       at_least(0),              "log.message.timestamp.after.max.ms", "How far a record's timestamp may be ahead of the broker's time."),
+    _key("min.insync.replicas",             INT,     1,             at_least(1),              "min.insync.replicas",            "In-sync replicas that a write with acks=all needs."),
+    _key("retention.bytes",                 LONG,    -1,            None,                     "log.retention.bytes",            "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
+    _key("retention.ms",                    LONG,    7 * DAY_MS,    at_least(-1),             "log.retention.ms",               "Time a record is kept; -1 is for ever."),
+    _key("segment.bytes",                   INT,     1_073_741_824, at_least(1024 * 1024),    "log.segment.bytes",              "Largest batch a partition takes. There are no segments: retention deletes single batches."),
+    _key("unclean.leader.election.enable",  BOOLEAN, False,         None,                     "unclean.leader.election.enable", "Whether a replica that is not in sync may become leader, losing records."),
 )
 
-TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(by_name(ENFORCED_KEYS, ACCEPTED_KEYS))
+# Checked and described without any effect: mostly settings of files, which this broker lacks.
+IGNORED_KEYS: tuple[ConfigKey, ...] = (
+    _ignored("compression.type",                        STRING,  "producer",       one_of(*COMPRESSION_TYPES), "compression.type",               "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
+    _ignored("compression.gzip.level",                  INT,     -1,               one_of_numbers(-1, 1, 2, 3, 4, 5, 6, 7, 8, 9), "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
+    _ignored("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses."),
+    _ignored("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses."),
+    _ignored("delete.retention.ms",                     LONG,    DAY_MS,           at_least(0),              "log.cleaner.delete.retention.ms", "Time that a compacted partition keeps the deletion of a key."),
+    _ignored("file.delete.delay.ms",                    LONG,    60_000,           at_least(0),              "log.segment.delete.delay.ms",    "Time between removing a segment and deleting its file."),
+    _ignored("flush.messages",                          LONG,    LONG_MAX,         at_least(1),              "log.flush.interval.messages",    "Records after which Kafka writes a partition to disk."),
+    _ignored("flush.ms",                                LONG,    LONG_MAX,         at_least(0),              "log.flush.interval.ms",          "Time after which Kafka writes a partition to disk."),
+    _ignored("index.interval.bytes",                    INT,     4096,             at_least(0),              "log.index.interval.bytes",       "Bytes between two entries of an index file."),
+    _ignored("max.compaction.lag.ms",                   LONG,    LONG_MAX,         at_least(1),              "log.cleaner.max.compaction.lag.ms", "Age at which Kafka must have compacted a record."),
+    _ignored("min.compaction.lag.ms",                   LONG,    0,                at_least(0),              "log.cleaner.min.compaction.lag.ms", "Age below which Kafka does not compact a record."),
+    _ignored("min.cleanable.dirty.ratio",               DOUBLE,  0.5,              between(0, 1),            "log.cleaner.min.cleanable.ratio", "Share of uncompacted records in a partition at which compaction begins."),
+    _ignored("preallocate",                             BOOLEAN, False,            None,                     "log.preallocate",                "Whether Kafka creates a segment's file at full size."),
+    _ignored("segment.index.bytes",                     INT,     10 * 1024 * 1024, at_least(4),              "log.index.size.max.bytes",       "Largest index file of a segment."),
+    _ignored("segment.ms",                              LONG,    7 * DAY_MS,       at_least(1),              "log.roll.ms",                    "Age at which Kafka starts a new segment."),
+    _ignored("segment.jitter.ms",                       LONG,    0,                at_least(0),              "log.roll.jitter.ms",             "Random time taken off segment.ms."),
+    _ignored("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas,       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
+    _ignored("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas,       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),
+    _ignored("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
+    _ignored("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments."),
+    _ignored("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved."),
+    _ignored("local.retention.ms",                      LONG,    -2,               at_least(-2),             "log.local.retention.ms",         "Time that a tiered partition keeps records locally; -2 is retention.ms."),
+    _ignored("local.retention.bytes",                   LONG,    -2,               at_least(-2),             "log.local.retention.bytes",      "Bytes that a tiered partition keeps locally; -2 is retention.bytes."),
+)
+# fmt: on
+
+TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(by_name(ENFORCED_KEYS, IGNORED_KEYS))
 """Every key a topic knows, sorted by name."""

@@ -19,7 +19,7 @@ from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
 from broker.responses import Close, CompletedResponse, DispatchResult, PendingFrame, Throttled
 from broker.timers import Timer
-from protocol import messages
+from protocol import codec, messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
@@ -215,7 +215,7 @@ class Injection:
         api_key, version = ApiKey(context.api_key), context.api_version
         if not messages.begins_with_throttle(api_key, version):
             return frame
-        start = response_bytes.HEADER_BYTES + messages.is_flexible(api_key, version)
+        start = codec.response_body_start(api_key, version)
         told = _INT32.pack(context.throttle_time_ms)
         return frame[:start] + told + frame[start + len(told) :]
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.faults.error_responses import Each, error_arrays
-from broker.faults.response_bytes import HEADER_BYTES
 from broker.faults.rule import FaultRule
 from broker.faults.subject import group_name, partition_index, topic_name
 from broker.request.context import RequestContext
@@ -54,24 +53,19 @@ def split(context: RequestContext, body: bytes, rule: FaultRule, cluster: Cluste
 def merged(context: RequestContext, frame: bytes, error_response: Any) -> bytes:
     """The frame of a response with the errors in it, in place of what it says of the same things."""
     api_key, version = ApiKey(context.api_key), context.api_version
-    response_class = messages.response_class(api_key)
-    is_flexible = messages.is_flexible(api_key, version)
-    response = response_class.decode(frame[HEADER_BYTES + is_flexible :], version=version)
-    errors = response_class.decode(encoded(error_response, version), version=version)
+    response = codec.decode_response(frame, api_key, version)
+    error_body = memoryview(encoded(error_response, version))
+    errors = codec.decode_body(messages.response_class(api_key), version, error_body)
     for each in error_arrays(api_key, version):
         _merge(response, errors, each)
-    return codec.frame_response(
-        context.correlation_id, encoded(response, version), has_tagged_header=is_flexible
-    )
+    return codec.encode_response(context.correlation_id, api_key, version, response)
 
 
 def encoded(message: Any, version: int) -> bytes:
-    """The body of a message that was decoded, or made by a handler."""
+    """Return the body of a message, or of a response that its handler has encoded."""
     if isinstance(message, bytes | bytearray):
         return bytes(message)
-    # kafka-python's decoder leaves out what its encoder looks at first.
-    message._header = None
-    return bytes(message.encode(version=version))
+    return codec.encode_message(message, version)
 
 
 def _keep(

@@ -3,24 +3,21 @@
 from collections.abc import Mapping
 from typing import Any
 
-from broker.faults.partial_errors import encoded
 from broker.request.context import RequestContext
-from protocol import codec, messages
+from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.init_producer_id import encode_response, window_of
-from protocol.json_view import decode_response_frame
 from protocol.response_patch import apply_patch
 
 
 def patched_response(context: RequestContext, frame: bytes, overlay: Mapping[str, Any]) -> bytes:
     """The frame of a response with the values of an overlay that was checked for its API."""
     api_key = ApiKey(context.api_key)
-    message = decode_response_frame(frame, api_key, context.api_version)
+    message = codec.decode_response(frame, api_key, context.api_version)
     # An unknown version of ApiVersions is refused in version 0, whatever was asked.
     version = int(message.version)
     apply_patch(message, version, overlay)
-    body = encoded(message, version)
+    response = message
     if api_key is ApiKey.INIT_PRODUCER_ID:
-        body = encode_response(message, version, window_of(message))
-    is_flexible = messages.is_flexible(api_key, version) and api_key is not ApiKey.API_VERSIONS
-    return codec.frame_response(context.correlation_id, body, has_tagged_header=is_flexible)
+        response = encode_response(message, version, window_of(message))
+    return codec.encode_response(context.correlation_id, api_key, version, response)

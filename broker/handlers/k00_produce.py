@@ -1,27 +1,28 @@
 """Produce: v3-13.
 
 Behaviour:
-    One record batch per partition, kept as the bytes it came in. Every check of `batch_check`, then
-    the producer's sequence, then the append; partitions are judged one by one, in request order.
-    acks=-1 asks for min.insync.replicas in-sync replicas (NOT_ENOUGH_REPLICAS, nothing appended);
-    replicas share the log, so there is nothing to wait for. acks=1 needs the leader alone.
-    acks=0 is never answered; an error closes the connection, the only way to tell such a client.
-    A duplicate is no such error: it is ignored.
-    Any other acks gets INVALID_REQUIRED_ACKS. The wrong broker says NOT_LEADER_OR_FOLLOWER and,
-    from v10 on, who the leader is and where. v13 names topics by id.
-    Advertised from version 0: older librdkafka switches compression off otherwise (KAFKA-18659);
-    versions 0 to 2 close the connection, as with Kafka 4.
-    producer_byte_rate counts the whole request, after the append: the client is answered and has
-    to wait, with acks=0 as well.
-    producer_ids_rate (KIP-936): an id that its user was not seen with of late, beyond the quota, is
-    refused with THROTTLING_QUOTA_EXCEEDED, or with NOT_ENOUGH_REPLICAS where the client's library
-    is known to fail the batch on that (producer.id.quota.error.code); nothing is appended or
-    remembered, the other ids in the request go on, and the client has to wait. Until it has sent a
-    refused batch again, those it had sent behind it are refused too.
+    - One record batch per partition, stored as the bytes that were sent. `batch_check` checks the
+      batch, then the producer's sequence is checked, then the batch is appended. Each partition
+      succeeds or fails alone, in request order.
+    - acks=-1 needs min.insync.replicas in-sync replicas, else NOT_ENOUGH_REPLICAS and nothing is
+      appended. Replicas share the log, so there is nothing to wait for. acks=1 needs the leader.
+    - acks=0 gets no response. An error closes the connection, as in Kafka; a duplicate is ignored.
+      Any other acks gets INVALID_REQUIRED_ACKS.
+    - A broker that does not lead the partition says NOT_LEADER_OR_FOLLOWER, from v10 with the
+      leader's id and address. v13 names topics by id.
+    - ApiVersions advertises version 0, because older librdkafka switches compression off otherwise
+      (KAFKA-18659). Versions 0 to 2 close the connection, as in Kafka 4.
+    - producer_byte_rate counts the whole request, after the append. The client is throttled, with
+      acks=0 as well.
+    - producer_ids_rate (KIP-936) limits new producer ids of a user. A batch of an id beyond the
+      quota gets THROTTLING_QUOTA_EXCEEDED, or NOT_ENOUGH_REPLICAS for client libraries known to
+      fail the batch on that error (producer.id.quota.error.code). It is not appended, the id is not
+      remembered, and the client is throttled. Other ids in the request are not affected. Batches
+      that the client sent behind a refused one are refused too, until it retries that one.
 
 Gaps:
-    Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions yet.
-    A compressed payload is only looked into when a rule needs its records.
+    - Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions.
+    - A compressed payload is decompressed only when a check needs its records.
 """
 
 from broker.cluster.cluster import Cluster

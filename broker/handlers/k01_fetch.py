@@ -1,20 +1,25 @@
 """Fetch: v4-18.
 
 Behaviour:
-    Whole batches from the one that holds the fetch offset; at least one batch is returned however
-    large it is (KIP-74). A response waits until min_bytes are there or max_wait_ms is over, without
-    polling; any partition error answers at once. Offsets outside the log get OFFSET_OUT_OF_RANGE;
-    a wrong leader epoch FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH; the wrong broker
-    NOT_LEADER_OR_FOLLOWER, from v16 on with the leader's address. v13 and later name topics by id.
-    Topics with zstd batches need v10. READ_COMMITTED reads up to the last stable offset, which is
-    the high watermark as long as there are no transactions. fetch.max.bytes caps a response.
-    A client beyond its consumer_byte_rate gets an empty answer and has to wait; it fetches no more
-    at a time than its quota lets through in a burst.
+    - Returns whole batches, from the one that contains the fetch offset. At least one batch is
+      returned, however large it is (KIP-74).
+    - Waits for min_bytes or max_wait_ms, without polling. An error in any partition completes the
+      response at once.
+    - An offset outside the log gets OFFSET_OUT_OF_RANGE. A wrong leader epoch gets
+      FENCED_LEADER_EPOCH or UNKNOWN_LEADER_EPOCH. A broker that is not the leader says
+      NOT_LEADER_OR_FOLLOWER, from v16 with the leader's address.
+    - v13 and later name topics by id. Partitions with zstd batches need v10.
+    - READ_COMMITTED reads up to the last stable offset, which is the high watermark as long as
+      there are no transactions.
+    - fetch.max.bytes bounds the response.
+    - A client beyond its consumer_byte_rate gets an empty response and is throttled. One response
+      carries no more than its quota allows in a burst.
 
 Gaps:
-    Fetch sessions: every request is answered in full with session id 0, which clients accept; a
-    request inside a session gets FETCH_SESSION_ID_NOT_FOUND. Followers don't fetch: replicas share
-    one log, and a request with a replica id is served like a consumer's.
+    - No fetch sessions: every response is complete and has session id 0, which clients accept. A
+      request inside a session gets FETCH_SESSION_ID_NOT_FOUND.
+    - Followers do not fetch, since replicas share one log. A request with a replica id is served
+      like a consumer's.
 """
 
 from dataclasses import dataclass

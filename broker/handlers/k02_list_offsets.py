@@ -1,12 +1,13 @@
 """ListOffsets: v1-11.
 
 Behaviour:
-    Latest (-1), earliest (-2), the record with the largest timestamp (-3, v7), earliest local
-    (-4, v8), and the first record at or after a time. A time later than every record gives offset
-    and timestamp -1. The tiered and pending-upload offsets (-5, -6) answer -1: nothing is tiered.
-    Any other negative timestamp, or one that the version doesn't have, gets UNSUPPORTED_VERSION.
-    A partition named twice in a request gets INVALID_REQUEST. Leader and epoch are checked as for
-    Fetch.
+    - Finds the latest (-1), earliest (-2), largest-timestamp (-3, v7) and earliest local (-4, v8)
+      offset, and the first record at or after a time. A time after every record gives offset and
+      timestamp -1.
+    - The tiered and pending-upload offsets (-5, -6) are -1: there is no tiered storage.
+    - Another negative timestamp, or one that the version lacks, gets UNSUPPORTED_VERSION.
+    - A partition that occurs twice in a request gets INVALID_REQUEST.
+    - Leader and epoch are checked as for Fetch.
 """
 
 from collections.abc import Iterator

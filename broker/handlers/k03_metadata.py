@@ -1,18 +1,19 @@
 """Metadata: v0-13.
 
 Behaviour:
-    Brokers that are up, the controller, topics with leaders, replicas and ISR. v0: an empty list
-    means all topics; later: null means all and an empty list none. Topic ids may be asked for from
-    v12; an unknown one gets UNKNOWN_TOPIC_ID.
-    A topic that is missing is created when the request and auto.create.topics.enable allow it and
-    its name is legal; this response says UNKNOWN_TOPIC_OR_PARTITION and the next one has it, as with
-    KRaft. It costs its partitions of the client's controller_mutation_rate (KIP-599); while that is
-    overdrawn the topic is not created, and this response is the same. Names that are not legal get
-    INVALID_TOPIC_EXCEPTION. With controller.mutation.time.ms the topic waits in the controller's
-    queue; requests for its name charge nothing and create nothing in that time.
-    A partition without a leader says LEADER_NOT_AVAILABLE with leader -1.
-    Authorized operations, when asked for (topics v8+, cluster v8-10), are all there are: nothing is
-    forbidden.
+    - Lists the brokers that are up, the controller, and topics with leaders, replicas and ISR.
+    - In v0 an empty list of topics means all. Later versions use null for all, and an empty list
+      for none. From v12 a request may name topics by id; an unknown id gets UNKNOWN_TOPIC_ID.
+    - A missing topic is created if the request and auto.create.topics.enable allow it and its name
+      is valid. This response says UNKNOWN_TOPIC_OR_PARTITION and the next one has the topic, as in
+      KRaft. An invalid name gets INVALID_TOPIC_EXCEPTION.
+    - Auto-creation charges the client's controller_mutation_rate for the partitions (KIP-599).
+      While the quota is exhausted the topic is not created, and this response is the same.
+    - With controller.mutation.time.ms the topic waits in the controller's queue. Further requests
+      for its name charge nothing and create nothing in that time.
+    - A partition without a leader has LEADER_NOT_AVAILABLE and leader -1.
+    - Authorized operations, if requested (topics v8+, cluster v8-10), are all operations: nothing
+      is forbidden.
 """
 
 from typing import Any

@@ -1,14 +1,15 @@
 """OffsetCommit: v2-10.
 
 Behaviour:
-    Remembers offsets for members of the current generation and, with generation -1, for consumers
-    without a group while the group has no members; that makes the group if need be. A member's
-    commit also keeps its session. From v10 topics are named by id.
-    Per partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10), OFFSET_METADATA_TOO_LARGE
-    (offset.metadata.max.bytes), and for all of them UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID,
-    ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. A
-    generation of a group that is not there: GROUP_ID_NOT_FOUND from v9, before ILLEGAL_GENERATION.
-    The retention of v2-4 is kept; otherwise offsets.retention.minutes counts.
+    - Stores offsets for members of the current generation. With generation -1 it stores them for
+      consumers without a group, while the group has no members, and creates the group if needed.
+    - A member's commit also keeps its session alive. From v10 topics are named by id.
+    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION, UNKNOWN_TOPIC_ID (v10),
+      OFFSET_METADATA_TOO_LARGE (offset.metadata.max.bytes).
+    - Errors of all partitions: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
+      REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From v9 a generation of a
+      group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION.
+    - The retention time of v2-4 is used; otherwise offsets.retention.minutes applies.
 """
 
 from typing import Any

@@ -1,15 +1,16 @@
 """OffsetFetch: v1-10.
 
 Behaviour:
-    What a group committed for the partitions asked for; offset -1 where nothing was. A null list of
-    topics (v2+) asks for all there is. From v8 several groups at once, each with its own error;
-    from v10 topics are named by id, and an unknown one gets UNKNOWN_TOPIC_ID for its partitions. A
-    group that is not there has committed nothing. Errors: NOT_COORDINATOR; v1, which has no place
-    for it, says it for each partition.
+    - Returns the committed offsets of a group for the requested partitions; -1 if there is none. A
+      null list of topics (v2+) requests all committed offsets.
+    - From v8 a request may name several groups, each with its own error. From v10 topics are named
+      by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID.
+    - A group that does not exist has no committed offsets.
+    - Error: NOT_COORDINATOR. v1 has no field for it and sets it on each partition.
 
 Gaps:
-    require_stable never finds an unstable offset, as there are no transactional commits.
-    Member id and epoch (v9+) are not checked: they mean something to the consumer protocol only.
+    - require_stable never finds an unstable offset, since there are no transactional commits.
+    - Member id and epoch (v9+) are not checked; they belong to the consumer protocol.
 """
 
 from collections.abc import Iterable

@@ -1,13 +1,14 @@
 """FindCoordinator: v0-6.
 
 Behaviour:
-    Groups (key type 0) and transactional ids (1) are spread over the brokers that are up; every
-    broker gives the same response. With no broker up: COORDINATOR_NOT_AVAILABLE. Other key types,
-    share groups among them, get INVALID_REQUEST. From v4 a batch of keys, each answered alone.
+    - Spreads groups (key type 0) and transactional ids (1) over the brokers that are up. Every
+      broker gives the same response. If no broker is up: COORDINATOR_NOT_AVAILABLE.
+    - Other key types, such as share groups, get INVALID_REQUEST.
+    - From v4 a request has a batch of keys, each with its own result.
 
 Gaps:
-    Kafka answers COORDINATOR_NOT_AVAILABLE until its internal topic exists; here nothing has to be
-    created, so the first response is the coordinator.
+    - Kafka returns COORDINATOR_NOT_AVAILABLE until its internal topic exists. Here nothing has to
+      be created, so the first response names the coordinator.
 """
 
 from typing import Any, NamedTuple

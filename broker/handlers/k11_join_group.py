@@ -1,20 +1,21 @@
 """JoinGroup: v0-9.
 
 Behaviour:
-    Answered when the rebalance is through: every member has joined or the rebalance timeout (in v0
-    the session timeout) is over. The leader gets all members with their metadata.
-    A dynamic member without an id gets MEMBER_ID_REQUIRED and its id from v4 (KIP-394); the id is
-    forgotten after the session timeout. A static member without an id takes the place of the one
-    before it, which is fenced with FENCED_INSTANCE_ID; a stable group whose protocol stays does not
-    rebalance then, and from v9 tells a leader to skip the assignment.
-    Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
-    GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
-    NOT_COORDINATOR.
-    A client that disconnects while it waits stays a member until its session ends.
+    - The response is sent when the rebalance completes: every member has joined, or the rebalance
+      timeout (in v0 the session timeout) has passed. The leader gets all members with metadata.
+    - From v4 a dynamic member without an id gets MEMBER_ID_REQUIRED and an id (KIP-394). The id is
+      reserved for the session timeout.
+    - A static member without an id replaces the earlier member with its instance id, which is
+      fenced with FENCED_INSTANCE_ID. A stable group whose protocol stays the same does not
+      rebalance then; from v9 the response lets a leader skip the assignment.
+    - Errors: INVALID_GROUP_ID, INVALID_SESSION_TIMEOUT (group.min/max.session.timeout.ms),
+      GROUP_MAX_SIZE_REACHED (group.max.size), INCONSISTENT_GROUP_PROTOCOL, UNKNOWN_MEMBER_ID,
+      NOT_COORDINATOR.
+    - A client that disconnects while it waits stays a member until its session expires.
 
 Gaps:
-    Only the classic protocol: there are no groups of the consumer protocol (KIP-848) to join.
-    The reason field is accepted and not used.
+    - Only the classic protocol: there are no groups of the consumer protocol (KIP-848).
+    - The reason field is accepted and not used.
 """
 
 from typing import Any

@@ -1,9 +1,9 @@
 """Heartbeat: v0-4.
 
 Behaviour:
-    Keeps the session of a member. REBALANCE_IN_PROGRESS while the group waits for members to join
-    again. Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that is not there),
-    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
+    - Keeps the session of a member alive. REBALANCE_IN_PROGRESS asks the member to join again.
+    - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that does not exist),
+      FENCED_INSTANCE_ID, ILLEGAL_GENERATION, NOT_COORDINATOR.
 """
 
 from typing import Any

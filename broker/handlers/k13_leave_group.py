@@ -1,14 +1,15 @@
 """LeaveGroup: v0-5.
 
 Behaviour:
-    Removes one member, from v3 several at once, each answered alone; the group then rebalances
-    once. A member without an id but with an instance id is removed whoever stands for it now
-    (KIP-345). A group that is not there answers UNKNOWN_MEMBER_ID for each member. Before v3 the
-    one member's error is the error of the response.
-    Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR.
+    - Removes one member, from v3 several, each with its own result. The group rebalances once.
+    - A member with an instance id and no member id removes the current member of that instance
+      (KIP-345).
+    - For a group that does not exist each member gets UNKNOWN_MEMBER_ID. Before v3 the member's
+      error is the error of the response.
+    - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, NOT_COORDINATOR.
 
 Gaps:
-    The reason field is accepted and not used.
+    - The reason field is accepted and not used.
 """
 
 from typing import Any

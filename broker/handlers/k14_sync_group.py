@@ -1,12 +1,13 @@
 """SyncGroup: v0-5.
 
 Behaviour:
-    The leader hands in everybody's assignment; whoever else syncs is answered when it has. A member
-    without an assignment gets an empty one. Members that do not sync within the rebalance timeout
-    are removed, and the group rebalances. From v5 a protocol type or name that is not the group's
-    gets INCONSISTENT_GROUP_PROTOCOL (KIP-559).
-    Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that is not there),
-    FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
+    - The leader sends the assignment of all members; the responses of the other members wait for
+      it. A member without an assignment gets an empty one.
+    - Members that do not sync within the rebalance timeout are removed, and the group rebalances.
+    - From v5 a protocol type or name that differs from the group's gets INCONSISTENT_GROUP_PROTOCOL
+      (KIP-559).
+    - Errors: INVALID_GROUP_ID, UNKNOWN_MEMBER_ID (also for a group that does not exist),
+      FENCED_INSTANCE_ID, ILLEGAL_GENERATION, REBALANCE_IN_PROGRESS, NOT_COORDINATOR.
 """
 
 from typing import Any

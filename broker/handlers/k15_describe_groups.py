@@ -1,12 +1,13 @@
 """DescribeGroups: v0-6.
 
 Behaviour:
-    State, protocol and members of each group; metadata and the protocol's name while it is stable.
-    A group that is not there is Dead, and from v6 also gets GROUP_ID_NOT_FOUND (KIP-1043).
-    Another broker's group: NOT_COORDINATOR.
+    - Returns the state, protocol and members of each group. Metadata and the protocol's name are
+      there only while the group is stable.
+    - A group that does not exist is Dead; from v6 it also gets GROUP_ID_NOT_FOUND (KIP-1043).
+    - A group of another coordinator gets NOT_COORDINATOR.
 
 Gaps:
-    Authorized operations are never computed: the field says "not requested".
+    - Authorized operations are never computed: the field says "not requested".
 """
 
 from typing import Any

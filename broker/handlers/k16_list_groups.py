@@ -1,9 +1,9 @@
 """ListGroups: v0-5.
 
 Behaviour:
-    The groups this broker coordinates: clients ask every broker. From v4 only those in one of the
-    states asked for, from v5 only those of one of the types; both in any case, none means all.
-    All groups here are of type classic.
+    - Lists the groups that this broker coordinates; clients ask every broker.
+    - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
+    - All groups have the type classic.
 """
 
 from typing import Any

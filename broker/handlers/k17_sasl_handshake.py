@@ -1,14 +1,15 @@
 """SaslHandshake: v0-1.
 
 Behaviour:
-    Chooses one of `sasl.enabled.mechanisms`. After v1 the tokens come in SaslAuthenticate, after v0
-    as bare frames. A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with the list of
-    those that are, and the connection ends. On a listener without SASL: ILLEGAL_SASL_STATE.
-    A client that is authenticated begins a re-authentication by it, with the same mechanism; until
-    that is through, no other request is answered (KIP-368).
+    - Chooses one of `sasl.enabled.mechanisms`. After v1 the tokens come in SaslAuthenticate, after
+      v0 as bare frames.
+    - A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with the list of those that
+      are, and the connection closes. On a listener without SASL: ILLEGAL_SASL_STATE.
+    - On an authenticated connection it begins a re-authentication, with the same mechanism. No
+      other request is served until that is complete (KIP-368).
 
 Gaps:
-    Kafka refuses a re-authentication within a second of the last one.
+    - Kafka refuses a re-authentication within one second of the last one.
 """
 
 from typing import Any

@@ -1,14 +1,15 @@
 """ApiVersions: v0-4.
 
 Behaviour:
-    Answers from the register of handlers, as broker.api.versions limits it for the broker that is
-    asked: what is advertised is what is handled. Produce is told from version 0 because older
-    librdkafka switches compression off otherwise (KAFKA-18659).
-    A version we don't know is answered in the v0 format with UNSUPPORTED_VERSION and our own range
-    (KIP-511); without the range where v3 is not there, as by brokers before it. The response header
-    stays at version 0 for every version.
-    Client name and version must match Kafka's pattern from v3 on, else INVALID_REQUEST. The session
-    keeps them: a refusal of KIP-936's quota depends on the client library.
+    - Lists the registered handlers, as broker.api.versions of the requested broker limits them.
+      What is advertised is what is served.
+    - Produce is advertised from version 0, because older librdkafka switches compression off
+      otherwise (KAFKA-18659).
+    - An unknown version gets a v0 response with UNSUPPORTED_VERSION and the supported range of
+      ApiVersions (KIP-511). The range is missing if v3 is not served, as in older brokers. The
+      response header is version 0 for every version.
+    - From v3 the client's name and version must match Kafka's pattern, else INVALID_REQUEST. The
+      session keeps them, since the error of KIP-936's quota depends on the client library.
 """
 
 import re

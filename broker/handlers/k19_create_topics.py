@@ -1,26 +1,27 @@
 """CreateTopics: v2-7.
 
 Behaviour:
-    Each topic is answered by itself, in request order. A name twice in a request gets one
-    INVALID_REQUEST. Then, in this order: the name (INVALID_TOPIC_EXCEPTION, also for one that
-    differs from an existing topic's only in `.` and `_`), TOPIC_ALREADY_EXISTS, INVALID_CONFIG,
-    and the placement. The client gives either counts (-1 is the broker's default;
-    INVALID_REPLICATION_FACTOR, INVALID_PARTITIONS) or the brokers of every partition
-    (INVALID_REPLICA_ASSIGNMENT); both together are INVALID_REQUEST.
-    A topic that is fine costs its partitions of the controller_mutation_rate (KIP-599): from v6 on
-    it is refused with THROTTLING_QUOTA_EXCEEDED while that is overdrawn, before v6 the client is
-    throttled instead. With validate_only nothing is charged and nothing refused for it.
-    More than 10 000 partitions in one request get POLICY_VIOLATION for all of its topics.
-    Every broker takes the request. v5 answers with counts and the configuration in effect, v7 with
-    the topic's id. The topic is there when the response is.
-    With controller.mutation.time.ms the topics that pass these checks wait in the controller's
-    queue, and the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them;
-    they are created all the same. A name that waits there gets TOPIC_ALREADY_EXISTS.
+    - Each topic has its own result, in request order. A name that occurs twice gets one
+      INVALID_REQUEST.
+    - Checks, in this order: the name (INVALID_TOPIC_EXCEPTION, also if it differs from an existing
+      topic's only in `.` and `_`), TOPIC_ALREADY_EXISTS, INVALID_CONFIG, and the placement.
+    - The client sends counts (-1 is the broker's default; INVALID_REPLICATION_FACTOR,
+      INVALID_PARTITIONS) or the brokers of every partition (INVALID_REPLICA_ASSIGNMENT). Both
+      together are INVALID_REQUEST.
+    - A valid topic charges the controller_mutation_rate for its partitions (KIP-599). While the
+      quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v6 on; before v6 it is created and
+      the client is throttled. validate_only charges nothing.
+    - More than 10,000 partitions in one request get POLICY_VIOLATION for all its topics.
+    - Every broker accepts the request. v5 adds counts and the effective configuration, v7 the topic
+      id. The topic exists when the response is sent.
+    - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
+      waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still created
+      later. A name in the queue gets TOPIC_ALREADY_EXISTS.
 
 Gaps:
-    With validate_only the topic id is zero; Kafka makes one up.
-    Internal topics can't be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
-    There are no create-topic policies.
+    - With validate_only the topic id is zero; Kafka generates one.
+    - Internal topics cannot be created (INVALID_TOPIC_EXCEPTION): their state is kept elsewhere.
+    - There are no create-topic policies.
 """
 
 from collections import Counter

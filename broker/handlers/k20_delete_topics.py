@@ -1,21 +1,22 @@
 """DeleteTopics: v1-6.
 
 Behaviour:
-    By name, and from v6 also by id. Results come in request order and tell both name and id of what
-    was deleted. A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID; one
-    that is named twice, by name and id together, or not at all, gets INVALID_REQUEST.
-    A topic that may go costs its partitions of the controller_mutation_rate (KIP-599): from v5 on
-    it stays, with THROTTLING_QUOTA_EXCEEDED, while that is overdrawn; before v5 the client is
-    throttled instead.
-    With delete.topic.enable=false nothing is deleted: TOPIC_DELETION_DISABLED, before v3
-    INVALID_REQUEST. Records, producers' state and committed offsets go with the topic; whoever
-    waits for its records hears at once.
-    With controller.mutation.time.ms the topics that may go wait in the controller's queue, and the
-    response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are deleted
-    all the same.
+    - Deletes topics by name, from v6 also by id. Results come in request order, with name and id.
+    - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION or UNKNOWN_TOPIC_ID. A topic that is named
+      twice, by both name and id, or by neither, gets INVALID_REQUEST.
+    - A deletable topic charges the controller_mutation_rate for its partitions (KIP-599). While the
+      quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v5 on; before v5 it is deleted and
+      the client is throttled.
+    - With delete.topic.enable=false nothing is deleted: TOPIC_DELETION_DISABLED, before v3
+      INVALID_REQUEST.
+    - Records, producer state and committed offsets are deleted with the topic. Fetches that wait
+      for its records complete at once.
+    - With controller.mutation.time.ms the deletable topics wait in the controller's queue, and the
+      response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still
+      deleted later.
 
 Gaps:
-    Kafka shuffles the results.
+    - Kafka shuffles the results.
 """
 
 from typing import Any

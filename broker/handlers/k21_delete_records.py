@@ -1,12 +1,12 @@
 """DeleteRecords: v0-2.
 
 Behaviour:
-    Moves the log start offset of each partition up to the offset given, -1 being the high
-    watermark, and responses where the log starts now. Only the leader does it
-    (NOT_LEADER_OR_FOLLOWER), only for topics whose cleanup.policy deletes (POLICY_VIOLATION), and
-    not beyond the high watermark (OFFSET_OUT_OF_RANGE). An offset already gone changes nothing.
-    A batch that holds the offset is kept whole; clients skip what is before it.
-    Followers share the log, so there is nothing to wait for: timeout_ms counts for nothing.
+    - Moves the log start offset of each partition up to the given offset, -1 for the high
+      watermark, and returns the new log start offset. A batch that contains the offset is kept
+      whole; clients skip the records before it. A smaller offset changes nothing.
+    - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
+      OFFSET_OUT_OF_RANGE (beyond the high watermark).
+    - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 
 from typing import Any

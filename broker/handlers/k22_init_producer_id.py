@@ -1,17 +1,17 @@
 """InitProducerId: v0-6.
 
 Behaviour:
-    Without a transactional id every call gives a new producer id with epoch 0, whatever id and
-    epoch the request carries (some clients send their old ones, or zeros); as Kafka. Ids come in
-    blocks of 1000 per broker. From v3 on, an id without an epoch or the reverse gets
-    INVALID_REQUEST.
-    With producer.state.batches=1, versions from 2 on tell a producer how far back the broker that
-    is asked knows duplicates: max.in.flight.sequence.number.per.connection, an int32, in the tagged
-    field 10000. Every client so far passes over a field that it doesn't know.
+    - Without a transactional id every request gets a new producer id with epoch 0, whatever id and
+      epoch it carries, as in Kafka. Each broker takes ids in blocks of 1000.
+    - From v3 an id without an epoch, or an epoch without an id, gets INVALID_REQUEST.
+    - With producer.state.batches=1 versions from 2 on carry the value of
+      max.in.flight.sequence.number.per.connection of the requested broker: how many sequence
+      numbers back it recognizes duplicates. It is an int32 in the tagged field 10000, which
+      all known clients ignore.
 
 Gaps:
-    A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one INVALID_REQUEST:
-    there are no transactions yet.
+    - A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, and an empty one
+      INVALID_REQUEST: there are no transactions.
 """
 
 from typing import Any

@@ -1,13 +1,14 @@
 """OffsetForLeaderEpoch: v2-4.
 
 Behaviour:
-    The largest leader epoch up to the one asked for that the log knows, and where it ended; the
-    current one ends at the log's end, an epoch in the future gives -1 and -1. Leader and current
-    epoch are checked as for Fetch. Consumers and "debug" readers get the same response, since what
-    was appended is committed.
+    - Returns the largest leader epoch in the log up to the requested one, and its end offset. The
+      current epoch ends at the log end offset. A future epoch gives -1 and -1.
+    - Leader and current epoch are checked as for Fetch.
+    - Consumers and debugging clients get the same response, since every appended record is
+      committed.
 
 Gaps:
-    A replica id of a broker isn't authorized in any way.
+    - A request with a broker's replica id needs no authorization.
 """
 
 from typing import Any

@@ -1,21 +1,22 @@
 """DescribeConfigs: v1-4.
 
 Behaviour:
-    Topics, brokers, broker loggers, client metrics and groups; each resource is answered by itself.
-    Keys come sorted by name; a null or empty list of keys asks for all of them, unknown names are
-    left out. A broker resource without a name gives what was changed at run time for all brokers;
-    with a name it must name the broker that was asked, else INVALID_REQUEST.
-    Synonyms name every place that gives a key its value, the one that counts first. The value of a
-    sensitive key is null. Type and documentation are told from v3 on.
-    A topic that is not there gets UNKNOWN_TOPIC_OR_PARTITION, a name that no topic can have
-    INVALID_TOPIC_EXCEPTION. Groups and client metrics needn't exist.
+    - Describes topics, brokers, broker loggers, client metrics and groups, each with its own
+      result. Keys are sorted by name. A null or empty list of keys means all; unknown names are
+      left out.
+    - A broker resource without a name describes the dynamic default of all brokers. With a name it
+      must be the requested broker, else INVALID_REQUEST.
+    - Synonyms list every place that sets a key, in order of precedence. The value of a sensitive
+      key is null. Type and documentation are included from v3 on.
+    - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
+      Groups and client metrics need not exist.
 
 Gaps:
-    A resource type that Kafka doesn't know fails alone; Kafka fails the whole request.
-    A broker logger is described with an empty list: there are no loggers to set from outside.
-    Brokers share their topics, so what a broker had for itself while it was alone is no topic's
-    default once there are others.
-    Keys that this broker doesn't know, and its documentation sentences, differ from Kafka's.
+    - A resource type that Kafka does not know fails alone; Kafka fails the whole request.
+    - A broker logger has an empty list of keys: no logger can be configured.
+    - Brokers share their topics. A value that a single broker set for itself is no longer a topic's
+      default once there are more brokers.
+    - Keys that this broker does not know are missing, and documentation texts differ from Kafka's.
 """
 
 from typing import Any
@@ -30,12 +31,12 @@ from broker.administration.config_description import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
-from broker.config.keys import ResourceType
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult

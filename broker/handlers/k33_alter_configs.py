@@ -1,33 +1,31 @@
 """AlterConfigs: v0-2.
 
 Behaviour:
-    Replaces everything set on a resource: keys that the request doesn't name go back to their
-    default. Topics, brokers (by id, or without a name for all of them), groups and client metrics.
-    Each resource is changed whole or not at all; `validate_only` checks without changing.
-    A resource or a key that occurs twice, a null value and an unknown resource type are
-    INVALID_REQUEST; a topic's unknown key or bad value is INVALID_CONFIG, a broker's
-    INVALID_REQUEST. A change counts from the next request on.
+    - Replaces the whole configuration of a resource: keys that the request does not name return to
+      their default. Resources are topics, brokers (by id, or without a name for all), groups and
+      client metrics.
+    - Each resource is changed completely or not at all. `validate_only` checks without changing.
+    - A resource or key that occurs twice, a null value and an unknown resource type get
+      INVALID_REQUEST. An unknown key or invalid value gets INVALID_CONFIG for a topic and
+      INVALID_REQUEST for a broker.
+    - A change applies from the next request on.
 
 Gaps:
-    Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
-    A key that all brokers share, such as a topic's default, can't be set for one of several; with
-    a single broker it can.
-    Keys of groups and client metrics are kept and described, and have no effect.
+    - Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
+    - A key that all brokers share, such as a topic's default, cannot be set for one of several
+      brokers. With a single broker it can.
+    - Keys of groups and client metrics are stored and described, and have no effect.
 """
 
 from typing import Any
 
-from broker.administration.config_alteration import (
-    Alteration,
-    Operation,
-    OperationKind,
-    alter_configs,
-)
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 
 _Result = messages.AlterConfigsResponse.AlterConfigsResourceResponse
@@ -41,7 +39,7 @@ def handle_alter_configs(context: RequestContext, request: Any, cluster: Cluster
             resource_type=resource.resource_type,
             resource_name=resource.resource_name,
             operations=tuple(
-                Operation(config.name, OperationKind.SET, config.value)
+                Operation(config.name, ConfigOperation.SET, config.value)
                 for config in resource.configs
             ),
             is_replacement=True,

@@ -1,13 +1,14 @@
 """DescribeLogDirs: v1-5.
 
 Behaviour:
-    One directory per broker, named after it, with every partition of which the broker is a replica;
-    a null list of topics asks for all, and what the broker doesn't have is left out. A partition's
-    size is that of its batches; nothing lags and nothing is being moved between directories.
+    - Describes one directory per broker, named after the broker, with every partition of which it
+      has a replica. A null list of topics means all; partitions without a replica are left out.
+    - A partition's size is the size of its batches. Nothing lags, and nothing moves between
+      directories.
 
 Gaps:
-    There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
-    usable_bytes what is left of it, both of all brokers together.
+    - There is no directory: records are in memory. From v4, total_bytes is log.memory.max.bytes and
+      usable_bytes the rest of it, both over all brokers.
 """
 
 from typing import Any

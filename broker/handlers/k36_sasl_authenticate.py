@@ -1,17 +1,19 @@
 """SaslAuthenticate: v0-2.
 
 Behaviour:
-    Carries the tokens of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER after a SaslHandshake
-    v1. Wrong credentials get SASL_AUTHENTICATION_FAILED after
-    `connection.failed.authentication.delay.ms`, then the connection ends. From v1 the time that the
-    session may last is told: what is left of a token or `connections.max.reauth.ms`, the shorter
-    one, 0 for no end. After its end only a re-authentication is answered (KIP-368), and that may
-    not change the principal. Without a handshake the connection ends; on a listener without SASL:
-    ILLEGAL_SASL_STATE.
+    - Carries the tokens of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 and OAUTHBEARER after
+      SaslHandshake v1. Without a handshake the connection closes. On a listener without SASL:
+      ILLEGAL_SASL_STATE.
+    - Wrong credentials get SASL_AUTHENTICATION_FAILED after
+      `connection.failed.authentication.delay.ms`, then the connection closes.
+    - From v1 the response has the session lifetime: the rest of a token's or
+      `connections.max.reauth.ms`, the shorter one; 0 means no end. After it only a
+      re-authentication is served (KIP-368), which must keep the principal.
 
 Gaps:
-    OAUTHBEARER takes unsecured tokens only, as Kafka does without further configuration: anyone may
-    claim to be anybody. There are no delegation tokens.
+    - OAUTHBEARER accepts unsecured tokens only, as Kafka does by default: a client may claim any
+      name.
+    - There are no delegation tokens.
 """
 
 from typing import Any

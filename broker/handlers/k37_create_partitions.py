@@ -1,21 +1,23 @@
 """CreatePartitions: v0-3.
 
 Behaviour:
-    Each topic is answered by itself, in request order; a name twice in a request gets one
-    INVALID_REQUEST. `count` is the number of partitions afterwards and has to be larger than now
-    (INVALID_PARTITIONS). New partitions go on with the round robin of the old ones, or on the
-    brokers that the client names, one list for each (INVALID_REPLICA_ASSIGNMENT), as many as the
-    old ones have. A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION.
-    A topic that is fine costs its new partitions of the controller_mutation_rate (KIP-599): from v3
-    on it is refused with THROTTLING_QUOTA_EXCEEDED while that is overdrawn, before v3 the client is
-    throttled instead. With validate_only nothing is charged and nothing refused for it.
-    More than 10 000 new partitions in a topic get POLICY_VIOLATION.
-    With controller.mutation.time.ms the topics that are fine wait in the controller's queue, and
-    the response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they grow all
-    the same.
+    - Each topic has its own result, in request order. A name that occurs twice gets one
+      INVALID_REQUEST. A missing topic gets UNKNOWN_TOPIC_OR_PARTITION.
+    - `count` is the new number of partitions and must be larger than the current one
+      (INVALID_PARTITIONS).
+    - New partitions continue the round robin of the existing ones, or go to the brokers that the
+      client names, one list per partition (INVALID_REPLICA_ASSIGNMENT), with the same replication
+      factor.
+    - A valid topic charges the controller_mutation_rate for its new partitions (KIP-599). While the
+      quota is exhausted it gets THROTTLING_QUOTA_EXCEEDED from v3 on; before v3 the partitions are
+      created and the client is throttled. validate_only charges nothing.
+    - More than 10,000 new partitions in a topic get POLICY_VIOLATION.
+    - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
+      waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; the partitions are still
+      created later.
 
 Gaps:
-    Kafka's bound on partitions counts all topics of the request together.
+    - Kafka bounds the new partitions of all topics of the request together.
 """
 
 from collections import Counter

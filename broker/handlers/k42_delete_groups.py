@@ -1,8 +1,8 @@
 """DeleteGroups: v0-2.
 
 Behaviour:
-    Deletes groups without members, with their offsets; each group has its own error:
-    NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name given twice counts once.
+    - Deletes groups without members, with their offsets. Each group has its own error:
+      NON_EMPTY_GROUP, GROUP_ID_NOT_FOUND, NOT_COORDINATOR. A name that occurs twice counts once.
 """
 
 from typing import Any

@@ -1,18 +1,20 @@
 """ElectLeaders: v0-2.
 
 Behaviour:
-    Preferred elections (type 0, and all of v0) give a partition back to its first replica, or one
-    without a leader to any replica in sync; PREFERRED_LEADER_NOT_AVAILABLE where that can't be.
-    Unclean elections (type 1) find any replica that is up for a partition without a leader;
-    ELIGIBLE_LEADERS_NOT_AVAILABLE where none is. ELECTION_NOT_NEEDED where the leader is right
-    already. Any other type gets INVALID_REQUEST for everything.
-    A null list asks for all partitions of all topics; then partitions that need no election are
-    left out of the response.
-    While mutations wait in the controller's queue (controller.mutation.time.ms), the election waits
-    behind them. After timeout_ms the response says REQUEST_TIMED_OUT; leaders are elected later.
+    - A preferred election (type 0, and all of v0) makes the first replica the leader, or any
+      in-sync replica if the partition has no leader. PREFERRED_LEADER_NOT_AVAILABLE if there is
+      none.
+    - An unclean election (type 1) gives a partition without a leader any replica that is up.
+      ELIGIBLE_LEADERS_NOT_AVAILABLE if there is none.
+    - ELECTION_NOT_NEEDED if the leader is right already. Another type gets INVALID_REQUEST for
+      everything.
+    - A null list means all partitions of all topics; the response then leaves out partitions that
+      need no election.
+    - The election waits behind mutations in the controller's queue (controller.mutation.time.ms).
+      After timeout_ms the response says REQUEST_TIMED_OUT; leaders are still elected later.
 
 Gaps:
-    An unclean election loses no records: all replicas share one log.
+    - An unclean election loses no records: all replicas share one log.
 """
 
 from typing import Any

@@ -1,21 +1,21 @@
 """IncrementalAlterConfigs: v0-1.
 
 Behaviour:
-    Changes single keys of a resource and leaves the others: SET, DELETE (back to the default),
-    APPEND and SUBTRACT (lists only, else INVALID_CONFIG). Topics, brokers (by id, or without a name
-    for all of them), groups and client metrics. Each resource is changed whole or not at all;
-    `validate_only` checks without changing.
-    A resource or a key that occurs twice, a null value other than for DELETE, an unknown operation
-    or resource type are INVALID_REQUEST; a topic's unknown key or bad value is INVALID_CONFIG, a
-    broker's INVALID_REQUEST, and so is a broker's key that can't be changed at run time.
-    A change counts from the next request on.
+    - Changes single keys of a resource: SET, DELETE (back to the default), APPEND and SUBTRACT
+      (lists only, else INVALID_CONFIG). Resources are topics, brokers (by id, or without a name for
+      all), groups and client metrics.
+    - Each resource is changed completely or not at all. `validate_only` checks without changing.
+    - A resource or key that occurs twice, a null value except for DELETE, and an unknown operation
+      or resource type get INVALID_REQUEST. An unknown key or invalid value gets INVALID_CONFIG for
+      a topic and INVALID_REQUEST for a broker, as does a broker's read-only key.
+    - A change applies from the next request on.
 
 Gaps:
-    Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
-    A key that all brokers share, such as a topic's default, can't be set for one of several; with
-    a single broker it can.
-    There are no broker loggers: naming one is INVALID_CONFIG.
-    Keys of groups and client metrics are kept and described, and have no effect.
+    - Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
+    - A key that all brokers share, such as a topic's default, cannot be set for one of several
+      brokers. With a single broker it can.
+    - There are no broker loggers: naming one is INVALID_CONFIG.
+    - Keys of groups and client metrics are stored and described, and have no effect.
 """
 
 from typing import Any

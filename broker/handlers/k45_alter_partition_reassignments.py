@@ -1,19 +1,19 @@
 """AlterPartitionReassignments: v0-1.
 
 Behaviour:
-    Moves partitions to other brokers, one by one in request order. Replicas share one log, so a
-    move is over at once, unless a broker it goes to is down: then it waits, visible through
-    ListPartitionReassignments, until that broker is up, another move replaces it, or null replicas
-    cancel it (NO_REASSIGNMENT_IN_PROGRESS when there is none).
-    Unknown brokers, a broker twice and empty lists get INVALID_REPLICA_ASSIGNMENT; with v1's
-    allow_replication_factor_change=false another number of replicas gets
-    INVALID_REPLICATION_FACTOR.
-    While mutations wait in the controller's queue (controller.mutation.time.ms), the moves wait
-    behind them. After timeout_ms the response says REQUEST_TIMED_OUT; the moves come later.
+    - Moves partitions to other brokers, one by one in request order. Replicas share one log, so a
+      move completes at once, unless a target broker is down. Then ListPartitionReassignments shows
+      it until the broker is up, another move replaces it, or null replicas cancel it
+      (NO_REASSIGNMENT_IN_PROGRESS if there is none).
+    - Unknown brokers, duplicate brokers and empty lists get INVALID_REPLICA_ASSIGNMENT. With
+      allow_replication_factor_change=false (v1) another number of replicas gets
+      INVALID_REPLICATION_FACTOR.
+    - Moves wait behind mutations in the controller's queue (controller.mutation.time.ms). After
+      timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later.
 
 Gaps:
-    Giving up a cancelled move never needs Kafka's unclean election, but where Kafka would need one
-    and may not, it is refused here too.
+    - Cancelling a move never needs an unclean election here. It is refused where Kafka would need
+      one and may not hold it.
 """
 
 from collections.abc import Callable

@@ -1,9 +1,8 @@
 """ListPartitionReassignments: v0.
 
 Behaviour:
-    The partitions whose reassignment waits for a broker that is down, with all their replicas and
-    which of them come and go. A null list asks for all; what is asked for and isn't being
-    reassigned, or isn't there, is left out.
+    - Lists the partitions whose reassignment waits for a broker that is down, with all replicas and
+      those that are added and removed. A null list means all. Other partitions are left out.
 """
 
 from typing import Any

@@ -1,11 +1,12 @@
 """OffsetDelete: v0.
 
 Behaviour:
-    Forgets what a group committed for partitions. A topic that a consumer of the group subscribes
-    to gets GROUP_SUBSCRIBED_TO_TOPIC, one that is not there UNKNOWN_TOPIC_OR_PARTITION; an offset
-    that is not there is no error. For the whole request: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND,
-    NON_EMPTY_GROUP (members that are no consumers), NOT_COORDINATOR. As in Kafka, none of these is
-    said when no partition of the request exists.
+    - Deletes committed offsets of a group. A topic that a consumer of the group subscribes to gets
+      GROUP_SUBSCRIBED_TO_TOPIC, a missing topic UNKNOWN_TOPIC_OR_PARTITION. A missing offset is no
+      error.
+    - Errors of the whole request: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members
+      that are no consumers), NOT_COORDINATOR. As in Kafka, none of them occurs if no partition of
+      the request exists.
 """
 
 from typing import Any

@@ -1,12 +1,13 @@
 """DescribeClientQuotas: v0-1.
 
 Behaviour:
-    Every entity that matches all components, with its keys, in the order they were first set. A
-    component asks for one name, for the default, or for any of a type; no components match all.
-    With `strict` the entity has no types besides those of the components.
-    INVALID_REQUEST: an empty type, a type twice, an unknown kind of match, a name where there is
-    none to give or none where one is needed, addresses together with users or client ids.
-    UNSUPPORTED_VERSION: a type that isn't user, client-id or ip. Any broker answers.
+    - Returns every entity that matches all components, with its keys, in the order in which they
+      were first set. A component matches one name, the default, or any name of a type. No
+      components match all entities. With `strict` the entity has no further types.
+    - INVALID_REQUEST: an empty type, a type that occurs twice, an unknown kind of match, a name
+      that is missing or not allowed, addresses together with users or client ids.
+    - UNSUPPORTED_VERSION: a type other than user, client-id and ip.
+    - Every broker serves the request.
 """
 
 from typing import Any

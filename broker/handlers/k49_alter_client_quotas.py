@@ -1,18 +1,20 @@
 """AlterClientQuotas: v0-1.
 
 Behaviour:
-    Each entity is changed whole or not at all, and answered for itself, in request order. All that
-    is wrong gets INVALID_REQUEST: no entity, a type that isn't user, client-id or ip, an empty
-    name, an address together with a user or client id or one that isn't an address; a key twice,
-    unknown, or not for these types; a value that isn't more than 0, too large, or not whole where
-    it must be. KIP-599's other spelling, controller_mutations_rate, is refused with the right one.
-    A broker that emulates a release (broker.api.versions) refuses keys and entity types that came
-    later, and knows producer_ids_rate in any release.
-    An entity that occurs twice is changed as it says the first time and gets INVALID_REQUEST.
-    Taking away what isn't set is fine. Changes count from the next request on, for all brokers.
+    - Each entity is changed completely or not at all and has its own result, in request order.
+    - INVALID_REQUEST: no entity; a type other than user, client-id and ip; an empty name; an
+      address together with a user or client id; an invalid address; a key that occurs twice, is
+      unknown, or does not fit the types; a value that is not more than 0, is too large, or is not
+      whole where it must be. KIP-599's other name, controller_mutations_rate, is refused with the
+      right one.
+    - A broker that emulates a release (broker.api.versions) refuses keys and entity types that are
+      newer. It accepts producer_ids_rate in any release.
+    - An entity that occurs twice is changed as its first occurrence says and gets INVALID_REQUEST.
+      Removing a key that is not set is no error.
+    - Changes apply from the next request on, for all brokers.
 
 Gaps:
-    Host names are no addresses: nothing is looked up.
+    - Host names are not accepted as addresses, since no name is resolved.
 """
 
 from typing import Any

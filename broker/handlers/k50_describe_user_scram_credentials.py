@@ -1,10 +1,11 @@
 """DescribeUserScramCredentials: v0.
 
 Behaviour:
-    Mechanisms and iterations of every user with a SCRAM credential, or of those asked for; nothing
-    secret. Null and an empty list ask for all, in alphabetical order. A user without a credential
-    gets RESOURCE_NOT_FOUND, one asked for twice DUPLICATE_RESOURCE. Users of `sasl.users` have both
-    mechanisms with 4096 iterations.
+    - Lists the mechanisms and iterations of the requested users with SCRAM credentials. Null and an
+      empty list mean all users, in alphabetical order.
+    - A user without a credential gets RESOURCE_NOT_FOUND, a user that occurs twice
+      DUPLICATE_RESOURCE.
+    - Users of `sasl.users` have both mechanisms with 4096 iterations.
 """
 
 from collections import Counter

@@ -1,15 +1,16 @@
 """AlterUserScramCredentials: v0.
 
 Behaviour:
-    Sets and deletes SCRAM credentials for all brokers; they count from the next authentication. An
-    empty name, fewer than 4096 or more than 16384 iterations get UNACCEPTABLE_CREDENTIAL, an
-    unknown mechanism UNSUPPORTED_SASL_MECHANISM, a credential that is altered twice
-    DUPLICATE_RESOURCE, the deletion of one that is not there RESOURCE_NOT_FOUND. One response per
-    user; of a user with an error nothing is altered.
+    - Sets and deletes SCRAM credentials for all brokers. A change applies from the next
+      authentication on.
+    - Errors: UNACCEPTABLE_CREDENTIAL (an empty name, fewer than 4096 or more than 16384
+      iterations), UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (a credential that occurs twice),
+      RESOURCE_NOT_FOUND (the deletion of a missing one).
+    - One result per user. A user with an error is not changed at all.
 
 Gaps:
-    There is no authorization: anyone may.
-    A deleted user of `sasl.users` can still authenticate by PLAIN, and is back after a restart.
+    - There is no authorization: any client may change credentials.
+    - A deleted user of `sasl.users` can still authenticate with PLAIN, and is back after a restart.
 """
 
 from typing import Any

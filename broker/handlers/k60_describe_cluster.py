@@ -1,10 +1,11 @@
 """DescribeCluster: v0-2.
 
 Behaviour:
-    The cluster's id, its controller and the brokers that are up; from v2 on request also those that
-    are down, marked as fenced. Every listener is a broker's: asking for the endpoints of the
-    controllers (v1) gets MISMATCHED_ENDPOINT_TYPE, any other type UNSUPPORTED_ENDPOINT_TYPE.
-    Authorized operations, if asked for, are all there are: nothing is forbidden.
+    - Returns the cluster id, the controller and the brokers that are up. From v2 a request may
+      include those that are down, marked as fenced.
+    - Controllers have no listeners of their own: a request for their endpoints (v1) gets
+      MISMATCHED_ENDPOINT_TYPE, another type UNSUPPORTED_ENDPOINT_TYPE.
+    - Authorized operations, if requested, are all operations: nothing is forbidden.
 """
 
 from typing import Any

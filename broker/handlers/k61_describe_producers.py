@@ -1,15 +1,15 @@
 """DescribeProducers: v0.
 
 Behaviour:
-    What a partition remembers of each idempotent producer: id, epoch, last sequence number and the
-    largest timestamp of its last batch, in ascending order of ids. Every replica answers, not the
-    leader alone, as in Kafka; a broker without the partition says NOT_LEADER_OR_FOLLOWER, and for
-    one that is nowhere UNKNOWN_TOPIC_OR_PARTITION. Topics and partitions are answered in the order
-    in which they were asked for.
+    - Lists the producers of a partition in ascending order of ids: id, epoch, last sequence number,
+      and largest timestamp of the last batch.
+    - Every replica serves the request, not the leader alone, as in Kafka. A broker without the
+      partition says NOT_LEADER_OR_FOLLOWER; a missing partition gets UNKNOWN_TOPIC_OR_PARTITION.
+    - Topics and partitions come in request order.
 
 Gaps:
-    Followers know at once what the leader knows: replicas share the log.
-    There are no transactions: no coordinator epoch is ever told (-1), nor the start of one (-1).
+    - Followers know at once what the leader knows: replicas share the log.
+    - There are no transactions: coordinator epoch and transaction start offset are always -1.
 """
 
 from typing import Any

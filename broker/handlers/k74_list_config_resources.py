@@ -1,20 +1,20 @@
 """ListConfigResources: v0-1.
 
 Behaviour:
-    Names what can be configured: every topic, every broker of the cluster and its loggers, and the
-    groups and client metrics on which something was set (KIP-1142). No types, or an empty list of
-    them, asks for all. v0 knows client metrics only (KIP-714).
-    A type that is none of these gets UNSUPPORTED_VERSION.
+    - Lists configurable resources: every topic, every broker and its loggers, and the groups and
+      client metrics that have a configuration (KIP-1142). No types, or an empty list, means all.
+      v0 lists client metrics only (KIP-714).
+    - Another type gets UNSUPPORTED_VERSION.
 """
 
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.config.keys import ResourceType
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 _Resource = messages.ListConfigResourcesResponse.ConfigResource

@@ -1,16 +1,17 @@
 """DescribeTopicPartitions: v0.
 
 Behaviour:
-    Topics by name, sorted, each once; an empty list asks for all. At most
-    response_partition_limit partitions are told, and never more than 2000; then next_cursor says
-    where the next request should begin. A cursor has to name a topic of the list, if there is one,
-    and a partition from 0 on; else every topic asked for gets INVALID_REQUEST.
-    A topic that isn't there gets UNKNOWN_TOPIC_OR_PARTITION, a name no topic can have
-    INVALID_TOPIC_EXCEPTION. A partition without a leader says leader -1 and no error.
-    Authorized operations are all there are: nothing is forbidden.
+    - Returns the named topics, sorted by name, each once; an empty list means all.
+    - Returns at most response_partition_limit partitions, and never more than 2000. next_cursor
+      then says where the next request should begin.
+    - A cursor must name a topic of the list, if there is one, and a partition from 0 on; else every
+      requested topic gets INVALID_REQUEST.
+    - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION. A
+      partition without a leader has leader -1 and no error.
+    - Authorized operations are all operations: nothing is forbidden.
 
 Gaps:
-    Lists of eligible leader replicas are empty: replicas that are up are always in sync.
+    - Lists of eligible leader replicas are empty: replicas that are up are always in sync.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Brokers and their connections: looked at, stopped, started, cut."""
+"""List, stop, start and isolate brokers; list and close connections."""
 
 import msgspec
 
@@ -15,8 +15,8 @@ from broker.server.listener import ListenError
 class BrokerView(msgspec.Struct):
     """One broker.
 
-    `is_alive` is what the others believe and clients are told; `availability` what clients find: `serves`,
-    `refuses` connections, or is `silent`.
+    `is_alive`: Metadata lists it. `availability`: whether its sockets serve clients (`up`),
+    refuse connections (`down`), or stay open and silent (`isolated`).
     """
 
     node_id: int
@@ -38,26 +38,26 @@ class BrokerPath(Input):
 
 
 class NewBrokerBody(Input):
-    """A broker to be; without a node id it gets the next that was never used."""
+    """A new broker; without a node id it gets the next one that was never used."""
 
     node_id: NodeId | None = None
     rack: Name | None = None
 
 
 class StopBody(Input):
-    """Whether the others notice, and elect leaders in its place."""
+    """Whether the controller fences the broker and elects other leaders."""
 
     elect: bool = True
 
 
 class StartBody(Input):
-    """What the broker has alone from now on, as if started with it; null takes a key away."""
+    """Keys of this broker alone, as if it was started with them; null removes a key."""
 
     config: dict[str, str | None] = msgspec.field(default_factory=dict)
 
 
 class CutBody(Input):
-    """Whether the others notice, and elect leaders in its place."""
+    """Whether the controller fences the broker and elects other leaders."""
 
     elect: bool = False
 
@@ -73,7 +73,7 @@ class ConnectionView(msgspec.Struct):
     client_id: str | None
     is_waiting: bool
     muted_until_ms: int
-    """0 unless a quota keeps it mute."""
+    """0 unless a quota mutes it."""
     last_active_ms: int
     buffered_bytes: int
 
@@ -86,15 +86,15 @@ class ConnectionPath(Input):
 
 @operation("GET", "/v1/brokers", tag="brokers")
 def list_brokers(admin: Admin) -> list[BrokerView]:
-    """All brokers and how they are."""
+    """List all brokers with their state."""
     return [_view(admin, broker) for broker in admin.cluster.brokers.values()]
 
 
 @operation("POST", "/v1/brokers", tag="brokers", status=201)
 async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
-    """Have one broker more, on a port of its own; it leads new partitions and what is moved there.
+    """Add a broker on a port of its own; it leads new partitions and those that are moved to it.
 
-    One that was decommissioned comes back on its port.
+    A broker that was decommissioned comes back on its port.
     """
     try:
         broker = await admin.server.add_broker(body.node_id, body.rack)
@@ -105,7 +105,7 @@ async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
 
 @operation("DELETE", "/v1/brokers/{node_id}", tag="brokers", status=204, media_type=None)
 def decommission_broker(admin: Admin, path: BrokerPath) -> None:
-    """Stop a broker for good: leaders move, and nobody is told of it any more.
+    """Stop a broker and unregister it: leaders move, and Metadata no longer lists it.
 
     Partitions keep it as an offline replica until they are moved. A reset brings it back.
     """
@@ -118,7 +118,7 @@ def decommission_broker(admin: Admin, path: BrokerPath) -> None:
 
 @operation("POST", "/v1/brokers/{node_id}/fence", tag="brokers")
 def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
-    """Have the others take a broker for gone: it leaves Metadata, and its connections stay."""
+    """Fence a broker: it leaves Metadata and leads nothing; its connections stay."""
     admin.check_broker(path.node_id)
     failover.fence_broker(admin.cluster, path.node_id, admin.now_ms())
     return _view(admin, admin.cluster.brokers[path.node_id])
@@ -138,9 +138,9 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
 
 @operation("POST", "/v1/brokers/{node_id}/start", tag="brokers")
 def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
-    """Bring a broker back on its port; it leads only what had no leader.
+    """Start a broker again on its port; it leads only partitions that have no leader.
 
-    `config` changes what this broker alone is started with, as an upgrade does.
+    `config` changes the keys that this broker alone is started with, as an upgrade does.
     """
     admin.check_broker(path.node_id)
     if body.config:
@@ -150,11 +150,11 @@ def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
 
 
 def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -> None:
-    """Change what a broker was started with.
+    """Change the keys that a broker was started with.
 
     Raises:
-        Problem: 400 for a key or value that can't be; 409 for a key that was also set at run time,
-            since that value would still count.
+        Problem: 400 for an invalid key or value; 409 for a key that was also set at run time,
+            since that value has precedence.
     """
     config = admin.cluster.config
     try:
@@ -171,7 +171,7 @@ def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -
 
 @operation("POST", "/v1/brokers/{node_id}/isolate", tag="brokers")
 def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
-    """Cut a broker off its clients: connections stay, and nothing comes through them."""
+    """Isolate a broker from its clients: connections stay open, nothing passes through them."""
     admin.check_broker(path.node_id)
     failover.isolate_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
     return _view(admin, admin.cluster.brokers[path.node_id])
@@ -179,7 +179,7 @@ def isolate_broker(admin: Admin, path: BrokerPath, body: CutBody) -> BrokerView:
 
 @operation("GET", "/v1/connections", tag="connections")
 def list_connections(admin: Admin) -> list[ConnectionView]:
-    """Who is connected, and who of them is muted."""
+    """List all connections, with the time until which a quota mutes them."""
     client_ids: dict[int, str | None] = {}
     for line in admin.journal:
         if isinstance(line, Entry):
@@ -207,7 +207,7 @@ def list_connections(admin: Admin) -> list[ConnectionView]:
 
 @operation("DELETE", "/v1/connections/{connection}", tag="connections", status=204, media_type=None)
 def cut_connection(admin: Admin, path: ConnectionPath) -> None:
-    """Cut a connection; what it was not answered yet it never will be."""
+    """Close a connection; requests without a response stay without one."""
     for protocol in admin.server.protocols:
         connection = protocol.connection
         if connection is not None and connection.connection_id == path.connection:

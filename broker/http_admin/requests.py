@@ -1,6 +1,5 @@
 """The journal over HTTP: which requests went by, and what became of them."""
 
-import difflib
 from itertools import islice
 from typing import Annotated, Any, Literal
 
@@ -12,6 +11,7 @@ from broker.journal.journal import Line
 from broker.journal.rendering import JournalFilter, describe_line
 from protocol.errors import ErrorCode
 from protocol.messages import api_key_of
+from protocol.suggestions import did_you_mean
 
 LIST_MAX = 10_000
 WAIT_MS_MAX = 600_000
@@ -125,11 +125,8 @@ def _check_api(name: str | None) -> None:
 def _check_error(name: str | None) -> None:
     if name is None or name.isdecimal():
         return
-    known_by_letters = {_letters(each): each for each in ErrorCode.__members__}
-    if _letters(name) not in known_by_letters:
-        nearest = difflib.get_close_matches(_letters(name), known_by_letters, n=1)
-        hint = f"; did you mean {known_by_letters[nearest[0]]}?" if nearest else ""
-        raise ValueError(f"error: there is no {name}{hint}")
+    if _letters(name) not in map(_letters, ErrorCode.__members__):
+        raise ValueError(f"error: there is no {name}{did_you_mean(name, ErrorCode.__members__)}")
 
 
 def _letters(name: str) -> str:

@@ -1,4 +1,4 @@
-"""The port itself: health, metrics, its own description, and everything back to the start."""
+"""The service itself: health, metrics, the OpenAPI document, the page, and reset."""
 
 from functools import cache
 from importlib.metadata import version
@@ -13,7 +13,7 @@ from broker.http_admin.state import Admin
 
 
 class HealthView(msgspec.Struct):
-    """`ok`, as long as anything is answered."""
+    """Health of the service; `status` is always `ok`."""
 
     status: str
     cluster_id: str
@@ -22,24 +22,24 @@ class HealthView(msgspec.Struct):
 
 @operation("GET", "/healthz", tag="service", is_open=True)
 def get_health(admin: Admin) -> HealthView:
-    """Whether the cluster serves; asks for no token."""
+    """Return the health of the cluster; needs no token."""
     return HealthView("ok", admin.cluster.cluster_id, len(admin.cluster.brokers))
 
 
 @operation("GET", "/metrics", tag="service", media_type="text/plain")
 def get_metrics(admin: Admin) -> str:
-    """What quotas measure, as Prometheus reads it."""
-    from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - takes a while, and few ask
+    """Return what quotas measure, in Prometheus' text format."""
+    from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - slow to import, rarely used
 
     return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
 
 
 @operation("POST", "/v1/reset", tag="service", status=204, media_type=None)
 def reset(admin: Admin) -> None:
-    """Put everything back to the start, as if the cluster had just been started.
+    """Reset the cluster to the state in which it was started.
 
-    Topics, groups, producers, quotas, configurations, users, faults, the journal, the clock and
-    the brokers. Ports stay; connections are cut.
+    This covers topics, groups, producers, quotas, configurations, users, faults, the journal, the
+    clock and the brokers. Ports stay the same; all connections are closed.
     """
     admin.clock.restart()
     admin.server.reset()
@@ -47,14 +47,26 @@ def reset(admin: Admin) -> None:
 
 @operation("GET", "/openapi.json", tag="service")
 def get_openapi(_admin: Admin) -> dict[str, Any]:
-    """This description."""
+    """Return this description."""
     return _document()
 
 
 @operation("GET", "/", tag="service", media_type="text/html", is_open=True)
 def get_page(_admin: Admin) -> str:
-    """A page for people: the cluster as it lives. It asks for the token where one is needed."""
-    return _page()
+    """Return a page that shows the cluster live. The page asks for the token if there is one."""
+    return _page_file("page.html")
+
+
+@operation("GET", "/page.css", tag="service", media_type="text/css", is_open=True)
+def get_page_style(_admin: Admin) -> str:
+    """Return the style sheet of the page at `/`."""
+    return _page_file("page.css")
+
+
+@operation("GET", "/page.js", tag="service", media_type="text/javascript", is_open=True)
+def get_page_script(_admin: Admin) -> str:
+    """Return the script of the page at `/`."""
+    return _page_file("page.js")
 
 
 @cache
@@ -63,5 +75,5 @@ def _document() -> dict[str, Any]:
 
 
 @cache
-def _page() -> str:
-    return files("broker.http_admin").joinpath("page.html").read_text(encoding="utf-8")
+def _page_file(name: str) -> str:
+    return files(__package__).joinpath("page", name).read_text(encoding="utf-8")

@@ -1,12 +1,8 @@
-"""The admin port's shell: aiohttp around the operations."""
+"""The HTTP server of the admin port: aiohttp around the operations."""
 
 import hmac
 import logging
-import re
-from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from functools import cache
-from hashlib import sha256
 from inspect import isasyncgenfunction, iscoroutinefunction
 from ipaddress import ip_address
 from socket import socket
@@ -33,9 +29,15 @@ from broker.http_admin.state import Admin
 
 BODY_BYTES_MAX = 4 * 1024 * 1024
 LINE_BYTES_MAX = 64 * 1024
-"""Of a path with its query: a name of a thousand signs may be twelve thousand bytes."""
+"""Bound of a path with its query: a name of 1,000 characters may take 12,000 bytes."""
 
 SHUTDOWN_S = 0.2
+
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:;"
+    " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+)
+"""Content-Security-Policy of the page: it loads its own files, and runs nothing else."""
 
 log = structlog.get_logger("mock_kafka")
 
@@ -43,29 +45,29 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class AdminPort:
-    """Serves the operations over HTTP, from `start` until `stop`."""
+    """Serve the operations over HTTP, from `start` until `stop`."""
 
     def __init__(self, admin: Admin, token: str | None) -> None:
-        """`token` is what callers must send as `Authorization: Bearer`; None for nothing."""
+        """`token` is what callers must send as `Authorization: Bearer`; None requires nothing."""
         self._admin = admin
         self._token = token
         self._host = ""
         self._runner: web.AppRunner | None = None
 
     async def start(self, host: str, sockets: Iterable[socket]) -> None:
-        """Serve on sockets that listen already; `host` is the name they were made for."""
+        """Serve on sockets that listen already; `host` is the name they are bound to."""
         self._host = host
         app = web.Application(middlewares=[self._guard], client_max_size=BODY_BYTES_MAX)
         for op in OPERATIONS:
             app.router.add_route(op.method, op.path, self._handler_of(op))
-        # Cancelled handlers: who waits or follows and goes away leaves nothing behind.
+        # Cancel the handler of a client that disconnects while it waits or follows.
         self._runner = web.AppRunner(
             app,
             access_log=None,
             handle_signals=False,
             handler_cancellation=True,
             max_line_size=LINE_BYTES_MAX,
-            logger=logging.Logger("aiohttp", logging.CRITICAL),  # broken HTTP is not our error
+            logger=logging.Logger("aiohttp", logging.CRITICAL),  # a client sent broken HTTP
             shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()
@@ -73,7 +75,7 @@ class AdminPort:
             await web.SockSite(self._runner, each).start()
 
     async def stop(self) -> None:
-        """Stop listening and end what is under way."""
+        """Stop listening and cancel the requests in progress."""
         if self._runner is not None:
             await self._runner.cleanup()
 
@@ -94,16 +96,16 @@ class AdminPort:
     def _check_token(self, request: web.Request) -> None:
         if self._token is None:
             return
-        scheme, _, told = request.headers.get("Authorization", "").partition(" ")
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not hmac.compare_digest(
-            told.strip().encode(), self._token.encode()
+            token.strip().encode(), self._token.encode()
         ):
             detail = "send the header 'Authorization: Bearer TOKEN'; the token is the value of"
             raise Problem(401, f"{detail} broker.admin.token")
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Whatever goes wrong is a problem document; a web page of others' gets nothing."""
+        """Turn every error into a problem document, and refuse pages of other sites."""
         try:
             self._check_origin(request)
             return await handler(request)
@@ -113,10 +115,10 @@ class AdminPort:
             return _problem_response(_problem_of(request, error), error.headers.get("Allow"))
         except Exception as error:
             log.exception("admin request failed", method=request.method, path=request.path)
-            return _problem_response(Problem(500, f"a bug of the broker's: {error!r}"))
+            return _problem_response(Problem(500, f"a bug in the broker: {error!r}"))
 
     def _check_origin(self, request: web.Request) -> None:
-        """Refuse browsers that were sent here by another site, under whichever name."""
+        """Refuse requests that a page of another site sends, also through DNS rebinding."""
         origin = request.headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != request.host:
             raise Problem(403, f"pages of {origin} may not use this port")
@@ -151,23 +153,8 @@ def _response(op: Operation, result: Any) -> web.Response:
     response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     if op.media_type == "text/html":
-        response.headers["Content-Security-Policy"] = content_policy(str(result))
+        response.headers["Content-Security-Policy"] = CONTENT_POLICY
     return response
-
-
-@cache
-def content_policy(page: str) -> str:
-    """What a browser may run of a page: its own script and style, and nothing that came in."""
-    return (
-        f"default-src 'none'; script-src {_hash_of('script', page)};"
-        f" style-src {_hash_of('style', page)}; connect-src 'self'; img-src data:;"
-        " base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
-    )
-
-
-def _hash_of(tag: str, page: str) -> str:
-    (content,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
-    return f"'sha256-{b64encode(sha256(content.encode()).digest()).decode()}'"
 
 
 def _charset(media_type: str) -> str | None:
@@ -185,16 +172,18 @@ async def _stream(
         async for chunk in chunks:
             await response.write(chunk)
     except ConnectionError:
-        pass  # the follower has gone
+        pass  # the client has disconnected
     finally:
-        await chunks.aclose()  # type: ignore[attr-defined]  # a generator, as `isasyncgenfunction` said
+        await chunks.aclose()  # type: ignore[attr-defined]  # a generator, as `isasyncgenfunction` has checked
     return response
 
 
 def _problem_of(request: web.Request, error: web.HTTPException) -> Problem:
     match error.status:
         case 404:
-            return Problem(404, f"there is nothing at {request.path}; GET /openapi.json tells all")
+            return Problem(
+                404, f"there is nothing at {request.path}; GET /openapi.json lists the operations"
+            )
         case 405:
             allowed = error.headers.get("Allow", "")
             return Problem(405, f"{request.path} takes {allowed}, not {request.method}")

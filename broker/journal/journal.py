@@ -14,7 +14,7 @@ from broker.request.session import Peer
 from broker.responses import Close, CompletedResponse, Throttled
 from protocol import json_view as readable
 from protocol.api_keys import ApiKey
-from protocol.codec import DecodeError
+from protocol.codec import DecodeError, decode_response
 
 
 class Outcome(StrEnum):
@@ -314,8 +314,6 @@ def response_of(entry: Entry) -> Any:
         return None
     context = entry.context
     try:
-        return readable.decode_response_frame(
-            entry.response, ApiKey(context.api_key), context.api_version
-        )
+        return decode_response(entry.response, ApiKey(context.api_key), context.api_version)
     except (DecodeError, ValueError, KeyError) as error:
         return f"undecodable: {error}"

@@ -16,36 +16,9 @@ from client.producer.actions import (
 from client.producer.batch import Batch
 from client.producer.delivery import DeliveryRefusedError
 from client.producer.state import ProducerState
-from protocol.errors import ErrorCode
+from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 _DELIVERED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
-_MOVED = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.REPLICA_NOT_AVAILABLE,
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.LISTENER_NOT_FOUND,
-    ErrorCode.FENCED_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-}
-"""Errors after which the leader is asked for anew."""
-
-_RETRIABLE = _MOVED | {
-    ErrorCode.CORRUPT_MESSAGE,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.BROKER_NOT_AVAILABLE,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_COORDINATOR,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.CONCURRENT_TRANSACTIONS,
-    ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-}
 _MAYBE_STORED = {
     ErrorCode.UNKNOWN_SERVER_ERROR,
     ErrorCode.REQUEST_TIMED_OUT,
@@ -158,7 +131,7 @@ def _on_producer_id(state: ProducerState, response: ProducerIdResponse, now_ms: 
         state.idempotence.granted(response.producer_id, response.producer_epoch, response.window)
         return
     _retry_producer_id(state, now_ms)
-    if response.error_code not in _RETRIABLE:
+    if response.error_code not in RETRIABLE_ERRORS:
         text = f"InitProducerId: {error_name(response.error_code)}"
         fail_all(state, DeliveryRefusedError("", None, response.error_code, text))
 
@@ -190,7 +163,7 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
     batch.last_error = error_name(error_code)
     batch.no_response += error_code in _MAYBE_STORED
     state.off_wire(batch)
-    if error_code in _MOVED:
+    if error_code in INVALID_METADATA_ERRORS:
         state.metadata.refresh()
     is_sequence_error = sequences is not None and error_code in {
         ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -200,7 +173,7 @@ def _on_outcome(state: ProducerState, batch: Batch, outcome: PartitionOutcome, n
         state.idempotence.out_of_order(batch)
     elif is_sequence_error:
         state.idempotence.forgotten(batch)
-    if is_sequence_error or error_code in _RETRIABLE:
+    if is_sequence_error or error_code in RETRIABLE_ERRORS:
         _retry(state, batch, error_code, outcome.error_message, now_ms)
     elif error_code == ErrorCode.MESSAGE_TOO_LARGE and batch.record_count > 1:
         _split(state, batch)

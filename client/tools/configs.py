@@ -8,8 +8,8 @@ from client.admin import Admin
 from client.tools import quota_configs, resource_configs
 from client.tools.config_words import parse_added, parse_deleted
 from client.tools.session import (
+    admin_of,
     exit_status,
-    open_admin,
     tool_parser,
 )
 
@@ -155,7 +155,7 @@ def _connect_and_run(
 ) -> None:
     added = {} if parsed.add_config is None else parse_added(parsed.add_config)
     deleted = parse_deleted(parsed.delete_config)
-    with open_admin(parsed.bootstrap_server, parsed.command_config) as admin:
+    with admin_of(parsed) as admin:
         if parsed.alter:
             _alter(admin, entities, added, deleted)
             print(_done(entities))

@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 from client.admin import Admin
-from client.resources import QuotaChange, QuotaEntity, QuotaFilter, QuotaMatch
+from client.resources import QuotaChange, QuotaEntity, QuotaFilter
 from client.tools.session import ToolError
+from protocol.client_quotas import QuotaMatch
 from protocol.suggestions import did_you_mean
 
 ENTITY_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}

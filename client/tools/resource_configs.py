@@ -4,15 +4,9 @@ from collections.abc import Mapping, Sequence
 
 from client.admin import Admin
 from client.errors import ApiError
-from client.resources import (
-    ConfigChange,
-    ConfigEntry,
-    ConfigOperation,
-    ConfigResource,
-    ConfigSource,
-    ResourceType,
-)
+from client.resources import ConfigChange, ConfigEntry, ConfigResource
 from client.tools.session import ToolError
+from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 
 RESOURCE_TYPES = {"topics": ResourceType.TOPIC, "brokers": ResourceType.BROKER}
 

@@ -2,17 +2,16 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
-from client import clock
 from client.addresses import addresses_of
 from client.admin import API_TIMEOUT_MS, Admin
+from client.blocking_admin import open_admin
 from client.errors import ClientError, ThrottlingQuotaExceededError
-from client.resources import Address
 from client.security import security_of
-from client.transport import REQUEST_TIMEOUT_MS, SocketTransport
+from client.transport import REQUEST_TIMEOUT_MS
 from protocol.properties import PropertiesError, parse_properties
 
 CLIENT_ID = "mock-kafka"
@@ -47,7 +46,7 @@ def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentPa
     parser.add_argument(
         "--bootstrap-server",
         required=True,
-        type=_addresses,
+        type=_bootstrap_servers,
         metavar="HOST:PORT[,HOST:PORT...]",
         help="brokers to start from",
     )
@@ -75,24 +74,21 @@ def one_line(error: Exception) -> str:
     return text
 
 
-@contextmanager
-def open_admin(addresses: Sequence[Address], command_config: Path | None) -> Iterator[Admin]:
-    """An admin client as the properties file wants it, closed in the end."""
-    properties = _read_properties(command_config)
-    with SocketTransport(
-        properties.get("client.id", CLIENT_ID),
-        security_of(properties),
-        _milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
-    ) as transport:
-        yield Admin(
-            addresses,
-            transport,
-            now_ms=clock.now_ms,
-            sleep_ms=clock.sleep_ms,
-            default_api_timeout_ms=_milliseconds(
-                properties, "default.api.timeout.ms", API_TIMEOUT_MS
-            ),
-        )
+def admin_of(parsed: argparse.Namespace) -> AbstractContextManager[Admin]:
+    """Open an admin client with the options of `tool_parser`.
+
+    Raises:
+        ToolError: the properties file cannot be read, or a value in it is wrong.
+        SecurityError: its keys for TLS or SASL are wrong.
+    """
+    properties = _read_properties(parsed.command_config)
+    return open_admin(
+        parsed.bootstrap_server,
+        client_id=properties.get("client.id", CLIENT_ID),
+        security=security_of(properties),
+        request_timeout_ms=_milliseconds(properties, "request.timeout.ms", REQUEST_TIMEOUT_MS),
+        default_api_timeout_ms=_milliseconds(properties, "default.api.timeout.ms", API_TIMEOUT_MS),
+    )
 
 
 def _read_properties(path: Path | None) -> dict[str, str]:
@@ -111,8 +107,9 @@ def _milliseconds(properties: dict[str, str], key: str, default: int) -> int:
     return int(text)
 
 
-def _addresses(text: str) -> list[Address]:
+def _bootstrap_servers(text: str) -> str:
     try:
-        return addresses_of(text)
+        addresses_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
+    return text

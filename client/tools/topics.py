@@ -8,21 +8,14 @@ from collections.abc import Sequence
 
 from client.admin import Admin, Outcomes
 from client.errors import ApiError
-from client.resources import (
-    ConfigEntry,
-    ConfigResource,
-    ConfigSource,
-    NewPartitions,
-    NewTopic,
-    ResourceType,
-    TopicDescription,
-)
+from client.resources import ConfigEntry, ConfigResource, NewPartitions, NewTopic, TopicDescription
 from client.tools.session import (
     ToolError,
+    admin_of,
     exit_status,
-    open_admin,
     tool_parser,
 )
+from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
 
 DESCRIPTION = """\
@@ -125,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _connect_and_run(parsed: argparse.Namespace) -> None:
-    with open_admin(parsed.bootstrap_server, parsed.command_config) as admin:
+    with admin_of(parsed) as admin:
         _ACTIONS[parsed.action](admin, parsed)
 
 

@@ -30,7 +30,7 @@ _NOTES = {
 
 def render(summary: Mapping[str, Any], charts: Mapping[str, bytes], plan_text: str) -> str:
     """The page."""
-    template = Template((files("loadgen.analysis") / "report.html").read_text(encoding="utf-8"))
+    template = Template((files(__package__) / "report.html").read_text(encoding="utf-8"))
     totals = summary["totals"]
     return template.substitute(
         title=escape(summary["plan"]),

@@ -48,7 +48,7 @@ REQUESTS = """
     ORDER BY tenant, api, status, kind, error_code"""
 SECONDS = """
     SELECT floor(sent_us / 1e6) AS second, tenant, count(*) AS requests,
-           count_if(status = 'responded') AS answered,
+           count_if(status = 'responded') AS responded,
            count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled, max(throttle_time_ms) AS throttle_max_ms
     FROM results WHERE sent_us IS NOT NULL GROUP BY second, tenant ORDER BY second, tenant"""
@@ -133,8 +133,8 @@ REPEATED = """
                    struct(stored.producer_id, stored.epoch, stored.sequence) END)
     GROUP BY tenant"""
 TOTALS = """
-    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS answered,
-           count_if(status = 'no_response') AS unanswered, count_if(status = 'lost') AS lost,
+    SELECT count_if(sent_us IS NOT NULL) AS requests, count_if(status = 'responded') AS responded,
+           count_if(status = 'no_response') AS no_response, count_if(status = 'lost') AS lost,
            count_if(status = 'not_sent') AS not_sent, count_if(status = 'expired') AS expired,
            count_if(status = 'responded' AND error_code NOT IN (0, 46)) AS errors,
            count_if(throttle_time_ms > 0) AS throttled,

@@ -19,21 +19,10 @@ from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.codec import DecodeError
-from protocol.errors import ErrorCode
+from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 RETRY_BACKOFF_MS = 100
 EPOCH_MAX = 2**15 - 1
-MOVED = {ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
-RETRIABLE = MOVED | {
-    ErrorCode.THROTTLING_QUOTA_EXCEEDED,
-    ErrorCode.LEADER_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.NETWORK_EXCEPTION,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-}
 
 
 class _Batch(NamedTuple):
@@ -221,9 +210,9 @@ class SteadyClient(LoadClient):
         is_behind = self._is_draining and error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
         if is_behind:
             self._come_back(batch)
-        elif error_code in RETRIABLE and batch.attempt <= self.tenant.retries:
+        elif error_code in RETRIABLE_ERRORS and batch.attempt <= self.tenant.retries:
             self._come_back(batch._replace(attempt=batch.attempt + 1))
-            if error_code in MOVED and self._link is not None:
+            if error_code in INVALID_METADATA_ERRORS and self._link is not None:
                 self._link.abort()
         else:
             # The broker waits for a sequence that will never come.

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 
 from client.errors import ClientError, ConnectionLostError
 from loadgen.clients.load_client import Event, Run
-from loadgen.clients.pipelined_producer import RETRIABLE
 from loadgen.clients.produce_frames import next_sequence
 from loadgen.clients.sequential_client import BACKOFF_S, ProduceLink, Producer, Stepper
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
-from protocol.errors import ErrorCode
+from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 
 STORED = {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}
 _SEQUENCE_END = 2**31
@@ -194,6 +193,6 @@ class RetriesLostResponses(ProducerStepper):
             )
         responses = [await self.response(each) for each in sent]
         codes = {response.error_code for response in responses}
-        if not codes <= STORED | RETRIABLE:
+        if not codes <= STORED | RETRIABLE_ERRORS:
             raise ConnectionLostError(f"refused for good: {sorted(codes)}")
         return codes <= STORED

@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from client.sasl import MECHANISMS
+from loadgen import plans
 from loadgen.plan.yaml_reader import PlanError, Section, read_mapping
 
 ARRIVALS = ("poisson", "constant", "burst", "closed")
@@ -229,7 +230,8 @@ class Plan:
 def built_in_plans() -> dict[str, str]:
     """The first comment line of each built-in plan, by its name."""
     found = {}
-    for path in sorted((files("loadgen") / "plans").iterdir(), key=lambda each: each.name):
+    paths = [each for each in files(plans).iterdir() if each.name.endswith(".yaml")]
+    for path in sorted(paths, key=lambda each: each.name):
         first_line = path.read_text(encoding="utf-8").partition("\n")[0]
         found[path.name.removesuffix(".yaml")] = first_line.removeprefix("# ")
     return found
@@ -252,7 +254,7 @@ def load_plan(name_or_path: str) -> Plan:
         raise PlanError(
             f"{name_or_path!r} is no file and no built-in plan; built in: {', '.join(names)}"
         )
-    resource = files("loadgen") / "plans" / f"{name_or_path}.yaml"
+    resource = files(plans) / f"{name_or_path}.yaml"
     return parse_plan(resource.read_text(encoding="utf-8"), f"{name_or_path}.yaml")
 
 

@@ -1,10 +1,11 @@
 """YAML whose every complaint names the file, the line, the field and the nearest known word."""
 
-import difflib
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 import yaml
+
+from protocol.suggestions import did_you_mean
 
 
 class PlanError(Exception):
@@ -175,7 +176,4 @@ class Section:
 
 
 def _nearest(word: str, known: list[str]) -> str:
-    found = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
-    if found:
-        return f"; did you mean {found[0]!r}?"
-    return f"; known: {', '.join(known)}"
+    return did_you_mean(word, known) or f"; known: {', '.join(known)}"

@@ -255,7 +255,7 @@ def _words(error: BaseException) -> str:
 
 
 SUBJECTS = (
-    python_client("ours", "client", Ours),
+    SubjectKind("ours", lambda: None, Ours),
     java_client("3.9.2"),
     java_client("4.1.0"),
     python_client("kafka-python", "kafka", KafkaPython),

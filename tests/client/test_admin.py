@@ -11,17 +11,15 @@ from client.errors import (
 from client.resources import (
     Address,
     ConfigChange,
-    ConfigOperation,
     ConfigResource,
-    ConfigSource,
     NewPartitions,
     NewTopic,
     QuotaChange,
     QuotaFilter,
-    QuotaMatch,
-    ResourceType,
     TopicDescription,
 )
+from protocol.client_quotas import QuotaMatch
+from protocol.configs import ConfigOperation, ConfigSource, ResourceType
 from tests.client.scripted import (
     BOOTSTRAP,
     Clock,

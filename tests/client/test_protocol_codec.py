@@ -88,10 +88,11 @@ def test_a_broker_older_than_our_hello_is_asked_again_in_its_own_version() -> No
     assert wire.version_of(ApiKey.METADATA) == 4
 
 
-def test_any_other_error_to_hello_is_an_error() -> None:
+@pytest.mark.parametrize("broker_version", [0, 3, 4])
+def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_version: int) -> None:
     wire = Wire("me")
-    correlation_id = taken_apart(wire.hello())[2]
-    wire.feed(frame_response(correlation_id, told(0, 42), has_tagged_header=False))
+    correlation_id = taken_apart(wire.hello(broker_version))[2]
+    wire.feed(frame_response(correlation_id, told(broker_version, 42), has_tagged_header=False))
     with pytest.raises(UnsupportedVersionError, match="42"):
         wire.learn(wire.next_response())
 

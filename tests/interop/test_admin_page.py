@@ -189,7 +189,7 @@ def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
     expect(page.locator("[data-mode=standing]")).to_have_class("on")
     before_ms = cluster.ask("GET", "/v1/clock")["now_ms"]
     page.get_by_role("button", name="+1 h").click()
-    expect(page.locator("#says")).to_be_hidden()
+    expect(page.locator("#notice")).to_be_hidden()
     hour_later = page.evaluate("(ms) => dateText(ms)", before_ms + 3_600_000)
     expect(page.locator("#time")).to_have_text(hour_later)
     assert cluster.ask("GET", "/v1/clock") == {
@@ -218,11 +218,11 @@ def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
 
 
 def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
-    page.get_by_text("A rule of your own").click()
+    page.get_by_text("Add a rule").click()
     page.locator("#rule").fill('{"api": "Prodcue", "delay_ms": 5}')
     with page.expect_response(lambda response: response.status == 400):
         page.get_by_role("button", name="Add", exact=True).click()
-    expect(page.locator("#says")).to_contain_text("Produce")
+    expect(page.locator("#notice")).to_contain_text("Produce")
 
 
 def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
@@ -259,11 +259,11 @@ def test_it_asks_for_the_token_where_one_is_needed(browser: Browser) -> None:
     for cluster in serve("-o", f"broker.admin.token={TOKEN}"):
         page = browser.new_page()
         page.goto(cluster.url)
-        expect(page.locator("#door")).to_be_visible()
+        expect(page.locator("#login")).to_be_visible()
         assert page.locator("#brokers .broker").count() == 0
         keep(page, "page-token")
         page.locator("#token").fill(TOKEN)
         page.get_by_role("button", name="Enter").click()
         expect(page.locator("#brokers .broker")).to_have_count(3)
-        expect(page.locator("#door")).to_be_hidden()
+        expect(page.locator("#login")).to_be_hidden()
         page.close()

@@ -119,7 +119,7 @@ def test_responses_are_given_in_place_of_the_real_ones(
     assert first.response["responses"][0]["partition_responses"][0]["base_offset"] == 41
     assert second.fault is not None
 
-    with pytest.raises(ControlError, match=r"answer: coordinator: .* did you mean coordinators"):
+    with pytest.raises(ControlError, match=r"response: coordinator: .* did you mean coordinators"):
         kafka.respond(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
 
 
@@ -284,7 +284,7 @@ def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProd
     assert request.topics == ("orders",)
     assert request.request["topic_data"][0]["partition_data"][0]["index"] == 0
     assert request.response["responses"][0]["partition_responses"][0]["base_offset"] == 0
-    assert str(request).endswith("-> answered")
+    assert str(request).endswith("-> responded")
     assert kafka.requests(api="Produce", since=request.number) == []
     assert kafka.last_request_number() >= request.number
     [bare] = kafka.requests(api="Produce", has_messages=False)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
 
 
 @given(
@@ -95,3 +96,42 @@ def test_arbitrary_bytes_are_a_message_or_a_decode_error(
 def test_a_response_frame_counts_its_bytes(has_tagged_header: bool, middle: bytes) -> None:
     frame = codec.frame_response(9, b"body", has_tagged_header=has_tagged_header)
     assert frame == pack(">ii", 8 + len(middle), 9) + middle + b"body"
+
+
+@pytest.mark.parametrize("api_key", sorted(messages.API_NAMES))
+def test_a_response_of_every_version_is_decoded_from_its_frame(api_key: ApiKey) -> None:
+    low, high = messages.schema_versions(api_key)
+    for version in range(low, high + 1):
+        response = messages.response_class(api_key)()
+        frame = codec.encode_response(7, api_key, version, response)
+        decoded = codec.decode_response(frame, api_key, version)
+        assert codec.encode_response(7, api_key, version, decoded) == frame
+        body = frame[codec.response_body_start(api_key, version) :]
+        assert body == codec.encode_message(decoded, version)
+        assert codec.encode_response(7, api_key, version, body) == frame
+
+
+@pytest.mark.parametrize(
+    ("error_code", "written_version"),
+    [(ErrorCode.UNSUPPORTED_VERSION, 0), (ErrorCode.INVALID_REQUEST, 4), (ErrorCode.NONE, 4)],
+)
+def test_an_api_versions_response_is_decoded_in_the_version_the_broker_wrote(
+    error_code: ErrorCode, written_version: int
+) -> None:
+    entry = messages.ApiVersionsResponse.ApiVersion(api_key=18, min_version=0, max_version=4)
+    response = messages.ApiVersionsResponse(error_code=error_code, api_keys=[entry])
+    frame = codec.encode_response(7, ApiKey.API_VERSIONS, written_version, response)
+
+    decoded = codec.decode_response(frame, ApiKey.API_VERSIONS, 4)
+
+    assert (decoded.error_code, decoded.version) == (error_code, written_version)
+    assert [each.max_version for each in decoded.api_keys] == [4]
+
+
+def test_a_response_frame_that_ends_early_is_refused() -> None:
+    metadata = messages.MetadataResponse(cluster_id="cluster")
+    frame = codec.encode_response(7, ApiKey.METADATA, 2, metadata)
+    assert codec.decode_response(frame, ApiKey.METADATA, 2).cluster_id == "cluster"
+    for size in range(len(frame)):
+        with pytest.raises(codec.DecodeError):
+            codec.decode_response(frame[:size], ApiKey.METADATA, 2)

@@ -3,7 +3,7 @@
 import pytest
 from kafka.errors import for_code
 
-from protocol.errors import ErrorCode
+from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 
 @pytest.mark.parametrize("error_code", ErrorCode)
@@ -27,3 +27,16 @@ def test_kafka_python_knows_every_code(error_code: ErrorCode) -> None:
 )
 def test_names_that_changed_over_time_are_the_current_ones(name: str, code: int) -> None:
     assert ErrorCode[name] == code
+
+
+def test_clients_retry_the_errors_that_kafkas_java_client_retries() -> None:
+    # Codes of `Errors` whose exception is a RetriableException in kafka-clients 4.1.0.
+    assert sorted(RETRIABLE_ERRORS) == [
+        *(2, 3, 5, 6, 7, 9, 13, 14, 15, 16, 19, 20, 41, 51, 56, 70, 71, 72, 74, 75, 78, 80, 83),
+        *(84, 88, 89, 100, 103, 106, 122, 123),
+    ]
+
+
+def test_clients_refresh_metadata_after_the_errors_of_the_java_client() -> None:
+    # Those whose exception is an InvalidMetadataException.
+    assert sorted(INVALID_METADATA_ERRORS) == [3, 5, 6, 9, 13, 56, 72, 74, 80, 83, 84, 100, 103]

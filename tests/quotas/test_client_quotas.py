@@ -2,7 +2,8 @@ from math import inf, nan
 
 import pytest
 
-from quotas.client_quotas import ClientQuotas, Component, FilterProblem, Match
+from protocol.client_quotas import QuotaMatch
+from quotas.client_quotas import ClientQuotas, Component, FilterProblem
 from quotas.entities import Entity, make_entity
 
 USER_AND_CLIENT = make_entity([("user", "user"), ("client-id", "client-id")])
@@ -207,21 +208,24 @@ def thirteen() -> ClientQuotas:
 @pytest.mark.parametrize(
     ("components", "strict", "hits"),
     [
-        ([Component("user", Match.EXACT, "u1")], False, 3),
-        ([Component("user", Match.EXACT, "unknown")], False, 0),
-        ([Component("client-id", Match.EXACT, "c2")], False, 2),
-        ([Component("user", Match.DEFAULT, None)], False, 2),
-        ([Component("user", Match.EXACT, "u2")], True, 1),
-        ([Component("client-id", Match.EXACT, "c1")], True, 0),
-        ([Component("user", Match.ANY, None)], True, 4),
-        ([Component("user", Match.ANY, None)], False, 10),
-        ([Component("client-id", Match.ANY, None)], True, 1),
-        ([Component("client-id", Match.ANY, None)], False, 7),
-        ([Component("ip", Match.ANY, None)], False, 2),
+        ([Component("user", QuotaMatch.EXACT, "u1")], False, 3),
+        ([Component("user", QuotaMatch.EXACT, "unknown")], False, 0),
+        ([Component("client-id", QuotaMatch.EXACT, "c2")], False, 2),
+        ([Component("user", QuotaMatch.DEFAULT, None)], False, 2),
+        ([Component("user", QuotaMatch.EXACT, "u2")], True, 1),
+        ([Component("client-id", QuotaMatch.EXACT, "c1")], True, 0),
+        ([Component("user", QuotaMatch.ANY, None)], True, 4),
+        ([Component("user", QuotaMatch.ANY, None)], False, 10),
+        ([Component("client-id", QuotaMatch.ANY, None)], True, 1),
+        ([Component("client-id", QuotaMatch.ANY, None)], False, 7),
+        ([Component("ip", QuotaMatch.ANY, None)], False, 2),
         ([], False, 13),
         ([], True, 0),
         (
-            [Component("user", Match.EXACT, "u1"), Component("client-id", Match.DEFAULT, None)],
+            [
+                Component("user", QuotaMatch.EXACT, "u1"),
+                Component("client-id", QuotaMatch.DEFAULT, None),
+            ],
             True,
             1,
         ),
@@ -239,22 +243,22 @@ def test_a_filter_hits(
 @pytest.mark.parametrize(
     ("components", "message", "is_unsupported"),
     [
-        ([Component("", Match.EXACT, "a")], "empty entity type", False),
+        ([Component("", QuotaMatch.EXACT, "a")], "empty entity type", False),
         (
-            [Component("user", Match.EXACT, "a"), Component("user", Match.ANY, None)],
+            [Component("user", QuotaMatch.EXACT, "a"), Component("user", QuotaMatch.ANY, None)],
             "more than once",
             False,
         ),
-        ([Component("user", Match.EXACT, None)], "MATCH_TYPE_EXACT", False),
-        ([Component("user", Match.DEFAULT, "a")], "MATCH_TYPE_DEFAULT", False),
-        ([Component("user", Match.ANY, "a")], "MATCH_TYPE_SPECIFIED", False),
+        ([Component("user", QuotaMatch.EXACT, None)], "MATCH_TYPE_EXACT", False),
+        ([Component("user", QuotaMatch.DEFAULT, "a")], "MATCH_TYPE_DEFAULT", False),
+        ([Component("user", QuotaMatch.ANY, "a")], "MATCH_TYPE_SPECIFIED", False),
         ([Component("user", 3, None)], "Unknown match type 3", False),
         (
-            [Component("ip", Match.ANY, None), Component("client-id", Match.ANY, None)],
+            [Component("ip", QuotaMatch.ANY, None), Component("client-id", QuotaMatch.ANY, None)],
             "Invalid entity filter component combination",
             False,
         ),
-        ([Component("group", Match.ANY, None)], "Custom entity type 'group'", True),
+        ([Component("group", QuotaMatch.ANY, None)], "Custom entity type 'group'", True),
     ],
 )
 def test_a_filter_is_refused(

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loadgen.plan.plan import Plan, Quota, Tenant
 from quotas.entities import Entity, make_entity
 from quotas.limits import Limits, Scope
 
@@ -168,3 +169,16 @@ def test_two_users_share_a_counter_only_where_client_ids_alone_are_counted(
             assert limit == levels.get(own, levels.get(default))
             for level in (entity(user=user), entity(user=None)):
                 assert level not in levels
+
+
+@given(st.lists(ENTITIES, max_size=9, unique=True), st.sampled_from(["a", "b", "c"]))
+def test_a_load_plan_finds_the_same_limit(entities: list[Entity], client_id: str) -> None:
+    limits = make_limits(*entities)
+    quotas = [
+        Quota({kind: name or "" for kind, name in each}, "producer_byte_rate", value)
+        for value, each in enumerate(entities, 1)
+    ]
+    tenant = Tenant("t", "steady", client_id, user="a")
+    plan = Plan("p", 1.0, (tenant,), quotas=tuple(quotas))
+    found = plan.quota_of(tenant, "producer_byte_rate")
+    assert limits.scope("a", client_id).limit == (found and found.value)

@@ -1,5 +1,3 @@
-import importlib
-
 import pytest
 
 from scenarios import registry
@@ -7,7 +5,7 @@ from scenarios import registry
 
 @pytest.mark.parametrize("name", registry.SCENARIOS)
 def test_every_scenario_can_be_run(name: str) -> None:
-    assert callable(importlib.import_module(registry.SCENARIOS[name].module).run)
+    assert callable(registry.load(name).run)
 
 
 def test_an_unknown_scenario_is_a_key_error() -> None:

@@ -2,15 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import (
-    Operation,
-    OperationKind,
-    apply_operations,
-    check_broker_name,
-)
+from broker.administration.config_alteration import Operation, apply_operations, check_broker_name
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import split_list
 from broker.errors import Refusal
+from protocol.configs import ConfigOperation
 from protocol.errors import ErrorCode
 
 VALUES = {key.name: key.default for key in TOPIC_KEYS.values()}
@@ -26,7 +22,7 @@ def applied(layer: dict[str, str], *operations: Operation) -> dict[str, str]:
 
 @given(WORDS, WORDS)
 def test_what_is_appended_is_there_once_behind_what_was_there(before: str, added: str) -> None:
-    changed = applied({LIST_KEY: before}, Operation(LIST_KEY, OperationKind.APPEND, added))
+    changed = applied({LIST_KEY: before}, Operation(LIST_KEY, ConfigOperation.APPEND, added))
 
     elements = split_list(changed[LIST_KEY])
     assert len(set(elements)) == len(elements)
@@ -37,7 +33,7 @@ def test_what_is_appended_is_there_once_behind_what_was_there(before: str, added
 
 @given(WORDS, WORDS)
 def test_what_is_subtracted_is_gone_and_the_rest_keeps_its_order(before: str, taken: str) -> None:
-    changed = applied({LIST_KEY: before}, Operation(LIST_KEY, OperationKind.SUBTRACT, taken))
+    changed = applied({LIST_KEY: before}, Operation(LIST_KEY, ConfigOperation.SUBTRACT, taken))
 
     expected = [word for word in split_list(before) if word not in split_list(taken)]
     assert list(split_list(changed[LIST_KEY])) == expected
@@ -46,13 +42,13 @@ def test_what_is_subtracted_is_gone_and_the_rest_keeps_its_order(before: str, ta
 def test_operations_leave_the_layer_they_start_from_as_it_was() -> None:
     layer = {"retention.ms": "1"}
 
-    applied(layer, Operation("retention.ms", OperationKind.DELETE, None))
+    applied(layer, Operation("retention.ms", ConfigOperation.DELETE, None))
 
     assert layer == {"retention.ms": "1"}
 
 
-@pytest.mark.parametrize("kind", [OperationKind.APPEND, OperationKind.SUBTRACT])
-def test_only_lists_have_elements(kind: OperationKind) -> None:
+@pytest.mark.parametrize("kind", [ConfigOperation.APPEND, ConfigOperation.SUBTRACT])
+def test_only_lists_have_elements(kind: ConfigOperation) -> None:
     refusal = apply_operations({}, [Operation("retention.ms", kind, "1")], TOPIC_KEYS, VALUES)
 
     assert isinstance(refusal, Refusal)

@@ -4,12 +4,13 @@ from broker.administration import config_description as description
 from broker.administration.config_description import describe_broker, describe_topic
 from broker.cluster.brokers import Broker
 from broker.config.broker_config import BrokerConfig
-from broker.config.keys import ConfigKey, ConfigSource, ConfigType
+from broker.config.keys import PASSWORD, READ_ONLY, ConfigKey
 from broker.config.topic_config import TopicConfig
+from protocol.configs import ConfigSource
 
 
 def test_a_secret_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    secret = ConfigKey("log.dirs", ConfigType.PASSWORD, None, "A secret.")
+    secret = ConfigKey("log.dirs", PASSWORD, None, None, READ_ONLY, "A secret.")
     monkeypatch.setattr(description, "BROKER_KEYS", {"log.dirs": secret})
     config = BrokerConfig.from_overrides({"log.dirs": "hunter2"})
 
@@ -27,9 +28,9 @@ def test_a_description_says_where_each_value_comes_from() -> None:
         for entry in describe_topic(config, None, TopicConfig(config, {"retention.ms": "1"}))
     }
 
-    assert sources["retention.ms"] is ConfigSource.TOPIC
-    assert sources["max.message.bytes"] is ConfigSource.STATIC_BROKER
-    assert sources["retention.bytes"] is ConfigSource.DEFAULT
+    assert sources["retention.ms"] is ConfigSource.DYNAMIC_TOPIC_CONFIG
+    assert sources["max.message.bytes"] is ConfigSource.STATIC_BROKER_CONFIG
+    assert sources["retention.bytes"] is ConfigSource.DEFAULT_CONFIG
 
 
 def test_the_layer_of_a_broker_is_named_when_the_topic_falls_back_to_it() -> None:
@@ -42,6 +43,6 @@ def test_the_layer_of_a_broker_is_named_when_the_topic_falls_back_to_it() -> Non
 
     entries = [entry for entry in alone + shared if entry.key.name == "segment.ms"]
     assert [(entry.text, entry.source) for entry in entries] == [
-        ("7", ConfigSource.DYNAMIC_BROKER),
-        ("3600000", ConfigSource.STATIC_BROKER),
+        ("7", ConfigSource.DYNAMIC_BROKER_CONFIG),
+        ("3600000", ConfigSource.STATIC_BROKER_CONFIG),
     ]

@@ -11,14 +11,15 @@ from broker.config.broker_config import (
     retention_ms,
     unknown_key_message,
 )
-from broker.config.keys import ConfigError, ConfigSource, ResourceType
+from broker.config.keys import ConfigError
 from broker.config.topic_keys import TOPIC_KEYS
+from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
 
-DEFAULT = ConfigSource.DEFAULT
-STATIC = ConfigSource.STATIC_BROKER
-DYNAMIC = ConfigSource.DYNAMIC_BROKER
-DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER
+DEFAULT = ConfigSource.DEFAULT_CONFIG
+STATIC = ConfigSource.STATIC_BROKER_CONFIG
+DYNAMIC = ConfigSource.DYNAMIC_BROKER_CONFIG
+DYNAMIC_DEFAULT = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
 
 STOCK_PROPERTIES = """
 process.roles=broker,controller

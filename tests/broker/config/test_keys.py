@@ -3,7 +3,7 @@ from collections.abc import Mapping
 import pytest
 
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.keys import ConfigKey, ConfigType, by_name
+from broker.config.keys import INT, READ_ONLY, ConfigKey, by_name
 from broker.config.resource_keys import RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
@@ -34,7 +34,7 @@ def test_keys_are_sorted_by_name(keys: Mapping[str, ConfigKey]) -> None:
 
 
 def test_a_name_defined_twice_is_a_bug() -> None:
-    key = ConfigKey("a", ConfigType.INT, 1, "A key.")
+    key = ConfigKey("a", INT, 1, None, READ_ONLY, "A key.")
 
     with pytest.raises(AssertionError):
         by_name((key,), (key,))

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType
+from broker.config.keys import READ_ONLY, Check, ConfigError, ConfigKey, ConfigType
 from broker.config.values import (
     at_least,
     between,
@@ -18,7 +18,7 @@ from broker.config.values import (
 
 
 def key_of(config_type: ConfigType, check: Check | None = None) -> ConfigKey:
-    return ConfigKey("some.key", config_type, None, "A key.", check)
+    return ConfigKey("some.key", config_type, None, check, READ_ONLY, "A key.")
 
 
 @pytest.mark.parametrize(

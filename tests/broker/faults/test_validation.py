@@ -35,7 +35,10 @@ TRIES = 200
         # Fields that need others.
         ({"leader": 2}, "leader: needs topic"),
         ({"coordinator": "next"}, "coordinator: needs group or transactional_id"),
-        ({"delay_ms": 1, "restart_after_ms": 5}, "restart_after_ms: needs stop_broker or cut_off"),
+        (
+            {"delay_ms": 1, "restart_after_ms": 5},
+            "restart_after_ms: needs stop_broker or isolate_broker",
+        ),
         ({"delay_ms": 1, "elect": False}, "elect: needs stop_broker or isolate_broker"),
         ({"start_broker": 1, "elect": True}, "elect: needs stop_broker or isolate_broker"),
         ({"delay_ms": 1, "mute": False}, "mute: needs throttle_time_ms"),

@@ -4,12 +4,12 @@ import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.keys import ResourceType
 from broker.config.resource_keys import CLIENT_METRICS_KEYS, GROUP_RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.handlers.k32_describe_configs import handle_describe_configs
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.handlers.config_requests import (
     BROKER,

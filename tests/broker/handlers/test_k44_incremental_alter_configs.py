@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
-from broker.config.keys import ResourceType
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.values import format_value
 from broker.handlers.k44_incremental_alter_configs import handle_incremental_alter_configs
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.handlers.config_requests import (
     APPEND,

@@ -3,9 +3,9 @@ from typing import Any
 import pytest
 
 from broker.cluster.cluster import Cluster
-from broker.config.keys import ResourceType
 from broker.handlers.k74_list_config_resources import handle_list_config_resources
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 from tests.broker.handlers.config_requests import (
     BROKER,

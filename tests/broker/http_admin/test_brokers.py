@@ -43,7 +43,7 @@ def test_brokers_are_listed_with_what_they_lead() -> None:
     assert [view.node_id for view in views] == [1, 2, 3]
     assert sum(view.leads for view in views) == 4
     assert [view.is_controller for view in views] == [True, False, False]
-    assert {(view.is_alive, view.availability) for view in views} == {(True, "serves")}
+    assert {(view.is_alive, view.availability) for view in views} == {(True, "up")}
 
 
 def test_a_broker_is_stopped_cut_off_and_started() -> None:
@@ -52,16 +52,16 @@ def test_a_broker_is_stopped_cut_off_and_started() -> None:
     stopped = stop_broker(admin, path, StopBody())
     assert (stopped.is_alive, stopped.availability, stopped.is_controller) == (
         False,
-        "refuses",
+        "down",
         False,
     )
-    assert start_broker(admin, path, StartBody()).availability == "serves"
+    assert start_broker(admin, path, StartBody()).availability == "up"
     unnoticed = stop_broker(admin, path, StopBody(elect=False))
-    assert (unnoticed.is_alive, unnoticed.availability) == (True, "refuses")
-    assert isolate_broker(admin, path, CutBody()).availability == "silent"
+    assert (unnoticed.is_alive, unnoticed.availability) == (True, "down")
+    assert isolate_broker(admin, path, CutBody()).availability == "isolated"
     assert start_broker(admin, path, StartBody()).is_alive
     fenced = fence_broker(admin, path)
-    assert (fenced.is_alive, fenced.availability) == (False, "serves")
+    assert (fenced.is_alive, fenced.availability) == (False, "up")
     assert start_broker(admin, path, StartBody()).is_alive
 
 
@@ -73,7 +73,7 @@ async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() 
             3,
             "r1",
             True,
-            "serves",
+            "up",
         )
         assert view.port not in site.kafka_ports
         _reader, writer = await connect(view.port)

@@ -125,7 +125,12 @@ def test_every_operation_says_what_it_is_for_under_a_name_of_its_own() -> None:
 
 
 def test_only_health_and_the_page_are_open() -> None:
-    assert {op.path for op in OPERATIONS if op.is_open} == {"/", "/healthz"}
+    assert {op.path for op in OPERATIONS if op.is_open} == {
+        "/",
+        "/page.css",
+        "/page.js",
+        "/healthz",
+    }
 
 
 def test_results_are_json() -> None:

@@ -11,7 +11,15 @@ from broker.cluster import failover
 from broker.config.broker_config import BrokerConfig
 from broker.http_admin.clock import AdvanceBody, ClockBody, advance_clock, get_clock, put_clock
 from broker.http_admin.quotas import QuotaBody, list_quotas, put_quotas
-from broker.http_admin.service import get_health, get_metrics, get_openapi, get_page, reset
+from broker.http_admin.service import (
+    get_health,
+    get_metrics,
+    get_openapi,
+    get_page,
+    get_page_script,
+    get_page_style,
+    reset,
+)
 from broker.http_admin.topics import (
     LeaderBody,
     NewTopicBody,
@@ -46,12 +54,17 @@ def test_the_document_and_the_page_are_there() -> None:
     assert get_page(admin).startswith("<!doctype html>")
 
 
-def test_the_page_makes_no_html_of_what_it_is_told_and_asks_nobody_else() -> None:
-    page = get_page(make_admin())
-    assert "innerHTML" not in page
-    assert "insertAdjacentHTML" not in page
-    assert set(re.findall(r"https?://[^'\"]+", page)) == {"http://www.w3.org/2000/svg"}
-    assert not re.search(r"<(script|link|img|iframe)[^>]* src=", page)
+def test_the_page_inserts_no_html_and_loads_only_its_own_files() -> None:
+    admin = make_admin()
+    page, script, style = get_page(admin), get_page_script(admin), get_page_style(admin)
+    assert "innerHTML" not in script
+    assert "insertAdjacentHTML" not in script
+    urls = {url for text in (page, script, style) for url in re.findall(r"https?://[^'\"]+", text)}
+    assert urls == {"http://www.w3.org/2000/svg"}
+    assert re.findall(r"<(?:script|link|img|iframe)[^>]*(?:src|href)=\"([^d][^\"]*)", page) == [
+        "/page.css",
+        "/page.js",
+    ]
 
 
 async def test_a_reset_leaves_nothing_of_what_was() -> None:

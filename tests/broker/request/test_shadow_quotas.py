@@ -6,19 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import (
-    Alteration,
-    Operation,
-    OperationKind,
-    alter_configs,
-)
+from broker.administration.config_alteration import Alteration, Operation, alter_configs
 from broker.cluster.cluster import Cluster
-from broker.config.keys import ResourceType
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from quotas.shadow import ShadowCounter
 from tests.broker.cluster_builder import make_cluster, make_context
@@ -57,7 +52,7 @@ def counters(cluster: Cluster, now_ms: int = NOW_MS) -> dict[str, ShadowCounter]
 
 
 def set_shadow(cluster: Cluster, value: str, name: str = "") -> None:
-    operation = Operation("client.quota.shadow", OperationKind.SET, value)
+    operation = Operation("client.quota.shadow", ConfigOperation.SET, value)
     alteration = Alteration(ResourceType.BROKER, name, (operation,), is_replacement=False)
     assert alter_configs(cluster, int(name or 1), [alteration], validate_only=False) == [None]
 

@@ -5,7 +5,7 @@ import pytest
 from client.errors import ClientError, UnsupportedVersionError
 from client.producer.actions import CallFailed, MetadataCall, ProduceCall, ProduceResponse
 from client.producer.delivery import Delivered, DeliveryRefusedError, ProducerClosedError
-from protocol.errors import ErrorCode
+from protocol.errors import RETRIABLE_ERRORS, ErrorCode
 from protocol.records import read_header
 from tests.client.producer.driver import TOPIC, Driver, stored
 
@@ -36,7 +36,7 @@ def test_a_duplicate_is_delivered_with_its_offset_or_without(base_offset: int) -
     ]
 
 
-@pytest.mark.parametrize("error_code", [2, 3, 5, 6, 7, 13, 19, 20, 56, 72, 74, 75, 89, 100])
+@pytest.mark.parametrize("error_code", sorted(RETRIABLE_ERRORS))
 def test_retriable_errors_are_tried_again(error_code: int) -> None:
     driver = started()
     (delivery,) = driver.send()

@@ -16,7 +16,7 @@ from tests.client.scripted import configs_altered as configs_altered_response
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
     """The tool meets a peer that gives these answers."""
     admin, peer = admin_of(*responses)
-    monkeypatch.setattr(configs, "open_admin", lambda *_: contextlib.nullcontext(admin))
+    monkeypatch.setattr(configs, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer
     assert peer.responses == []
 

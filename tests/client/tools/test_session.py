@@ -1,24 +1,30 @@
 """How every tool reaches a cluster, and how it fails: in one line."""
 
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+from client.addresses import addresses_of
 from client.errors import ApiError, ClientError, ThrottlingQuotaExceededError
 from client.resources import Address
 from client.tools.session import (
     ToolError,
+    admin_of,
     exit_status,
     one_line,
-    open_admin,
     tool_parser,
 )
 
 
 def addresses(text: str) -> list[Address]:
     parser = tool_parser("any", "", "")
-    found: list[Address] = parser.parse_args(["--bootstrap-server", text]).bootstrap_server
-    return found
+    return addresses_of(parser.parse_args(["--bootstrap-server", text]).bootstrap_server)
+
+
+def arguments(path: Path) -> Namespace:
+    """The arguments of a tool with this properties file."""
+    return Namespace(bootstrap_server="h:1", command_config=path)
 
 
 @pytest.mark.parametrize(
@@ -84,12 +90,12 @@ def test_a_bad_properties_file_is_refused_before_anything_is_sent(
     path.write_text(text)
     with (
         pytest.raises((ToolError, ClientError), match=word),
-        open_admin([Address("h", 1)], path),
+        admin_of(arguments(path)),
     ):
         pass
 
 
 def test_a_missing_properties_file_is_named(tmp_path: Path) -> None:
     path = tmp_path / "none.properties"
-    with pytest.raises(ToolError, match=r"none\.properties"), open_admin([], path):
+    with pytest.raises(ToolError, match=r"none\.properties"), admin_of(arguments(path)):
         pass

@@ -24,7 +24,7 @@ from tests.client.scripted import (
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
     """The tool meets a peer that gives these answers."""
     admin, peer = admin_of(*responses)
-    monkeypatch.setattr(topics, "open_admin", lambda *_: contextlib.nullcontext(admin))
+    monkeypatch.setattr(topics, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer
     assert peer.responses == []
 

@@ -92,8 +92,8 @@ def test_a_tenants_mistakes_are_told(wrong: str, wanted: str) -> None:
         ),
         (WHOLE + "quotas: [{producer_ids_rate: 1}]\n", "a quota needs user, client_id or both"),
         (WHOLE + "quotas: [{user: a}]\n", "a quota needs one of producer_byte_rate"),
-        (WHOLE + "quotas: [{user: a, producer_id_rate: 1}]\n", "did you mean 'producer_ids_rate'?"),
-        (WHOLE + "record: [result]\n", "'result' is unknown; did you mean 'results'?"),
+        (WHOLE + "quotas: [{user: a, producer_id_rate: 1}]\n", "did you mean producer_ids_rate?"),
+        (WHOLE + "record: [result]\n", "'result' is unknown; did you mean results?"),
         (
             WHOLE.replace("steady", "delivery-timeout") + "    delivery_timeout_ms: 9999\n",
             "delivery_timeout_ms=9999 has no room for one request of request_timeout_ms=10000",

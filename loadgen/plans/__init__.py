@@ -1,0 +1,1 @@
+"""The built-in load plans, YAML files."""

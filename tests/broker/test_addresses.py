@@ -1,0 +1,18 @@
+"""Addresses in the form that clients and log lines show."""
+
+import pytest
+
+from broker.addresses import Address
+
+
+@pytest.mark.parametrize(
+    ("host", "text"),
+    [("127.0.0.1", "127.0.0.1:9092"), ("broker-1", "broker-1:9092"), ("::1", "[::1]:9092")],
+)
+def test_an_ipv6_host_is_in_brackets(host: str, text: str) -> None:
+    assert str(Address(host, 9092)) == text
+
+
+@pytest.mark.parametrize(("port", "shifted"), [(9092, 9095), (0, 0)])
+def test_a_shift_moves_the_port_unless_it_is_0(port: int, shifted: int) -> None:
+    assert Address("h", port).shifted(3) == Address("h", shifted)

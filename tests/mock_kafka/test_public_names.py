@@ -1,0 +1,65 @@
+"""`mock_kafka` has every name that users import, and loads what a name needs when it is used."""
+
+import subprocess
+import sys
+
+import pytest
+
+import client
+import mock_kafka
+from mock_kafka import Delivered, MockKafka, NewTopic, Producer, ProducerSettings, open_admin
+
+INSIDES = {"broker", "client", "loadgen", "producer_state", "quotas", "asyncio"}
+
+
+@pytest.mark.parametrize("name", mock_kafka.__all__)
+def test_every_public_name_is_there(name: str) -> None:
+    assert getattr(mock_kafka, name) is not None
+
+
+def test_the_public_names_of_the_client_are_those_of_mock_kafka() -> None:
+    assert set(client.__all__) < set(mock_kafka.__all__)
+    for name in client.__all__:
+        assert getattr(mock_kafka, name) is getattr(client, name)
+
+
+def test_every_name_that_the_client_imports_for_type_checkers_is_public() -> None:
+    assert sorted(client.__all__) == sorted(client._MODULES)
+
+
+@pytest.mark.parametrize("package", [client, mock_kafka])
+def test_another_name_is_an_attribute_error(package: object) -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'KafkaProducer'"):
+        _ = package.KafkaProducer  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("used", "loaded"),
+    [
+        ("__all__", set()),
+        ("ControlError", set()),
+        ("NewTopic", {"client"}),
+        ("open_admin", {"client"}),
+        ("MockKafka", {"asyncio"}),
+        ("Producer", {"asyncio", "client"}),
+    ],
+)
+def test_a_name_loads_what_it_needs(used: str, loaded: set[str]) -> None:
+    program = (
+        f"import sys, mock_kafka; mock_kafka.{used};"
+        "print(*{each.partition('.')[0] for each in sys.modules})"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert set(said.stdout.split()) & INSIDES == loaded
+
+
+async def test_the_producer_and_the_admin_client_work_under_their_public_names() -> None:
+    with MockKafka() as kafka:
+        with open_admin(kafka.bootstrap_servers) as admin:
+            errors = admin.create_topics([NewTopic("orders", partition_count=1)])
+            assert errors == {"orders": None}
+        async with Producer(kafka.bootstrap_servers, ProducerSettings(linger_ms=1)) as producer:
+            delivered: Delivered = await (await producer.send("orders", b"coffee"))
+        assert delivered.offset == 0
