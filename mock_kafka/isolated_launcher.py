@@ -1,7 +1,7 @@
 """The broker's main program in a process of its own, ending when its parent does.
 
-`python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`, by its path and isolated: neither the current
-folder, nor PYTHONPATH, nor an editable project of the user's may have a `broker.py` that runs.
+`python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`, by its path and isolated: neither the
+current folder, nor PYTHONPATH, nor an editable project of the user's may have a `broker.py` that runs.
 
 The parent holds the other end of our standard input and never writes to it. However it ends, even
 killed, the pipe closes, and the broker gets the SIGTERM that the parent could not send any more.

@@ -1,4 +1,4 @@
-"""What holds for every test: hypothesis without a clock, our `broker` on the path, one Spark."""
+"""Set up every test: hypothesis profiles, the check of `import broker`, groups for xdist, Spark."""
 
 import os
 import re
@@ -27,7 +27,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 
 def pytest_sessionstart() -> None:
-    """Stop at once when somebody else's `broker` would be tested."""
+    """Stop at once when `import broker` finds another project's package."""
     found = Path(broker.__file__ or "?").resolve()
     if not found.is_relative_to(REPOSITORY):
         pytest.exit(
@@ -38,9 +38,23 @@ def pytest_sessionstart() -> None:
         )
 
 
+# What is expensive to start runs in one worker of pytest-xdist (`--dist loadgroup`).
+_SHARED_BY_GROUP = ("spark", "apache_kafka", "servers")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that need Spark, and keep the tests that share a JVM in one worker."""
+    for item in items:
+        fixtures = getattr(item, "fixturenames", ())
+        if "spark" in fixtures:
+            item.add_marker(pytest.mark.spark)
+        if any(name in fixtures for name in _SHARED_BY_GROUP):
+            item.add_marker(pytest.mark.xdist_group("jvm"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown() -> Generator[None, None, None]:
-    """A kafka-python client left running would look for its broker during all later tests."""
+    """Fail a test that leaves a kafka-python client running: it would disturb all later tests."""
     yield
     threads = [thread for thread in threading.enumerate() if _CLIENT_THREAD.search(thread.name)]
     for thread in threads:
@@ -50,7 +64,7 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
-    """The Spark session that all tests share; where it can't be had, the skip says why."""
+    """Return the Spark session that all tests share, or skip and say what is missing."""
     try:
         with spark_session(tmp_path_factory.mktemp("spark")) as session:
             yield session

@@ -48,7 +48,7 @@ DECLARATIONS = {
 }
 FUNCTION_LINES_MAX = 80
 FILE_LINES_MAX = 450
-IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/")
+IO_PACKAGES = ("broker/http_admin/", "broker/server/", "mock_kafka/", "scenarios/")
 SHELLS = {
     "broker/cli.py",
     "broker/clock.py",

@@ -149,6 +149,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_wheel_has_our_packages_inside_mock_kafka_and_nothing_else(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
@@ -174,6 +175,7 @@ def test_the_wheel_has_our_packages_inside_mock_kafka_and_nothing_else(wheel: Pa
     assert {f"{package}/py.typed" for package in PACKAGES} <= in_tree
 
 
+@pytest.mark.slow
 def test_no_code_in_the_wheel_names_a_package_of_ours_at_the_top(wheel: Path) -> None:
     files = [path for package in OURS for path in (REPOSITORY / package).rglob("*.py")]
     dotted = [".".join(path.relative_to(REPOSITORY).with_suffix("").parts) for path in files]
@@ -253,6 +255,7 @@ def test_imports_are_rewritten_on_their_lines(written: str, rewritten: str) -> N
     assert with_internal_imports(text, {"broker", "client"}) == expected
 
 
+@pytest.mark.slow
 def test_the_source_archive_builds_without_a_warning_about_packages(
     built: tuple[Path, str],
 ) -> None:
@@ -262,6 +265,7 @@ def test_the_source_archive_builds_without_a_warning_about_packages(
     assert "Warning" not in said
 
 
+@pytest.mark.slow
 def test_pip_builds_the_same_wheel_from_the_tree(source: Path, wheel: Path, tmp_path: Path) -> None:
     is_offline = bool(build_options())
     options = ["--no-build-isolation", "--no-index"] if is_offline else []
@@ -275,6 +279,7 @@ def test_pip_builds_the_same_wheel_from_the_tree(source: Path, wheel: Path, tmp_
     assert contents[0] == contents[1]
 
 
+@pytest.mark.slow
 def test_every_module_of_the_wheel_can_be_imported_and_its_examples_run(
     environment: Environment,
 ) -> None:
@@ -292,6 +297,7 @@ print(*{{each.partition(".")[0] for each in sys.modules}} & {OURS!r}, mock_kafka
     assert said.strip() == str(environment.site_packages / PUBLIC / "__init__.py")
 
 
+@pytest.mark.slow
 def test_a_project_with_packages_of_our_names_keeps_them_and_uses_ours(
     own_environment: Environment, project: Path
 ) -> None:
@@ -302,6 +308,7 @@ def test_a_project_with_packages_of_our_names_keeps_them_and_uses_ours(
     assert said == "my broker my client my quotas\n"
 
 
+@pytest.mark.slow
 def test_the_package_broker_of_pypi_installed_afterwards_changes_nothing(
     own_environment: Environment, tmp_path: Path
 ) -> None:
@@ -317,6 +324,7 @@ def test_the_package_broker_of_pypi_installed_afterwards_changes_nothing(
     run(own_environment.bin / "python", "-c", USE, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_the_command_line_ignores_packages_of_our_names_on_pythonpath(
     environment: Environment, project: Path
 ) -> None:
@@ -341,6 +349,7 @@ def test_the_command_line_ignores_packages_of_our_names_on_pythonpath(
     run(environment.bin / "python", "-c", USE, folder=project / "src", environment=own)
 
 
+@pytest.mark.slow
 def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
     environment: Environment, tmp_path: Path
 ) -> None:
@@ -368,6 +377,7 @@ def test_the_pytest_plugin_and_type_checkers_find_the_public_names(
     )
 
 
+@pytest.mark.slow
 def test_spark_workers_find_the_classes_of_the_wheel(
     environment: Environment, tmp_path: Path
 ) -> None:

@@ -66,6 +66,7 @@ def test_a_response_is_timed_from_the_send_that_held_its_request() -> None:
     assert list(raw_load.pair_latencies(sends, reads)) == [20, 100, 50]
 
 
+@pytest.mark.slow
 @pytest.mark.interop
 @pytest.mark.parametrize(("connection_count", "in_flight"), [(1, 50), (10, 1)])
 @pytest.mark.parametrize("is_idempotent", [False, True])

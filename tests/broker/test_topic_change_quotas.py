@@ -218,6 +218,7 @@ def test_a_topic_made_by_asking_for_it_is_charged_and_comes_later_when_refused()
     assert create(cluster, {"b": 1}, now_ms=NOW_MS + 2000) == ([EXCEEDED], 1000)
 
 
+@pytest.mark.slow
 def test_a_storm_of_topics_is_admitted_at_the_rate_and_ends_when_the_client_waits() -> None:
     """Ten requests a second, each of fifty topics of four partitions, as in the KIP's motivation.
 

@@ -90,6 +90,7 @@ def daemon(
         process.stdout.close()
 
 
+@pytest.mark.long
 @pytest.mark.interop
 def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> None:
     environment = {

@@ -63,6 +63,7 @@ def test_every_broker_has_an_address() -> None:
         assert all(can_connect(address) for address in addresses)
 
 
+@pytest.mark.slow
 def test_start_and_stop_work_without_a_block_and_again() -> None:
     kafka = MockKafka()
     assert kafka.start() is kafka
@@ -135,6 +136,7 @@ def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
         assert not kafka.is_running
 
 
+@pytest.mark.slow
 def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
     gc.collect()  # what other tests have left
     with warnings.catch_warnings():
@@ -147,6 +149,7 @@ def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
         os.waitpid(pid, os.WNOHANG)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["broker", "protocol", "quotas", "json"])
 def test_a_users_own_module_of_the_same_name_is_not_what_runs(tmp_path: Path, name: str) -> None:
     """In the current folder, beside the script and on PYTHONPATH at once."""
@@ -171,6 +174,7 @@ with MockKafka() as kafka:
     assert (done.returncode, done.stdout) == (0, "orders\n"), done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", ["pass", "import os; os.kill(os.getpid(), 9)", "1 / 0"])
 def test_a_program_that_forgets_to_stop_it_or_is_killed_leaves_no_broker(ending: str) -> None:
     program = f"""
@@ -259,6 +263,7 @@ def test_rules_of_the_start_come_back_with_a_reset(rules_path: Path, in_process:
             assert listed(kafka) == RULES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_process", [False, True])
 def test_a_wrong_rule_is_a_start_error_of_one_line_that_says_which(in_process: bool) -> None:
     for faults in ([{"drop": "x"}], [{"delay_ms": 1}, {"delay_ms": 1, "broker": 7}]):

@@ -11,7 +11,7 @@ from mock_kafka.control import Control
 
 
 class OneResponseAConnection(BaseHTTPRequestHandler):
-    """Says it keeps the connection, and closes it behind each response, as after a long idle time."""
+    """Announce a kept connection and close it after each response, as after a long idle time."""
 
     protocol_version = "HTTP/1.1"
     responded = 0

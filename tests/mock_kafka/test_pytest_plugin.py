@@ -133,6 +133,7 @@ ASYNC = """
 """
 
 
+@pytest.mark.slow
 def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PASSING)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(
@@ -156,6 +157,7 @@ def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
     done.stdout.fnmatch_lines(["*mock-kafka requests*", "*Produce v* orders *-> responded*"])
 
 
+@pytest.mark.slow
 def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import os, pathlib, pytest
@@ -190,6 +192,7 @@ def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) 
     quiet.stdout.no_fnmatch_line("*mock-kafka requests*")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: bool) -> None:
     pytester.makepyfile(CONFIGURED)
@@ -208,6 +211,7 @@ def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: b
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool) -> None:
     pytester.makepyfile("""
@@ -254,6 +258,7 @@ def test_nothing_is_audited_unless_it_is_asked_for(pytester: pytest.Pytester) ->
     done.assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 def test_one_test_may_ask_for_its_audit(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         AUDITED.replace("audit=False", "audit=True").replace("is_not_audited", "is")

@@ -1,7 +1,7 @@
-"""The brokers of a world: the real cluster, dispatcher, connections and shell, but no sockets.
+"""The brokers of a world: the real cluster, dispatcher, connections and server, but no sockets.
 
-`broker.server.server` runs as it is; its transports are `network.ServerTransport`, its loop and clock are
-the world's schedule. A client is the user whom its link names.
+`broker.server.server` runs unchanged. Its transports are `network.ServerTransport`; its loop and
+clock are the world's schedule. A link names the user of its client.
 """
 
 from collections.abc import Callable, Mapping

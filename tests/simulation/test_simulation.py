@@ -1,4 +1,4 @@
-"""Two hundred worlds hold their promises, and a seed is all that a world is made of."""
+"""Worlds violate nothing, and a seed decides everything in a world."""
 
 import os
 import subprocess
@@ -22,16 +22,29 @@ for seed in range(500, 505):
 
 
 @pytest.mark.parametrize("first", range(0, 200, SEEDS_PER_TEST))
-def test_worlds_hold_their_promises(first: int) -> None:
+def test_worlds_have_no_violations(first: int) -> None:
+    run_worlds(first)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("first", range(1000, 2000, SEEDS_PER_TEST))
+def test_a_thousand_more_worlds_have_no_violations(first: int) -> None:
+    run_worlds(first)
+
+
+def run_worlds(first: int) -> None:
+    """Run some worlds; they violate nothing, and clients deliver and consume records in them."""
     reports = [World(seed).run() for seed in range(first, first + SEEDS_PER_TEST)]
-    assert {each.seed: each.violations for each in reports if each.violations} == {}
-    # A world in which nothing happens would hold every promise.
-    assert sum(each.counts["delivered"] for each in reports) > 100
-    assert sum(each.counts["consumed"] for each in reports) > 50
+    violations = {report.seed: report.violations for report in reports if report.violations}
+    assert violations == {}
+    # A world in which nothing happens would violate nothing.
+    assert sum(report.counts["delivered"] for report in reports) > 100
+    assert sum(report.counts["consumed"] for report in reports) > 50
 
 
-def test_a_seed_replays_exactly_whatever_the_hash_seed() -> None:
-    told = {
+@pytest.mark.slow
+def test_a_seed_replays_exactly_under_any_hash_seed() -> None:
+    outputs = {
         subprocess.run(
             [sys.executable, "-c", DIGESTS],
             cwd=ROOT,
@@ -42,14 +55,14 @@ def test_a_seed_replays_exactly_whatever_the_hash_seed() -> None:
         ).stdout
         for hash_seed in ("1", "2")
     }
-    assert len(told) == 1
+    assert len(outputs) == 1
 
 
 def test_worlds_of_different_seeds_differ() -> None:
     assert len({World(seed).run().digest for seed in range(5)}) == 5
 
 
-def test_telling_what_happens_changes_nothing() -> None:
+def test_tracing_changes_nothing() -> None:
     lines: list[str] = []
     assert World(7, lines.append).run().digest == World(7).run().digest
     assert any("Produce acks=" in line for line in lines)

@@ -48,6 +48,7 @@ def tamed(case: Any) -> Any:
     return case
 
 
+@pytest.mark.slow
 def test_every_response_is_as_the_document_says_and_the_cluster_still_serves(
     served: tuple[str, str],
 ) -> None:

@@ -133,6 +133,7 @@ class LogAgainstModel(RuleBasedStateMachine):
 
 
 TestLogAgainstModel = LogAgainstModel.TestCase
+pytest.mark.slow(TestLogAgainstModel)
 TestLogAgainstModel.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
 
 

@@ -226,6 +226,7 @@ def fires(rule: FaultRule) -> bool:
     return bool(state.fire_count)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(rules(), rules_without_a_request()))
 def test_every_accepted_rule_can_fire_and_is_the_same_in_json(rule: FaultRule) -> None:

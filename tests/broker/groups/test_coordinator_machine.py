@@ -3,6 +3,7 @@
 from collections import Counter
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -246,6 +247,7 @@ class DelayedGroupMachine(GroupMachine):
 
 
 TestGroups = GroupMachine.TestCase
+pytest.mark.slow(TestGroups)
 TestGroups.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
 TestDelayedGroups = DelayedGroupMachine.TestCase
 TestDelayedGroups.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)

@@ -342,6 +342,7 @@ def test_what_a_connection_knows_by_itself_changes_no_decision_and_no_memory(
         assert dict(manager.filters(now_ms)) == dict(asked_always.filters(now_ms))
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 3), min_size=5, max_size=40))
 def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
     crowd_sizes: list[int],

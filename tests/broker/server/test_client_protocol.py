@@ -79,6 +79,7 @@ async def ask_without_reading(
     return reader, writer, protocol
 
 
+@pytest.mark.slow
 async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None:
     async with serving() as (server, port, _):
         for number in range(100):
@@ -93,6 +94,7 @@ async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None
         writer.close()
 
 
+@pytest.mark.slow
 async def test_a_closed_client_that_never_reads_its_last_responses_is_let_go() -> None:
     async with serving() as (server, port, logs):
         clock: Any = server.clock

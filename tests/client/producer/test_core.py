@@ -4,6 +4,7 @@ from collections import deque
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import settings as hypothesis_settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -343,6 +344,7 @@ class ProducerMachine(RuleBasedStateMachine):
 
 
 TestProducerMachine = ProducerMachine.TestCase
+pytest.mark.slow(TestProducerMachine)
 TestProducerMachine.settings = hypothesis_settings(
     max_examples=150, stateful_step_count=60, deadline=None
 )
