@@ -197,7 +197,8 @@ def _compare_sequences(
 def _wrong_with(acknowledgement: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
     """What is wrong with the batch at the offset that was acknowledged; None for nothing."""
     if not records.has_valid_crc(stored, 0, len(stored), header.crc):
-        return f"the batch at offset {acknowledgement.base_offset} is corrupt: its CRC is not that of its data"
+        offset = acknowledgement.base_offset
+        return f"the batch at offset {offset} is corrupt: its CRC is not that of its data"
     if acknowledgement.is_append:
         sent_crc = records.sent_crc(stored, acknowledgement.max_timestamp)
         is_same = sent_crc == acknowledgement.crc
