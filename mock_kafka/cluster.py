@@ -6,10 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from mock_kafka.async_verbs import AsyncVerbs
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.verbs import AsyncVerbs, ClusterVerbs, ConfigValue, config_text
+from mock_kafka.verbs import ClusterVerbs, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:  # imports the broker
