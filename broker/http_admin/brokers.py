@@ -2,8 +2,7 @@
 
 import msgspec
 
-from broker.cluster import broker_membership as membership
-from broker.cluster import failover
+from broker.cluster import broker_membership, failover
 from broker.cluster.brokers import Broker
 from broker.config.keys import ConfigError
 from broker.http_admin.operation import Count, Input, Name, NodeId, Problem, operation
@@ -111,7 +110,7 @@ def decommission_broker(admin: Admin, path: BrokerPath) -> None:
     """
     admin.check_broker(path.node_id)
     try:
-        membership.decommission_broker(admin.cluster, path.node_id, admin.now_ms())
+        broker_membership.decommission_broker(admin.cluster, path.node_id, admin.now_ms())
     except ValueError as error:
         raise Problem(409, str(error)) from error
 

@@ -108,7 +108,7 @@ THROTTLE_TIME_MS = 1500
 
 
 class CountingQuota:
-    """Keeps what it was told."""
+    """Record every throttle that it is notified of."""
 
     def __init__(self) -> None:
         self.queue_size = 0

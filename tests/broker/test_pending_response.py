@@ -1,4 +1,4 @@
-"""A parked response is given once, and to whoever attached."""
+"""A pending response is delivered once, to the connection that attached."""
 
 from broker.pending_response import PendingResponse
 
@@ -17,26 +17,28 @@ def test_only_the_first_response_is_delivered() -> None:
     assert delivered == ["first"]
 
 
-def test_an_abandoned_one_tells_its_owner_once_and_delivers_nothing() -> None:
-    told, delivered = list[str](), list[str]()
-    pending = PendingResponse(on_cancel=lambda: told.append("gone"))
+def test_a_cancelled_one_informs_its_owner_once_and_delivers_nothing() -> None:
+    calls, delivered = list[str](), list[str]()
+    pending = PendingResponse(on_cancel=lambda: calls.append("gone"))
     pending.attach(delivered.append)
     pending.cancel()
     pending.cancel()
     pending.complete("late")
-    assert (told, delivered) == (["gone"], [])
+    assert (calls, delivered) == (["gone"], [])
 
 
-def test_one_that_is_done_is_neither_abandoned_nor_hurried() -> None:
-    told = list[str]()
-    pending = PendingResponse(lambda: told.append("gone"), lambda _now_ms: told.append("hurry"))
+def test_one_that_is_done_is_neither_cancelled_nor_force_completed() -> None:
+    calls = list[str]()
+    pending = PendingResponse(
+        lambda: calls.append("gone"), lambda _now_ms: calls.append("force_complete")
+    )
     pending.complete("response")
     pending.cancel()
     pending.force_complete(5)
-    assert told == []
+    assert calls == []
 
 
-def test_a_hurried_one_is_completed_by_its_owner() -> None:
+def test_the_owner_completes_one_that_is_force_completed() -> None:
     pending = PendingResponse(on_force_complete=lambda now_ms: pending.complete(f"at {now_ms}"))
     pending.force_complete(7)
     assert pending.response == "at 7"

@@ -10,7 +10,7 @@ from client.errors import ThrottlingQuotaExceededError, UnreachableError
 from mock_kafka import MockKafka
 
 
-def test_topics_are_made_and_grown_and_a_quota_is_told() -> None:
+def test_topics_are_created_and_extended_and_a_quota_error_is_returned() -> None:
     with MockKafka() as kafka, open_admin(kafka.bootstrap_servers, client_id="me") as admin:
         assert isinstance(admin, Admin)
         assert admin.create_topics([NewTopic("orders", partition_count=2)]) == {"orders": None}
@@ -26,7 +26,7 @@ def test_topics_are_made_and_grown_and_a_quota_is_told() -> None:
         assert refused.throttle_time_ms > 0
 
 
-def test_nobody_at_home_is_told_in_time() -> None:
+def test_an_unreachable_broker_is_reported_within_the_timeout() -> None:
     with (
         open_admin("127.0.0.1:1", default_api_timeout_ms=50) as admin,
         pytest.raises(UnreachableError),
@@ -36,7 +36,7 @@ def test_nobody_at_home_is_told_in_time() -> None:
         pass
 
 
-def test_the_admin_client_loads_no_asyncio_and_unknown_names_are_told() -> None:
+def test_the_admin_client_loads_no_asyncio_and_unknown_names_fail_to_import() -> None:
     program = "import sys; from client import Admin, NewTopic; print('asyncio' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True

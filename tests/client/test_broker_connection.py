@@ -83,7 +83,7 @@ def test_a_broker_that_hangs_up_is_lost_once() -> None:
     assert [type(each) for each in heard.events[1:]] == [ConnectionLostError]
 
 
-def test_a_response_that_makes_no_sense_costs_the_connection() -> None:
+def test_an_invalid_response_closes_the_connection() -> None:
     heard = Heard()
     heard.open()
     heard.connection.data_received(b"\xff\xff\xff\xff")
@@ -91,7 +91,7 @@ def test_a_response_that_makes_no_sense_costs_the_connection() -> None:
     assert heard.transport.is_aborted
 
 
-def test_after_abort_nothing_is_told() -> None:
+def test_after_abort_nothing_is_reported() -> None:
     heard = Heard()
     heard.open()
     heard.connection.abort()
@@ -112,7 +112,7 @@ def test_a_broker_without_sasl_is_refused() -> None:
     assert heard.transport.is_aborted
 
 
-async def test_nobody_there_is_told_as_lost() -> None:
+async def test_a_refused_connection_is_reported_as_lost() -> None:
     heard = Heard()
     await heard.connection.connect(Address("127.0.0.1", 1), None)
     (error,) = heard.events

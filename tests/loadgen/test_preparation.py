@@ -20,7 +20,7 @@ from tests.loadgen.runs import plan_of
 STEADY = "[{name: a, behaviour: steady, topic: t, clients: 3, rate: 1}]"
 
 
-def test_what_is_no_address_is_told() -> None:
+def test_an_invalid_address_is_reported() -> None:
     with pytest.raises(PreparationError, match="'a:x' is not HOST:PORT"):
         prepare(plan_of(STEADY), "r", "a:x", sets_quotas=True)
 
@@ -67,7 +67,7 @@ def test_a_target_that_enforces_no_quota_is_recognised() -> None:
     assert found.is_shadow
 
 
-def test_nobody_there_is_told_within_seconds() -> None:
+def test_a_refused_connection_is_reported_within_seconds() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         servers = f"127.0.0.1:{taken.getsockname()[1]}"
@@ -75,7 +75,7 @@ def test_nobody_there_is_told_within_seconds() -> None:
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
 
 
-def test_wrong_credentials_are_told_with_the_tenants_name() -> None:
+def test_wrong_credentials_are_reported_with_the_tenants_name() -> None:
     config: dict[str, str | int] = {
         "listeners": "SASL_PLAINTEXT://:0",
         "sasl.users": "alice:secret",
@@ -89,7 +89,7 @@ def test_wrong_credentials_are_told_with_the_tenants_name() -> None:
         prepare(plan, "r", kafka.bootstrap_servers, sets_quotas=True)
 
 
-def test_more_workers_than_slots_or_clients_are_told() -> None:
+def test_more_workers_than_slots_or_clients_are_reported() -> None:
     plan = plan_of(STEADY)
     assert slots_error(plan, 2, 2) is None
     assert "3 workers need 3 free Spark slots at the same time, and there are 2" in str(

@@ -36,7 +36,7 @@ def test_the_speed_is_that_of_a_whole_second() -> None:
     assert [rate_meter.update(t_s, requests) for t_s, requests in reports] == [0, 0, 50, 50, 40, 40]
 
 
-def test_workers_are_told_to_stop_once_somebody_says_so() -> None:
+def test_workers_receive_stop_after_stop_workers() -> None:
     shown = threading.Event()
     with (
         ProgressListener(lambda _standing: shown.set()) as listener,

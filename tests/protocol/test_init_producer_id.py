@@ -68,7 +68,7 @@ def test_a_client_that_knows_the_tag_learns_the_window(response: Any, window: in
     assert window_of(decoded) == (window if response.version in FLEXIBLE_VERSIONS else None)
 
 
-def test_a_window_that_makes_no_sense_is_none() -> None:
+def test_an_invalid_window_is_none() -> None:
     response = messages.InitProducerIdResponse(
         version=4, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=0
     )

@@ -27,7 +27,7 @@ def coordinators(*keys: str) -> Any:
     )
 
 
-def test_an_object_is_laid_over_every_entry_and_leaves_the_rest() -> None:
+def test_an_object_patches_every_entry_and_leaves_the_rest() -> None:
     overlay = {"throttle_time_ms": 5, "coordinators": {"node_id": 7, "error_code": "NONE"}}
     response = changed(coordinators("a", "b"), 4, overlay)
     assert response.throttle_time_ms == 5

@@ -44,7 +44,7 @@ def test_no_text_is_no_definitions() -> None:
         ),
     ],
 )
-def test_a_bad_text_is_told_in_a_line(text: str, problem: str) -> None:
+def test_an_invalid_text_is_reported_in_one_line(text: str, problem: str) -> None:
     message = definitions_problem(text)
 
     assert message is not None

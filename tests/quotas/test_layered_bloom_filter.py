@@ -112,11 +112,11 @@ TIMELINE = [
 
 def test_an_hour_of_four_layers() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 1e-9, SEED)
-    told = [
+    sightings = [
         (second, producer_id, sight_or_add(layered, producer_id, second * 1000))
         for second, producer_id, _ in TIMELINE
     ]
-    assert told == TIMELINE
+    assert sightings == TIMELINE
 
 
 def test_layers_begin_when_an_id_comes_and_go_one_by_one() -> None:
@@ -330,7 +330,7 @@ def test_a_layer_is_made_for_what_the_one_before_held() -> None:
     assert newest.capacity == 32
 
 
-def test_an_estimate_tells_the_rate_of_full_layers() -> None:
+def test_the_estimated_rate_counts_full_layers() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 0.001, SEED)
     assert layered.state(0) == (0, 0, 0, 0, 0)
     for layer in range(4):
@@ -340,7 +340,7 @@ def test_an_estimate_tells_the_rate_of_full_layers() -> None:
     assert 0.0001 < state.false_positive_rate < 0.001
 
 
-def test_an_id_in_several_layers_is_told_as_one() -> None:
+def test_an_id_in_several_layers_is_counted_once() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 1e-9, SEED)
     fill_layer(layered, range(10))
     fill_layer(layered, range(5, 12), HOUR_MS // 4)
@@ -359,7 +359,7 @@ def test_what_is_cleared_is_forgotten() -> None:
     assert not layered.contains_and_refresh(1, 1)
 
 
-def test_layers_are_told_newest_first_while_they_live() -> None:
+def test_layers_are_returned_newest_first_while_they_live() -> None:
     layered = LayeredBloomFilter(HOUR_MS, 4, 0.001, SEED)
     for producer_id in range(150):
         sight_or_add(layered, producer_id, 0)

@@ -165,7 +165,7 @@ def test_no_pattern_of_arrivals_gets_more_than_the_quota_and_its_refill(
     window_seconds=st.integers(1, 10_000),
     pauses_ms=st.lists(st.integers(0, 3000), max_size=30),
 )
-def test_whoever_waits_as_told_is_admitted(
+def test_a_producer_that_waits_the_throttle_time_is_admitted(
     quota: int, window_seconds: int, pauses_ms: list[int]
 ) -> None:
     setup = Setup(quota, window_seconds)

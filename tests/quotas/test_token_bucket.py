@@ -142,7 +142,7 @@ def test_a_clock_that_steps_back_neither_gives_nor_takes_tokens() -> None:
     assert tokens.tokens(15_000) == 0
 
 
-def test_a_wait_fits_into_the_field_that_tells_it() -> None:
+def test_a_wait_fits_into_the_throttle_time_field() -> None:
     tokens = bucket(0.000001, 1)
 
     assert tokens.charge(10**6, 0) == THROTTLE_MAX_MS
@@ -186,7 +186,7 @@ def test_it_is_the_definition_in_fractions(
 
 
 @given(RATES, BURST_SECONDS, st.lists(st.tuples(PAUSES_MS, COSTS), min_size=1))
-def test_whoever_waits_as_told_is_not_refused_again(
+def test_a_client_that_waits_the_throttle_time_is_not_refused_again(
     rate: Fraction, burst_seconds: int, arrivals: list[tuple[int, int]]
 ) -> None:
     tokens = TokenBucket(rate, rate * burst_seconds, 0)

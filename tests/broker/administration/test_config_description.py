@@ -1,6 +1,6 @@
 import pytest
 
-from broker.administration import config_description as description
+from broker.administration import config_description
 from broker.administration.config_description import describe_broker, describe_topic
 from broker.cluster.brokers import Broker
 from broker.config.broker_config import BrokerConfig
@@ -9,9 +9,9 @@ from broker.config.topic_config import TopicConfig
 from protocol.configs import ConfigSource
 
 
-def test_a_secret_is_told_to_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_value_of_a_secret_is_never_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     secret = ConfigKey("log.dirs", PASSWORD, None, None, READ_ONLY, "A secret.")
-    monkeypatch.setattr(description, "BROKER_KEYS", {"log.dirs": secret})
+    monkeypatch.setattr(config_description, "BROKER_KEYS", {"log.dirs": secret})
     config = BrokerConfig.from_overrides({"log.dirs": "hunter2"})
 
     (entry,) = describe_broker(config, Broker(1, "", -1))

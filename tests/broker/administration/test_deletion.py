@@ -38,7 +38,7 @@ def test_a_topic_is_found_by_name_or_by_id_and_the_result_has_both() -> None:
     ]
 
 
-def test_what_is_not_there_is_told_as_it_was_asked_for() -> None:
+def test_a_missing_topic_is_reported_by_the_requested_name_or_id() -> None:
     assert outcomes(Wanted("missing"), Wanted(None, ID_NOBODY)) == [
         ("missing", NO_TOPIC_ID, "UNKNOWN_TOPIC_OR_PARTITION"),
         (None, ID_NOBODY, "UNKNOWN_TOPIC_ID"),
@@ -57,7 +57,7 @@ def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
     ]
 
 
-def test_what_is_wrong_with_a_repetition_is_told() -> None:
+def test_a_repeated_topic_is_refused_with_the_reason() -> None:
     wanted = [Wanted("a"), Wanted(None, ID_B)] * 2
 
     messages = [

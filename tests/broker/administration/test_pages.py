@@ -28,7 +28,7 @@ def summary(entries: list[PageEntry]) -> list[tuple[str, list[int]]]:
     st.lists(st.sampled_from("abcdefgh"), max_size=10),
     st.integers(-3, 9),
 )
-def test_following_the_cursor_tells_every_partition_once_in_order(
+def test_following_the_cursor_returns_every_partition_once_in_order(
     partition_counts: dict[str, int], asked: list[str], limit: int
 ) -> None:
     cluster = cluster_of(**partition_counts)
@@ -64,7 +64,7 @@ def test_a_missing_topic_takes_no_room() -> None:
     assert cursor is None
 
 
-def test_a_cursor_behind_the_last_partition_tells_none_of_its_topic() -> None:
+def test_a_cursor_behind_the_last_partition_returns_none_of_its_topic() -> None:
     entries, cursor = read_page(cluster_of(a=2, b=1), ["a", "b"], Cursor("a", 9), 5)
 
     assert summary(entries) == [("a", []), ("b", [0])]

@@ -80,8 +80,8 @@ def test_an_append_and_its_duplicate_are_recorded_with_what_was_sent() -> None:
 def test_a_duplicate_whose_offset_is_forgotten_is_recorded_too() -> None:
     client = audited_client()
     later = make_batch(b"c", producer_id=4, producer_epoch=0, base_sequence=2)
-    told = sent_by(client, frame() + frame(batch=later) + frame())
-    assert [(each.is_append, each.base_offset) for each in told] == [
+    acknowledged = sent_by(client, frame() + frame(batch=later) + frame())
+    assert [(each.is_append, each.base_offset) for each in acknowledged] == [
         (True, 0),
         (True, 2),
         (False, -1),
@@ -141,8 +141,8 @@ def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing
 )
 def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str, Any]) -> None:
     client = audited_client(fault_rule(api="Produce", **rule))
-    (told,) = sent_by(client, frame(), NOW_MS + 100)
-    assert (told.is_append, told.base_offset) == (True, 0)
+    (acknowledgement,) = sent_by(client, frame(), NOW_MS + 100)
+    assert (acknowledgement.is_append, acknowledgement.base_offset) == (True, 0)
 
 
 @pytest.mark.parametrize(
@@ -168,8 +168,8 @@ def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[st
 
     # The rule is used up: this response is true again.
     later = make_batch(b"c")
-    (told,) = sent_by(client, frame(batch=later))
-    assert told.producer_id == -1
+    (acknowledgement,) = sent_by(client, frame(batch=later))
+    assert acknowledgement.producer_id == -1
 
 
 @pytest.mark.parametrize("version", [9, 13])
@@ -183,8 +183,8 @@ def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at:
     request = produce_request(
         [(0, IDEMPOTENT), (1, IDEMPOTENT)], version=version, topic_id=topic.topic_id
     )
-    (told,) = sent_by(client, request_frame(request, version, 1))
-    assert told.partition == 0
+    (acknowledgement,) = sent_by(client, request_frame(request, version, 1))
+    assert acknowledgement.partition == 0
     assert (topic.partitions[1].log.log_end_offset > 0) == (at == "before_response")
 
 
@@ -203,9 +203,9 @@ def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> Non
     batch = make_batch(b"a", b"b")
     for number in range(5):
         sent_by(client, frame(number % 2, batch=batch))
-    told = sent_by(client, frame(0, batch=batch))
+    acknowledged = sent_by(client, frame(0, batch=batch))
 
-    assert [(each.partition, each.base_offset) for each in told] == [(1, 2), (0, 4), (0, 6)]
+    assert [(each.partition, each.base_offset) for each in acknowledged] == [(1, 2), (0, 4), (0, 6)]
     topic = cluster.topics.get("t")
     assert topic is not None
     dropped = client.dispatcher.acknowledgements.dropped
@@ -248,7 +248,7 @@ def test_a_client_id_is_kept_once_and_never_longer_than_the_bound() -> None:
 # Over sockets ----------------------------------------------------------------------------------
 
 
-async def test_the_shell_tells_what_it_has_written_and_what_it_never_will() -> None:
+async def test_the_server_reports_responses_it_has_written_and_those_it_never_will() -> None:
     async with serving() as (server, port, _logs):
         cluster = server.cluster
         cluster.create_topic("t", [(1,), (1,)], {})

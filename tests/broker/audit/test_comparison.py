@@ -89,34 +89,36 @@ def test_what_is_missing_is_found_and_nothing_else(
     produced: list[tuple[int, int]], first: int, data: st.DataObject
 ) -> None:
     batches: list[bytes] = []
-    told: list[Acknowledgement] = []
+    acknowledgements: list[Acknowledgement] = []
     next_sequence = {4: first, 9: first}
     for producer_id, count in produced:
         sequence = next_sequence.get(producer_id, -1)
         batch = sent_batch(count, producer_id=producer_id, sequence=sequence)
         offset = _end(batches[-1]) if batches else 0
         batches.append(stored(batch, offset))
-        told.append(acknowledged(batch, offset))
+        acknowledgements.append(acknowledged(batch, offset))
         if producer_id >= 0:
             next_sequence[producer_id] = sequence_after(sequence, count)
             # The client asks again: the broker may know the offset, or no more than that it was.
-            told.append(acknowledged(batch, offset, is_append=False))
-            told.append(acknowledged(batch, -1, is_append=False))
+            acknowledgements.append(acknowledged(batch, offset, is_append=False))
+            acknowledgements.append(acknowledged(batch, -1, is_append=False))
     start = data.draw(st.integers(0, _end(batches[-1]) if batches else 0))
-    removed = [each for each in told if 0 <= each.base_offset < start]
+    removed = [each for each in acknowledgements if 0 <= each.base_offset < start]
     log = log_of(batches, start)
 
-    result = compare(told, {KEY: log})
+    result = compare(acknowledgements, {KEY: log})
     assert result.findings == []
-    assert result.covered + result.removed == len(told)
-    assert result.removed <= len(told) - sum(each.base_offset >= start for each in told)
-    assert result.covered >= len(told) - 3 * len(removed)
+    assert result.covered + result.removed == len(acknowledgements)
+    assert result.removed <= len(acknowledgements) - sum(
+        each.base_offset >= start for each in acknowledgements
+    )
+    assert result.covered >= len(acknowledgements) - 3 * len(removed)
 
     if log.batches:
         lost = data.draw(st.integers(0, len(log.batches) - 1))
         lost_offset = records.read_header(log.batches[lost], 0).base_offset
         rest = [each for number, each in enumerate(log.batches) if number != lost]
-        result = compare(told, {KEY: log._replace(batches=rest)})
+        result = compare(acknowledgements, {KEY: log._replace(batches=rest)})
         assert set(kinds(result)) == {"not_stored"}
         assert {each.base_offset for each in result.findings} - {-1} == {lost_offset}
         assert {each.client_id for each in result.findings} == {"till"}
@@ -131,16 +133,16 @@ def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
         return records.stamp_log_append_time(at_offset, 9) if is_log_append_time else at_offset
 
     sent, other = make_batch(b"sent"), make_batch(b"lost")
-    told = [acknowledged(sent, 0)]
-    assert compare(told, {KEY: log_of([as_stored(sent)])}).findings == []
+    acknowledgements = [acknowledged(sent, 0)]
+    assert compare(acknowledgements, {KEY: log_of([as_stored(sent)])}).findings == []
 
-    (finding,) = compare(told, {KEY: log_of([as_stored(other)])}).findings
+    (finding,) = compare(acknowledgements, {KEY: log_of([as_stored(other)])}).findings
     assert (finding.kind, finding.base_offset) == (FindingKind.NOT_STORED, 0)
     assert finding.detail == "the log has another batch at offset 0: 1 records"
 
     corrupt = bytearray(as_stored(sent))
     corrupt[-1] ^= 1
-    (finding,) = compare(told, {KEY: log_of([bytes(corrupt)])}).findings
+    (finding,) = compare(acknowledgements, {KEY: log_of([bytes(corrupt)])}).findings
     assert finding.detail == "the batch at offset 0 is corrupt: its CRC is not that of its data"
 
 
@@ -162,23 +164,23 @@ def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
     ]
     log = log_of(batches)
 
-    def told(sequence: int, count: int, producer_id: int = 4) -> list[Acknowledgement]:
+    def duplicate_of(sequence: int, count: int, producer_id: int = 4) -> list[Acknowledgement]:
         batch = sent_batch(count, producer_id=producer_id, sequence=sequence)
         return [acknowledged(batch, -1, is_append=False)]
 
     # A client may have cut its records into other batches before it sent them again.
     for sequence, count in ((10, 2), (11, 2), (10, 4), (13, 1)):
-        assert compare(told(sequence, count), {KEY: log}).findings == []
+        assert compare(duplicate_of(sequence, count), {KEY: log}).findings == []
     for sequence, count, producer_id in ((9, 1, 4), (9, 2, 4), (13, 2, 4), (10, 1, 5)):
-        (finding,) = compare(told(sequence, count, producer_id), {KEY: log}).findings
+        (finding,) = compare(duplicate_of(sequence, count, producer_id), {KEY: log}).findings
         assert (finding.kind, finding.base_sequence) == (FindingKind.NOT_STORED, sequence)
         assert finding.detail.startswith("acknowledged as a duplicate")
 
     # Once retention has removed records, what was before the first that is left may be gone too.
     shortened = {KEY: log_of(batches, start=2)}
-    assert compare(told(10, 2), shortened) == Comparison([], 0, 1)
-    assert compare(told(1, 1, producer_id=5), shortened) == Comparison([], 0, 1)
-    assert kinds(compare(told(13, 2), shortened)) == ["not_stored"]
+    assert compare(duplicate_of(10, 2), shortened) == Comparison([], 0, 1)
+    assert compare(duplicate_of(1, 1, producer_id=5), shortened) == Comparison([], 0, 1)
+    assert kinds(compare(duplicate_of(13, 2), shortened)) == ["not_stored"]
 
 
 def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_acknowledgement() -> (

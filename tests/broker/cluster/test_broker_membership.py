@@ -37,7 +37,7 @@ def listed(cluster: Cluster) -> list[int]:
     return node_ids
 
 
-def test_a_broker_that_joins_is_told_of_and_leads_nothing_but_what_is_new_or_moved() -> None:
+def test_a_broker_that_joins_is_advertised_and_leads_only_what_is_new_or_moved() -> None:
     cluster = make_cluster(2)
     old = cluster.create_topic("old", cluster.place(4, 1), {})
     leaders = [each.leader_id for each in old.partitions]

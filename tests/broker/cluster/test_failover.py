@@ -162,7 +162,7 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
         assert partition.log.log_end_offset == 1
 
 
-def test_a_fenced_broker_is_not_told_of_and_leads_nothing_but_serves_on() -> None:
+def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_still_serves() -> None:
     cluster, changes = cluster_and_reach_changes()
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     failover.fence_broker(cluster, 1, NOW_MS)

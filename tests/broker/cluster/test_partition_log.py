@@ -159,7 +159,7 @@ def test_the_start_never_moves_back() -> None:
 
 
 @pytest.mark.parametrize("leaves", [False, True])
-def test_whoever_waits_is_woken_once_even_if_one_leaves_meanwhile(*, leaves: bool) -> None:
+def test_each_waiter_is_woken_once_even_if_one_leaves_during_the_wake(*, leaves: bool) -> None:
     log = PartitionLog()
     woken: list[tuple[str, int]] = []
 

@@ -31,7 +31,7 @@ def test_a_legal_name_has_no_problem(name: str) -> None:
         ("a\n", "other than ASCII alphanumerics"),
     ],
 )
-def test_the_problem_of_an_illegal_name_is_told(name: str, words: str) -> None:
+def test_the_problem_of_an_illegal_name_is_returned(name: str, words: str) -> None:
     problem = topic_name_problem(name)
 
     assert problem is not None

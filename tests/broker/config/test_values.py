@@ -120,17 +120,17 @@ def test_a_check_says_nothing_of_what_will_do_and_a_reason_of_what_will_not(
     ("value", "text"),
     [(None, None), (True, "true"), (False, "false"), (0.5, "0.5"), (-1, "-1"), (("a", "b"), "a,b")],
 )
-def test_a_value_is_told_as_kafka_writes_it(value: object, text: str | None) -> None:
+def test_a_value_is_formatted_as_kafka_writes_it(value: object, text: str | None) -> None:
     assert format_value(value) == text
 
 
 @given(st.integers(-(1 << 63), (1 << 63) - 1))
-def test_every_long_survives_being_told_and_read_again(number: int) -> None:
+def test_every_long_survives_formatting_and_parsing(number: int) -> None:
     assert parse_value(key_of(ConfigType.LONG), format_value(number) or "") == number
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_double_survives_being_told_and_read_again(number: float) -> None:
+def test_every_double_survives_formatting_and_parsing(number: float) -> None:
     assert parse_value(key_of(ConfigType.DOUBLE), format_value(number) or "") == number
 
 

@@ -70,7 +70,7 @@ def test_tagged_fields_of_a_request_header_are_passed_over() -> None:
     assert (response, bugs) == dispatch(frame)
 
 
-def test_a_parked_response_is_encoded_when_it_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pending_response_is_encoded_when_it_completes(monkeypatch: pytest.MonkeyPatch) -> None:
     pending = PendingResponse()
     route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_arguments: pending)
     monkeypatch.setitem(ROUTES, ApiKey.METADATA, route)
@@ -113,10 +113,11 @@ def test_a_version_that_is_not_there_costs_the_connection() -> None:
 
 
 @pytest.mark.parametrize(
-    ("api_versions", "told"), [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])]
+    ("api_versions", "advertised"),
+    [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])],
 )
 def test_api_versions_falls_back_as_the_emulated_release_does(
-    api_versions: str, told: list[tuple[int, int, int]]
+    api_versions: str, advertised: list[tuple[int, int, int]]
 ) -> None:
     # Version 5 is above all that there is; KIP-511 came with 2.4.
     frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
@@ -124,7 +125,7 @@ def test_api_versions_falls_back_as_the_emulated_release_does(
 
     response = messages.ApiVersionsResponse.decode(result[8:], version=0)
     assert (response.error_code, bugs) == (ErrorCode.UNSUPPORTED_VERSION, [])
-    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == told
+    assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == advertised
 
 
 def test_a_request_is_judged_by_the_versions_of_the_broker_that_got_it() -> None:

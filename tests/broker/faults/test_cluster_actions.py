@@ -135,8 +135,8 @@ def test_brokers_that_are_not_there_are_named() -> None:
 def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
     cluster, _topic = cluster_and_topic()
     failover.stop_broker(cluster, 2, NOW_MS)
-    told = act(rule, cluster, 1, NOW_MS)
-    assert told == obstacle or (obstacle is not None and obstacle in str(told))
+    reported = act(rule, cluster, 1, NOW_MS)
+    assert reported == obstacle or (obstacle is not None and obstacle in str(reported))
 
 
 def test_the_next_of_one_broker_is_no_other() -> None:

@@ -1,4 +1,4 @@
-"""An error is told by the API's own response, in every version, for all that was asked."""
+"""The API's own response carries an error, in every version, for all that was requested."""
 
 from struct import pack
 from typing import Any

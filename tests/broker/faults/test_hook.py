@@ -63,9 +63,9 @@ def test_requests_that_a_rule_decides_are_not_shown() -> None:
     assert [request["api"] for request in watcher.seen] == ["Produce"]
 
 
-@pytest.mark.parametrize("told", [{"eror": "NONE"}, {"error": "NONE"}, 3])
-def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(told: Any) -> None:
-    clients = hooked(lambda _request: told)
+@pytest.mark.parametrize("returned", [{"eror": "NONE"}, {"error": "NONE"}, 3])
+def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(returned: Any) -> None:
+    clients = hooked(lambda _request: returned)
     clients.send(metadata_frame(1))
     assert (len(clients.bugs), clients.responses()) == (1, [])
     assert clients.closed[0] is not None

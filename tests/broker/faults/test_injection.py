@@ -174,12 +174,14 @@ def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> N
     assert len(clients.responses()) == 2 or api_key == ApiKey.METADATA
 
 
-def test_a_wait_may_be_told_and_not_kept() -> None:
+def test_a_throttle_time_may_be_returned_without_muting_the_connection() -> None:
     clients = Clients(fault_rule(throttle_time_ms=1234, mute=False))
     clients.send(produce_frame(1) + produce_frame(2))
     responses = clients.responses()
-    told = [messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in responses]
-    assert told == [1234, 1234]
+    throttle_times_ms = [
+        messages.ProduceResponse.decode(a[4:], version=8).throttle_time_ms for a in responses
+    ]
+    assert throttle_times_ms == [1234, 1234]
 
 
 def test_mute_begins_with_the_response_however_late_it_is() -> None:
@@ -197,9 +199,9 @@ def test_a_quotas_mute_begins_with_a_delayed_response_too() -> None:
     clients.send(produce_frame(1) + produce_frame(2))
     clients.advance(20_000)
     (response,) = clients.responses()
-    told_ms = messages.ProduceResponse.decode(response[4:], version=8).throttle_time_ms
-    assert 0 < told_ms < 20_000
-    clients.advance(told_ms - 1)
+    throttle_time_ms = messages.ProduceResponse.decode(response[4:], version=8).throttle_time_ms
+    assert 0 < throttle_time_ms < 20_000
+    clients.advance(throttle_time_ms - 1)
     assert clients.ids() == [1]
     clients.advance(1)
     assert clients.ids() == [1, 2]
@@ -228,7 +230,7 @@ def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
 
 
 @pytest.mark.parametrize("rule", [fault_rule(delay_ms=500), fault_rule(delay_request_ms=500)])
-def test_a_stop_hurries_delayed_responses(rule: FaultRule) -> None:
+def test_a_stop_completes_delayed_responses_at_once(rule: FaultRule) -> None:
     clients = Clients(rule)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
     clients.connections[0].force_complete(clients.now_ms)
@@ -349,7 +351,7 @@ def test_other_connections_are_answered_as_if_there_were_no_rules(
     )
 
 
-def test_a_leader_that_can_not_move_is_told_in_the_journal_and_not_counted() -> None:
+def test_a_leader_that_cannot_move_is_reported_in_the_journal_and_not_counted() -> None:
     clients = Clients(
         fault_rule(api="Metadata", topic="new", leader="none", times=1),
         fault_rule(api="Metadata", topic="new", leader="none", at="before_response", times=1),

@@ -77,14 +77,14 @@ def example(field: Any) -> Any:
     return examples.get(field.type_str, 1)
 
 
-def test_it_is_laid_over_what_was_done() -> None:
+def test_it_patches_the_response_of_a_handled_request() -> None:
     clients = Clients(fault_rule(api="Produce", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     assert clients.cluster.log_bytes > 0
 
 
-def test_with_an_error_it_is_laid_over_the_refusal_and_nothing_was_done() -> None:
+def test_with_an_error_it_patches_the_error_response_and_nothing_is_done() -> None:
     clients = Clients(fault_rule(api="Produce", error="NONE", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41

@@ -70,7 +70,7 @@ def test_a_consumer_without_a_group_commits_to_one_that_is_made_for_it() -> None
     assert driver.groups.list_groups() == [GroupListing(GROUP, GroupState.EMPTY, "")]
 
 
-def test_a_commit_keeps_all_it_was_told() -> None:
+def test_a_commit_stores_every_field_of_the_request() -> None:
     driver = Driver()
     driver.commit(offsets=(OffsetToCommit("t", 0, 5, leader_epoch=3, metadata="note"),))
 

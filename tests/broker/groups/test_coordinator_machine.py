@@ -82,7 +82,7 @@ class GroupMachine(RuleBasedStateMachine):
         session_ms=SESSION_TIMEOUTS,
         rebalance_ms=REBALANCE_TIMEOUTS,
     )
-    def join_anew(
+    def join_without_member_id(
         self,
         names: tuple[str, ...],
         instance: str | None,

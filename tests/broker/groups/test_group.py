@@ -77,7 +77,7 @@ def test_members_that_wait_are_sent_to_the_new_coordinator_and_the_group_lives_o
     assert driver.sync(second_id, 3)[0].assignment == b"all"
 
 
-def test_a_session_starts_anew_at_the_new_coordinator() -> None:
+def test_a_session_starts_again_at_the_new_coordinator() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a")
     driver.advance(SESSION_MS - 1)
@@ -243,7 +243,7 @@ def test_a_sync_that_does_not_fit_the_group_is_refused(
     assert result.error_code is error_code
 
 
-def test_a_sync_during_a_rebalance_is_told_to_join_again() -> None:
+def test_a_sync_during_a_rebalance_returns_rebalance_in_progress() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     driver.join(client_id="b")
@@ -292,7 +292,7 @@ def test_a_follower_that_never_syncs_is_removed_from_a_stable_group() -> None:
     assert [member.member_id for member in driver.describe().members] == [leader_id]
 
 
-def test_a_member_removed_while_it_waits_for_its_assignment_is_told() -> None:
+def test_a_member_removed_while_it_waits_for_its_assignment_gets_an_error() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     follower_id = driver.join_and_rejoin(leader_id)
@@ -389,7 +389,7 @@ def test_a_leave_of_the_last_one_awaited_ends_the_rebalance() -> None:
     assert waiting[0].generation_id == 3
 
 
-def test_a_member_that_leaves_while_it_waits_to_join_is_told() -> None:
+def test_a_member_that_leaves_while_it_waits_to_join_gets_an_error() -> None:
     driver = Driver()
     driver.stable("a")
     waiting = driver.join(must_know_id=True)

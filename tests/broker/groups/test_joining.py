@@ -256,7 +256,7 @@ def test_a_static_leader_that_restarts_skips_the_assignment_if_it_can() -> None:
     assert [member.member_id for member in back.members] == [back.member_id]
 
 
-def test_an_old_static_leader_that_restarts_is_not_told_that_it_leads() -> None:
+def test_the_response_to_an_old_static_leader_that_restarts_does_not_name_it_leader() -> None:
     driver = Driver()
     (old_id,) = driver.stable("a", group_instance_id="i")
 

@@ -68,7 +68,7 @@ def end_offsets(cluster: Cluster, topic: str = "t") -> list[int]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_appends_and_tells_the_offsets(version: int) -> None:
+def test_every_version_appends_and_returns_the_offsets(version: int) -> None:
     cluster = cluster_with_topic()
     send(cluster, [(1, BATCH)], version=version)
     response = send(cluster, [(0, BATCH), (1, BATCH)], version=version)
@@ -204,7 +204,7 @@ def test_record_errors_name_the_records(version: int) -> None:
     assert "without key" in result.error_message
 
 
-def test_log_append_time_is_told_and_stored() -> None:
+def test_log_append_time_is_returned_and_stored() -> None:
     cluster = cluster_with_topic(message_timestamp_type="LogAppendTime")
     response = send(cluster, [(0, make_batch(b"a", timestamps=[5]))])
     assert responses(response)[0].log_append_time_ms == 1_700_000_000_000

@@ -125,14 +125,14 @@ def test_every_version_reads_from_the_batch_that_holds_the_offset(version: int) 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_an_offset_out_of_range(version: int) -> None:
+def test_every_version_reports_an_offset_out_of_range(version: int) -> None:
     found = parts(ask(cluster_with_records(), {0: 7, 1: 1}, version=version))
     assert [part.error_code for part in found.values()] == [ErrorCode.OFFSET_OUT_OF_RANGE] * 2
     assert [part.high_watermark for part in found.values()] == [-1, -1]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_an_unknown_topic_and_partition(version: int) -> None:
+def test_every_version_reports_an_unknown_topic_and_partition(version: int) -> None:
     cluster = cluster_with_records()
     unknown = parts(ask(cluster, {0: 0}, version=version, topic="nobody"))[0]
     expected = ErrorCode.UNKNOWN_TOPIC_ID if version >= 13 else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -51,8 +51,8 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
 
     response = ask(cluster, ["a"], version)
 
-    told_brokers = [(each.node_id, each.host, each.port) for each in response.brokers]
-    assert told_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
+    returned_brokers = [(each.node_id, each.host, each.port) for each in response.brokers]
+    assert returned_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
     (topic,) = response.topics
     assert (topic.name, topic.error_code) == ("a", ErrorCode.NONE)
     whole, leaderless = topic.partitions
@@ -83,7 +83,7 @@ def test_asking_for_all_is_an_empty_list_in_version_0_and_null_since(version: in
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_what_is_missing_or_cannot_be_is_told_in_every_version(version: int) -> None:
+def test_every_version_reports_missing_topics_and_invalid_names(version: int) -> None:
     cluster = make_cluster(**{"auto.create.topics.enable": "false"})
 
     response = ask(cluster, ["missing", "no name"], version, may_create=True)

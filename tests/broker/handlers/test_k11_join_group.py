@@ -47,7 +47,7 @@ def test_another_broker_is_not_the_coordinator(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
-def test_a_static_member_is_told_of_with_its_instance(version: int) -> None:
+def test_a_static_member_is_listed_with_its_instance(version: int) -> None:
     (response,) = GroupCluster().join(version, group_instance_id="i")
 
     assert response.member_id.startswith("i-")
@@ -55,7 +55,7 @@ def test_a_static_member_is_told_of_with_its_instance(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
-def test_only_version_9_tells_a_static_leader_to_skip_the_assignment(version: int) -> None:
+def test_only_version_9_asks_a_static_leader_to_skip_the_assignment(version: int) -> None:
     cluster = GroupCluster()
     old_id = cluster.stable_member(group_instance_id="i")
 

@@ -36,7 +36,7 @@ def test_a_release_that_is_emulated_advertises_its_own_range() -> None:
     assert ApiKey.INCREMENTAL_ALTER_CONFIGS not in advertised
 
 
-def test_produce_is_told_from_version_0() -> None:
+def test_produce_is_advertised_from_version_0() -> None:
     response = call(make_cluster(1), messages.ApiVersionsRequest(version=0), 0)
     assert (0, 0, 13) in [(k.api_key, k.min_version, k.max_version) for k in response.api_keys]
 

@@ -44,7 +44,7 @@ def only(responses: list[Any]) -> Any:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_creates_a_topic_and_tells_what_it_can(version: int) -> None:
+def test_every_version_creates_a_topic_and_fills_all_its_fields(version: int) -> None:
     cluster = make_cluster()
     response = only(create(cluster, topic("a", 4, 2), version=version))
 
@@ -142,7 +142,7 @@ def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> No
     assert len(cluster.topics) == 0
 
 
-def test_a_topics_own_configuration_is_kept_and_told_with_its_source() -> None:
+def test_a_topics_own_configuration_is_stored_and_returned_with_its_source() -> None:
     cluster = make_cluster(**{"log.retention.ms": "77"})
 
     response = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))

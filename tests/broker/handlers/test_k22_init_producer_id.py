@@ -92,12 +92,12 @@ def test_flexible_versions_tell_the_window(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_under_kafkas_rules_there_is_no_window_to_tell(version: int) -> None:
+def test_under_kafkas_rules_there_is_no_window_to_advertise(version: int) -> None:
     assert init(make_cluster(1, **KAFKAS_RULES), version).unknown_tags is None
 
 
 @pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
-def test_who_gets_no_id_is_told_no_window(version: int) -> None:
+def test_a_response_without_a_producer_id_has_no_window(version: int) -> None:
     response = init(make_cluster(1), version, transactional_id="tx")
     assert response.unknown_tags is None
 
@@ -135,7 +135,7 @@ def test_a_producer_may_use_up_its_epochs_and_go_on_with_a_new_id(
     assert topic.partitions[0].log.log_end_offset == 4
 
 
-def test_each_broker_of_a_cluster_tells_its_own_window() -> None:
+def test_each_broker_of_a_cluster_advertises_its_own_window() -> None:
     window = "max.in.flight.sequence.number.per.connection"
     cluster = make_cluster(
         3, **{f"broker.1.{window}": "100", "broker.2.producer.state.batches": "5", window: "50"}

@@ -43,7 +43,7 @@ def ask(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_where_an_epoch_ended(version: int) -> None:
+def test_every_version_returns_where_an_epoch_ended(version: int) -> None:
     cluster = cluster_with_epochs()
 
     responses = [ask(cluster, epoch, version=version) for epoch in range(-1, 4)]

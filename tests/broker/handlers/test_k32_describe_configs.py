@@ -60,7 +60,7 @@ def synonyms_of(entry: Any) -> list[tuple[str, str | None, int]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_all_keys_of_topic_and_broker(version: int) -> None:
+def test_every_version_returns_all_keys_of_topic_and_broker(version: int) -> None:
     topic, broker = describe(
         new_cluster(), (TOPIC, "orders", None), (BROKER, "1", None), version=version
     )
@@ -73,7 +73,7 @@ def test_every_version_tells_all_keys_of_topic_and_broker(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_type_and_documentation_are_told_from_version_3_on(version: int) -> None:
+def test_type_and_documentation_are_returned_from_version_3_on(version: int) -> None:
     entry = the_one_entry(
         describe(
             new_cluster(),
@@ -108,7 +108,7 @@ def test_no_keys_ask_for_all_of_them(keys: list[str] | None) -> None:
     assert len(result.configs) == len(TOPIC_KEYS)
 
 
-def test_only_known_ones_of_the_keys_asked_for_are_told() -> None:
+def test_only_known_keys_of_those_requested_are_returned() -> None:
     (result,) = describe(
         new_cluster(), (TOPIC, "orders", ["no.such.key", "retention.ms", "cleanup.policy"])
     )
@@ -178,7 +178,7 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
     assert entries["log.retention.ms"].value is None
 
 
-def test_passwords_are_told_to_nobody() -> None:
+def test_passwords_are_never_returned() -> None:
     cluster = new_cluster(sasl_users="alice:top-secret")
     (result,) = describe(cluster, (BROKER, "1", None))
     (entry,) = [entry for entry in result.configs if entry.name == "sasl.users"]
@@ -186,7 +186,7 @@ def test_passwords_are_told_to_nobody() -> None:
     assert "top-secret" not in str(result)
 
 
-def test_a_broker_tells_its_own_node_id_whatever_the_properties_said() -> None:
+def test_a_broker_returns_its_own_node_id_whatever_the_properties_said() -> None:
     cluster = new_cluster(node_id="7")
     for name in ("node.id", "broker.id"):
         entry = the_one_entry(describe(cluster, (BROKER, "3", [name]), broker_id=3))
@@ -197,7 +197,7 @@ def test_a_broker_tells_its_own_node_id_whatever_the_properties_said() -> None:
     ("host", "listener"),
     [("localhost", "PLAINTEXT://localhost:9094"), ("::1", "PLAINTEXT://[::1]:9094")],
 )
-def test_a_broker_tells_the_address_it_advertises(host: str, listener: str) -> None:
+def test_a_broker_returns_the_address_it_advertises(host: str, listener: str) -> None:
     cluster = new_cluster(advertised_listeners="PLAINTEXT://localhost:9092")
     cluster.brokers[3].host, cluster.brokers[3].port = host, 9094
 
@@ -206,7 +206,7 @@ def test_a_broker_tells_the_address_it_advertises(host: str, listener: str) -> N
     assert (entry.value, entry.config_source) == (listener, 4)
 
 
-def test_the_broker_without_a_name_tells_only_what_was_changed_for_all() -> None:
+def test_the_broker_without_a_name_returns_only_what_was_changed_for_all() -> None:
     cluster = new_cluster(message_max_bytes="2")
     assert describe(cluster, (BROKER, "", None))[0].configs == []
 
@@ -276,7 +276,7 @@ def test_groups_and_client_metrics_need_not_exist() -> None:
     assert {entry.config_source for entry in group.configs + metrics.configs} == {5}
 
 
-def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() -> None:
+def test_values_set_on_a_group_or_on_client_metrics_are_returned_with_their_source() -> None:
     cluster = new_cluster()
     cluster.set_config(
         cluster.config.with_resource(
@@ -294,7 +294,7 @@ def test_what_was_set_on_a_group_or_on_client_metrics_is_told_with_its_source() 
     assert synonyms_of(entry) == [("interval.ms", "100", 7)]
 
 
-def test_a_broker_tells_what_it_alone_was_started_with() -> None:
+def test_a_broker_returns_the_configuration_it_alone_was_started_with() -> None:
     cluster = new_cluster(max_connections="7", broker_2_max_connections="8")
 
     entries_by_broker = {}

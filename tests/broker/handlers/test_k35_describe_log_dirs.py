@@ -48,7 +48,7 @@ def sizes(result: Any) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_the_sizes_of_a_brokers_partitions(version: int) -> None:
+def test_every_version_returns_the_sizes_of_a_brokers_partitions(version: int) -> None:
     result = describe(cluster_with_topics(), None, version=version)
 
     assert (result.error_code, result.log_dir) == (ErrorCode.NONE, "/mock-kafka/broker-1")

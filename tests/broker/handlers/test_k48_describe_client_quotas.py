@@ -48,7 +48,7 @@ ADDRESS = ({"ip": "127.0.0.1"}, {"connection_creation_rate": 5})
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_who_has_which_quota(version: int) -> None:
+def test_every_version_returns_the_quotas_of_each_entity(version: int) -> None:
     cluster = make_cluster(1, **{"client.quotas": QUOTAS})
 
     assert entities_of(ask(cluster, version=version)) == [ALICE, APP, ADDRESS]

@@ -17,7 +17,7 @@ def describe(cluster: Cluster, version: int = 2, **fields: Any) -> Any:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_the_brokers_that_are_up(version: int) -> None:
+def test_every_version_returns_the_brokers_that_are_up(version: int) -> None:
     cluster = make_cluster()
     cluster.brokers[1].rack = "r1"
     failover.stop_broker(cluster, 2, NOW_MS)
@@ -34,13 +34,13 @@ def test_every_version_tells_the_brokers_that_are_up(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_tells_authorized_operations_if_asked(version: int) -> None:
+def test_every_version_returns_authorized_operations_if_requested(version: int) -> None:
     response = describe(make_cluster(), version, include_cluster_authorized_operations=True)
 
     assert response.authorized_operations == CLUSTER_OPERATIONS
 
 
-def test_version_2_tells_brokers_that_are_down_if_asked() -> None:
+def test_version_2_returns_brokers_that_are_down_if_requested() -> None:
     cluster = make_cluster()
     failover.stop_broker(cluster, 2, NOW_MS)
 

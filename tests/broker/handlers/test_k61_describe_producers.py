@@ -67,7 +67,7 @@ def send(
 
 
 @pytest.mark.parametrize("batches", RULE_SETS)
-def test_each_producer_is_told_by_its_latest_batch(batches: str) -> None:
+def test_each_producer_is_described_by_its_latest_batch(batches: str) -> None:
     cluster = make_cluster(1, **{"producer.state.batches": batches})
     topic = cluster.create_topic("t", [(1,), (1,)], {})
     send(cluster, topic, 70, 0, NOW_MS, NOW_MS + 9, NOW_MS + 4)
@@ -125,7 +125,7 @@ def test_every_replica_responses_and_no_other_broker() -> None:
     assert (partition.error_code, rows(partition)) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
 
 
-def test_the_next_leader_tells_what_the_last_one_knew() -> None:
+def test_the_next_leader_returns_what_the_last_one_knew() -> None:
     cluster = make_cluster(3)
     topic = cluster.create_topic("t", [(1, 2)], {})
     send(cluster, topic, 1, 0, NOW_MS)

@@ -67,7 +67,7 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
     assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([3], [3])
 
 
-def test_names_are_sorted_each_once_and_wrong_ones_are_told_apart() -> None:
+def test_names_are_sorted_without_repetition_and_each_wrong_one_has_its_own_error() -> None:
     response = describe(
         cluster_with_a_and_b(), "b", "no name", "missing", "b", "__consumer_offsets"
     )

@@ -8,7 +8,7 @@ from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 
-def test_the_clock_is_told_as_it_goes() -> None:
+def test_the_view_shows_the_mode_factor_and_time_of_the_clock() -> None:
     view = get_clock(make_admin())
     assert (view.mode, view.factor, view.now_ms) == ("standing", 0, NOW_MS)
 

@@ -104,7 +104,9 @@ async def test_followers_may_begin_in_the_past() -> None:
     ]
 
 
-async def test_a_slow_follower_is_told_how_much_it_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_slow_follower_receives_the_count_of_lost_lines(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(follow, "EVENTS_AHEAD_MAX", 2)
     admin = make_admin()
     stream = follow_requests(admin, JournalQuery())

@@ -51,10 +51,12 @@ def test_a_parameter_that_may_be_left_out_is_not_null(document: dict[str, Any]) 
     assert broker["required"] is False
 
 
-def test_what_a_query_means_is_told_with_what_it_extends(document: dict[str, Any]) -> None:
-    told = document["paths"]["/v1/requests"]["get"]["description"]
-    assert "what is set must fit" in told
-    assert "newest lines" in told
+def test_the_description_of_an_operation_includes_its_query_and_what_that_extends(
+    document: dict[str, Any],
+) -> None:
+    description = document["paths"]["/v1/requests"]["get"]["description"]
+    assert "what is set must fit" in description
+    assert "newest lines" in description
 
 
 def test_a_body_is_required_where_one_of_its_fields_is(document: dict[str, Any]) -> None:

@@ -38,11 +38,11 @@ def test_what_is_not_there_is_a_404_that_says_what_is() -> None:
 
 
 @given(st.text())
-def test_text_is_told_as_text_unless_asked_otherwise(text: str) -> None:
+def test_text_is_shown_as_text_unless_base64_is_requested(text: str) -> None:
     assert bytes_for_json(text.encode()) == {"text": text}
     assert bytes_for_json(text.encode(), "base64").keys() == {"base64"}
 
 
-def test_other_bytes_are_told_in_base64_and_none_as_null() -> None:
+def test_other_bytes_are_shown_in_base64_and_none_as_null() -> None:
     assert bytes_for_json(b"\xff\x00") == {"base64": "/wA="}
     assert bytes_for_json(None) is None

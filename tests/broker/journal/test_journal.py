@@ -218,7 +218,7 @@ def test_its_bounds_hold_whatever_happens(
     assert numbers == sorted(set(numbers))
 
 
-def test_a_frame_larger_than_the_whole_journal_is_told_of_without_its_bytes() -> None:
+def test_a_frame_larger_than_the_whole_journal_is_recorded_without_its_bytes() -> None:
     client = Client(journalled_cluster(**{"journal.bytes.max": "10"}))
     client.send(metadata_frame(1))
 
@@ -268,7 +268,7 @@ def test_what_cannot_be_decoded_says_so() -> None:
     assert errors_of(entry) == frozenset()
 
 
-def test_a_parked_response_that_was_there_at_once_is_a_response(
+def test_a_pending_response_that_is_complete_at_once_is_a_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pending = PendingResponse()

@@ -96,7 +96,7 @@ def test_a_batch_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> Non
     assert refusal.error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
-def test_too_large_is_told_before_a_wrong_crc() -> None:
+def test_too_large_is_reported_before_a_wrong_crc() -> None:
     batch = altered(GOOD, 17, ">I", 1, fix_crc=False)
     refusal = check(batch, topic=make_topic(max_message_bytes="10"))
 

@@ -45,7 +45,7 @@ def test_api_versions_is_answered_before_authentication() -> None:
     assert client.close_reason is None
 
 
-def test_wrong_credentials_are_told_after_the_delay_and_then_it_ends() -> None:
+def test_wrong_credentials_are_refused_after_the_delay_and_the_connection_closes() -> None:
     client = SaslClient(**{"connection.failed.authentication.delay.ms": "300"})
     client.handshake("PLAIN")
     assert client.authenticate(b"\0alice\0top-secret") is None
@@ -58,7 +58,7 @@ def test_wrong_credentials_are_told_after_the_delay_and_then_it_ends() -> None:
     assert "secret" not in response.error_message
 
 
-def test_a_broker_that_stops_tells_at_once() -> None:
+def test_a_broker_that_stops_refuses_wrong_credentials_at_once() -> None:
     client = SaslClient()
     client.handshake("PLAIN")
     client.authenticate(b"\0alice\0wrong")

@@ -58,7 +58,7 @@ def test_an_id_is_judged_once_in_a_request() -> None:
     assert producers.codes((0, 3, 0), (1, 3, 0)) == [REFUSED, REFUSED]
 
 
-def test_the_connection_is_mute_for_as_long_as_it_was_told_and_then_one_passes() -> None:
+def test_the_connection_is_mute_for_the_throttle_time_and_then_one_passes() -> None:
     producers = Producers("10")
     for producer_id in range(10):
         producers.send((0, producer_id, 0))
@@ -78,8 +78,8 @@ def test_of_two_quotas_the_longer_wait_counts() -> None:
     )
     producers.send((0, 1, 0))
     producers.client.settle(NOW_MS + HOUR_MS)
-    told = producers.send((0, 1, 1), now_ms=NOW_MS + HOUR_MS - 5000).throttle_time_ms
-    assert told > 0
+    throttle_time_ms = producers.send((0, 1, 1), now_ms=NOW_MS + HOUR_MS - 5000).throttle_time_ms
+    assert throttle_time_ms > 0
     producers.client.settle(NOW_MS + 2 * HOUR_MS)
     other = Producers(None, producers.cluster)
     assert other.send((0, 9, 0), now_ms=NOW_MS + HOUR_MS - 5000).throttle_time_ms > 5000
@@ -168,9 +168,9 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     # The mute ends when a new id may come. It must not be the second batch that brings it.
     due_ms = NOW_MS + response.throttle_time_ms
     producers.client.settle(due_ms)
-    told = producers.responses()
-    assert [codes(each) for each in told] == [[REFUSED], [REFUSED]]
-    assert [each.throttle_time_ms for each in told] == [0, 0]
+    responses = producers.responses()
+    assert [codes(each) for each in responses] == [[REFUSED], [REFUSED]]
+    assert [each.throttle_time_ms for each in responses] == [0, 0]
     for sequence in range(3):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
     assert producers.partition().log.log_end_offset == 4
@@ -197,8 +197,8 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
         while waiting and len(in_flight) < in_flight_max:
             in_flight.append(waiting.pop(0))
             producers.client.send(producers.frame((0, 1, in_flight[-1])), now_ms)
-        told = producers.responses()
-        for response in told:
+        responses = producers.responses()
+        for response in responses:
             sequence = in_flight.pop(0)
             (code,) = codes(response)
             assert code in {ErrorCode.NONE, REFUSED}
@@ -206,7 +206,7 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
                 stored.append(sequence)
             else:
                 insort(waiting, sequence)
-        if not told:
+        if not responses:
             due_ms = producers.cluster.timers.next_due_ms()
             assert due_ms is not None
             now_ms = due_ms
@@ -233,8 +233,8 @@ def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
     producers.send((0, 2, 0))
     due_ms = NOW_MS + HOUR_MS
     producers.client.settle(due_ms)
-    told = [producers.codes((0, 2, 1), now_ms=due_ms) for _ in range(5)]
-    assert told == [[REFUSED]] * 4 + [[ErrorCode.NONE]]
+    error_codes = [producers.codes((0, 2, 1), now_ms=due_ms) for _ in range(5)]
+    assert error_codes == [[REFUSED]] * 4 + [[ErrorCode.NONE]]
 
 
 def test_who_goes_on_after_a_refusal_is_held_for_a_second_and_not_for_a_window() -> None:
@@ -439,7 +439,7 @@ def test_the_windows_and_layers_are_those_of_the_configuration() -> None:
     assert coarse.measured()["tracked-bytes"] * 10 < precise
 
 
-def test_the_metrics_are_told_by_user_and_broker() -> None:
+def test_the_metrics_have_labels_for_user_and_broker() -> None:
     producers = Producers("2")
     for producer_id in range(2):
         producers.send((0, producer_id, 0))

@@ -117,19 +117,19 @@ def test_for_a_client_that_waits_a_shadow_quota_decides_as_an_enforced_one(
 
     def throttle_times(overrides: dict[str, str]) -> list[int]:
         client = make_client(f"client-id=test,{BYTES}={RATE}", **overrides)
-        now_ms, told = NOW_MS, []
+        now_ms, waits_ms = NOW_MS, []
         for number, (value_bytes, pause_ms) in enumerate(requests):
             client.send(produce_frame(number, value_bytes), now_ms)
             if overrides:
                 found = counters(client.cluster, now_ms).get(BYTES)
                 is_new = found is not None and found.last_used_ms == now_ms
-                told.append(found.events[-1].throttle_time_ms if found and is_new else 0)
+                waits_ms.append(found.events[-1].throttle_time_ms if found and is_new else 0)
             else:
                 *_, body = responses(client)
-                told.append(messages.ProduceResponse.decode(body, version=8).throttle_time_ms)
-            now_ms += told[-1] + pause_ms + 1
+                waits_ms.append(messages.ProduceResponse.decode(body, version=8).throttle_time_ms)
+            now_ms += waits_ms[-1] + pause_ms + 1
             client.settle(now_ms)
-        return told
+        return waits_ms
 
     assert throttle_times(SHADOW) == throttle_times({})
 

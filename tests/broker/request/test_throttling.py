@@ -1,4 +1,4 @@
-"""Client quotas at a connection: what is charged, what the client is told, how long it is mute."""
+"""Client quotas at a connection: what is charged, the throttle time, how long it is mute."""
 
 from itertools import count
 from typing import Any
@@ -25,7 +25,7 @@ from tests.broker.request.byte_rate_driver import (
 )
 
 
-def test_produced_bytes_are_appended_told_and_waited_for() -> None:
+def test_produced_bytes_are_appended_and_throttle_the_connection() -> None:
     client = make_client(f"client-id=test,producer_byte_rate={RATE}")
     frame = produce_frame(1, 12_000)
     client.send(frame + produce_frame(2, 1))

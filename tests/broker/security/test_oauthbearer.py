@@ -40,7 +40,7 @@ def test_the_subject_of_a_token_is_the_principal_until_it_expires() -> None:
         b"n,,\x01auth=Bearer !.~.\x01\x01".replace(b"!", b"%"),
     ],
 )
-def test_a_token_that_will_not_do_is_told_then_refused(token: bytes) -> None:
+def test_an_invalid_token_gets_an_error_status_and_is_then_refused(token: bytes) -> None:
     exchange = OauthBearerExchange()
     outcome = exchange.step(token, NOW_MS)
     if isinstance(outcome, Challenge):

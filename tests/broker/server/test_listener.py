@@ -74,7 +74,7 @@ async def test_it_ends_for_good_even_while_it_comes_back() -> None:
         pass
 
 
-async def test_a_port_in_use_is_told_with_its_address() -> None:
+async def test_the_error_for_a_port_in_use_names_its_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(ListenError, match=rf"cannot listen on 127\.0\.0\.1:{port}: .*in use"):

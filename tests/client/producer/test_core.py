@@ -5,7 +5,7 @@ from typing import Any
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import settings as hypothesis_settings
+from hypothesis import settings
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -306,7 +306,7 @@ class ProducerMachine(RuleBasedStateMachine):
             assert max(records_out.values()) <= self.window
 
     @invariant()
-    def the_log_agrees_with_what_was_told(self) -> None:
+    def the_log_agrees_with_the_reported_outcomes(self) -> None:
         if not hasattr(self, "cluster"):
             return
         places = {
@@ -345,9 +345,7 @@ class ProducerMachine(RuleBasedStateMachine):
 
 TestProducerMachine = ProducerMachine.TestCase
 pytest.mark.slow(TestProducerMachine)
-TestProducerMachine.settings = hypothesis_settings(
-    max_examples=150, stateful_step_count=60, deadline=None
-)
+TestProducerMachine.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
 
 
 def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:

@@ -26,7 +26,7 @@ def test_a_refusal_carries_the_code_and_the_brokers_sentence() -> None:
     assert str(DeliveryRefusedError("orders", None, 29)) == "orders: TOPIC_AUTHORIZATION_FAILED"
 
 
-def test_an_unknown_offset_is_told_as_such() -> None:
+def test_an_unknown_offset_is_reported_as_unknown() -> None:
     assert not Delivered("orders", 0, -1, 5).has_offset
     assert Delivered("orders", 0, 0, 5).has_offset
 

@@ -130,7 +130,7 @@ def test_an_unresolved_batch_followed_by_nothing_costs_an_epoch() -> None:
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
 
-def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses_a_number() -> None:
+def test_the_batch_behind_an_expired_one_is_renumbered_when_the_broker_misses_a_number() -> None:
     """Kafka's SenderTest: the second batch gets 45, and goes out in epoch 1."""
     one = idempotence()
     expired, following = numbered(one, 1, 1)
@@ -143,7 +143,7 @@ def test_the_batch_behind_an_expired_one_is_numbered_anew_when_the_broker_misses
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
 
-def test_a_batch_with_a_lost_response_is_never_numbered_anew() -> None:
+def test_a_batch_with_a_lost_response_is_never_renumbered() -> None:
     one = idempotence()
     refused, doubtful, fresh = numbered(one, 1, 1, 1)
     doubtful.no_response = 1

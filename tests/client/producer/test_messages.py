@@ -80,7 +80,9 @@ def test_a_produce_response_has_an_outcome_for_every_partition(version: int) -> 
 
 
 @pytest.mark.parametrize("window", [None, 5, 10_000_000])
-def test_a_producer_id_comes_with_the_window_when_the_broker_tells_it(window: int | None) -> None:
+def test_a_producer_id_comes_with_the_window_when_the_broker_advertises_it(
+    window: int | None,
+) -> None:
     request, _ = request_message(InitProducerIdRequest())
     assert request.transactional_id is None
     response = messages.InitProducerIdResponse(

@@ -117,7 +117,7 @@ async def test_without_acks_the_offset_is_unknown() -> None:
             assert not (await (await producer.send("orders", b"a"))).has_offset
 
 
-async def test_a_broker_that_cannot_produce_is_told_at_once(
+async def test_a_broker_without_produce_fails_the_send_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from client.protocol_codec import ProtocolCodec  # noqa: PLC0415

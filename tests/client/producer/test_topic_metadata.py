@@ -68,7 +68,7 @@ def test_older_news_of_a_leader_are_not_believed() -> None:
     assert metadata.leader_of(PLACE) == 2
 
 
-def test_a_topic_created_anew_counts_its_leaders_from_the_start() -> None:
+def test_a_topic_created_again_counts_its_leaders_from_the_start() -> None:
     metadata = known(leader_id=1, leader_epoch=3)
     again = TopicView(0, {0: PartitionView(2, 0)}, topic_id=bytes(15) + b"\1")
     metadata.on_response(MetadataResponse(BROKERS, {TOPIC: again}), 5, 10)

@@ -117,7 +117,7 @@ def test_a_refusal_is_one_line_and_status_1(
         ("--describe --entity-type groups", "groups"),
     ],
 )
-def test_arguments_that_make_no_sense_are_usage_errors(
+def test_invalid_arguments_are_usage_errors(
     arguments: str, word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:

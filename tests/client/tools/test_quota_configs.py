@@ -101,7 +101,7 @@ def test_describing_filters_strictly_by_name_default_or_any() -> None:
     ] == [("user", 0, "u"), ("client-id", 2, None), ("ip", 1, None)]
 
 
-def test_entities_and_quotas_are_told_in_kafkas_words() -> None:
+def test_entities_and_quotas_are_described_in_kafkas_words() -> None:
     admin, _ = admin_of(
         quotas(
             (BOTH, {"controller_mutation_rate": 10.0, "consumer_byte_rate": 1024.0}),

@@ -60,7 +60,7 @@ def test_numbers_are_left_to_the_broker_and_replicas_may_be_given(
     assert [each.broker_ids for each in topic.assignments] == [[1, 2], [2, 1]]
 
 
-def test_a_quota_refusal_is_not_tried_again_but_told_with_its_wait(
+def test_a_quota_refusal_is_not_retried_but_printed_with_its_throttle_time(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commands = [
@@ -163,7 +163,7 @@ def test_topic_ids_are_written_as_kafka_writes_them() -> None:
         ("--create --list", "--list"),
     ],
 )
-def test_arguments_that_make_no_sense_are_usage_errors(
+def test_invalid_arguments_are_usage_errors(
     arguments: str, word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as exit_info:

@@ -30,7 +30,7 @@ def test_every_batch_is_found_with_its_producer_and_event(servers: str) -> None:
     assert [list(partition_batches(after, topic, index)) for index in range(4)] == [[]] * 4
 
 
-def test_a_partition_that_can_not_be_read_is_told(servers: str) -> None:
+def test_a_partition_that_cannot_be_read_is_reported(servers: str) -> None:
     plan = plan_of("[{name: a, behaviour: steady, topic: t, rate: 1}]")
     topology = prepare(plan, "r", servers, sets_quotas=False).topology
     topic = plan.topics[0].name

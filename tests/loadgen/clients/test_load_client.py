@@ -57,7 +57,7 @@ async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -
     assert reason.startswith("tenant a: cannot connect to 127.0.0.1:")
 
 
-def test_a_reason_is_told_once() -> None:
+def test_a_reason_is_recorded_once() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     for reason in ("x", "y", "x"):
         run.abort_run(reason)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from client.resources import Address
 from loadgen import clock
-from loadgen.clients import pipelined_producer as steady_client
+from loadgen.clients import pipelined_producer
 from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_client import Event, Run
 from loadgen.clients.load_connection import LoadConnection
@@ -99,7 +99,7 @@ class Bench:
 
 @pytest.fixture(autouse=True)
 def _no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steady_client, "RETRY_BACKOFF_MS", 0)
+    monkeypatch.setattr(pipelined_producer, "RETRY_BACKOFF_MS", 0)
 
 
 def play(scenario: Callable[[Bench], Coroutine[Any, Any, None]], **tenant_fields: Any) -> Bench:
@@ -156,7 +156,7 @@ def test_a_batch_that_is_given_up_makes_the_next_epoch() -> None:
 
 def test_behind_the_last_epoch_comes_a_new_id() -> None:
     async def scenario(bench: Bench) -> None:
-        bench.client._epoch = steady_client.EPOCH_MAX
+        bench.client._epoch = pipelined_producer.EPOCH_MAX
         bench.submit(0, 1)
         bench.broker(FATAL)
         bench.broker(OUT_OF_ORDER)

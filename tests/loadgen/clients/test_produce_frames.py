@@ -110,7 +110,7 @@ def test_a_response_with_a_message_is_read_as_well(version: int) -> None:
 
 
 @pytest.mark.parametrize("response", [b"", b"\0\0\0\7", b"\0\0\0\7\0\2", b"x" * 30])
-def test_what_is_no_response_is_told(response: bytes) -> None:
+def test_bytes_that_are_no_response_raise_a_decode_error(response: bytes) -> None:
     with pytest.raises(DecodeError):
         frames_of(9).read(response, 0, len(response))
 

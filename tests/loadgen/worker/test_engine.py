@@ -103,7 +103,7 @@ def test_a_target_that_falls_behind_ends_the_run() -> None:
     ]
 
 
-def test_what_was_due_and_not_handed_over_is_told_as_not_sent_and_what_is_ahead_is_not() -> None:
+def test_events_that_were_due_are_recorded_as_not_sent_and_later_ones_are_not() -> None:
     run = run_for(60)
     run.is_over = True
     drive(run, [-20_000, -20_000, 50_000_000])
