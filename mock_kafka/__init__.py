@@ -1,4 +1,4 @@
-"""The door users enter by: a Kafka cluster for the length of a `with` block.
+"""The package that users import: a Kafka cluster for the length of a `with` block.
 
     from mock_kafka import MockKafka
 
@@ -7,7 +7,7 @@
         kafka.drop_response(api="Produce", times=1)
 
 The cluster runs in a process of its own; clients reach it over TCP like any other. docs/testing.md
-tells what can be done to it. With pytest there is a fixture `mock_kafka`. A producer and an admin
+says what can be done to it. With pytest there is a fixture `mock_kafka`. A producer and an admin
 client are here as well (docs/client.md); they work with any Kafka cluster.
 """
 

@@ -13,7 +13,7 @@ class AuditError(AssertionError):
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One difference between what clients were told and what the logs hold.
+    """One difference between the responses that clients got and what the logs hold.
 
     `kind` is one of:
 

@@ -58,7 +58,7 @@ class BrokerProcess:
         self._log_lines: deque[str] = deque(maxlen=LOG_LINES_MAX)
         first_lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._first_lines = first_lines
-        self._told_lines: dict[str, str] = {}
+        self._further_values: dict[str, str] = {}
         self._readers = [
             _start_reader(_pass_first_lines, self._process.stdout, first_lines),
             _start_reader(_keep_lines, self._process.stderr, self._log_lines),
@@ -78,7 +78,7 @@ class BrokerProcess:
         Raises:
             KeyError: there is no such listener besides the first one.
         """
-        return self._told(FURTHER_LINE_PREFIX + listener, listener)
+        return self._further_value(FURTHER_LINE_PREFIX + listener, listener)
 
     @property
     def admin_url(self) -> str:
@@ -87,17 +87,17 @@ class BrokerProcess:
         Raises:
             KeyError: it was started without one.
         """
-        return self._told(ADMIN_LINE_PREFIX.removesuffix("="), "--admin-port")
+        return self._further_value(ADMIN_LINE_PREFIX.removesuffix("="), "--admin-port")
 
-    def _told(self, key: str, wanted: str) -> str:
-        while key not in self._told_lines:
+    def _further_value(self, key: str, wanted: str) -> str:
+        while key not in self._further_values:
             try:
                 line = self._first_lines.get(timeout=_FURTHER_LINES_TIMEOUT_S)
             except queue.Empty:
                 raise KeyError(wanted) from None
-            told, _, value = line.strip().partition("=")
-            self._told_lines[told] = value
-        return self._told_lines[key]
+            name, _, value = line.strip().partition("=")
+            self._further_values[name] = value
+        return self._further_values[key]
 
     def poll(self) -> int | None:
         """The exit status, or None while the broker runs."""
@@ -135,7 +135,7 @@ class BrokerProcess:
                 self._with_log(f"the broker said nothing for {start_timeout_s} s")
             ) from None
         if not line.startswith(FIRST_LINE_PREFIX):
-            # Its own status tells why: give it the time to end by itself.
+            # Its own status says why: give it the time to end by itself.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(_KILL_TIMEOUT_S if not line else 0)
             status = self.end(0)

@@ -55,7 +55,7 @@ tools in the habit of Kafka's own, for this or any other Kafka cluster.
 commands:
 {"".join(f"  {name:9} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
 options:
-  -h, --help   show this and exit; mock-kafka COMMAND --help tells about COMMAND
+  -h, --help   show this and exit; mock-kafka COMMAND --help describes COMMAND
   --version    show it and exit
 
 examples:

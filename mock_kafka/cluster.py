@@ -28,7 +28,7 @@ class MockKafka(ClusterVerbs):
     ports unless `port` was given.
 
     Its verbs (`fail`, `advance`, `records` and so on) take about a millisecond each. In coroutines
-    `await kafka.aio.wait_for(...)`: the same verbs, and the event loop goes on meanwhile.
+    `await kafka.aio.wait_for(...)`: the same verbs, and the event loop goes on during the call.
     """
 
     def __init__(
@@ -170,8 +170,8 @@ class MockKafka(ClusterVerbs):
         """Have a function see every request before it is handled, with `in_process=True` alone.
 
         What it returns is a fault rule for this request: fields of docs/faults.md, such as
-        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None to leave it alone. It runs on
-        the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
+        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None to leave it alone. It runs
+        on the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
         Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
 
         Raises:

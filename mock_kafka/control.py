@@ -14,8 +14,8 @@ RESPONSE_TIMEOUT_S = 60.0
 class ControlError(RuntimeError):
     """The cluster refused what was asked; the message says why and what to do.
 
-    `status` is that of HTTP: 400 for what makes no sense, 404 for what isn't there, 409 for what is
-    not possible now.
+    `status` is that of HTTP: 400 for what is invalid, 404 for what isn't there, 409 for what is not
+    possible now.
     """
 
     def __init__(self, status: int, detail: str) -> None:
@@ -50,9 +50,9 @@ class Control:
             ConnectionError: nobody answers.
         """
         target = path
-        told = {name: _query_text(each) for name, each in (query or {}).items() if each is not None}
-        if told:
-            target += f"?{urlencode(told)}"
+        given = {k: _query_text(each) for k, each in (query or {}).items() if each is not None}
+        if given:
+            target += f"?{urlencode(given)}"
         data = None if body is None else json.dumps(body).encode()
         try:
             status, content_type, text = self._exchange(method, target, data, timeout_s)
@@ -86,7 +86,7 @@ class Control:
                 text = response.read()
             except (OSError, HTTPException) as error:
                 connection.close()
-                # The other side closes what was idle for long; a new connection tells.
+                # The other side closes what was idle for long; a new connection shows it.
                 if not is_kept or isinstance(error, TimeoutError):
                     raise
                 continue

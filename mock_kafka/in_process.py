@@ -1,7 +1,7 @@
 """The broker in a thread of the user's own process, with an event loop to itself.
 
-The one place of this package that imports the broker: whoever asks for it has its packages, and
-`broker.py` files that are found before ours, in the same interpreter.
+The one place of this package that imports the broker: a program that asks for it has the broker's
+packages, and `broker.py` files that are found before ours, in the same interpreter.
 """
 
 import asyncio
@@ -109,7 +109,7 @@ class BrokerThread:
     def _run(self, options: "ServeOptions") -> None:
         try:
             asyncio.run(self._serve(options))
-        except Exception as error:  # noqa: BLE001 - told to the thread that waits for the start
+        except Exception as error:  # noqa: BLE001 - the thread that waits raises it
             self._error = error
         self._started.set()
 

@@ -1,7 +1,8 @@
 """The broker's main program in a process of its own, ending when its parent does.
 
 `python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`, by its path and isolated: neither the
-current folder, nor PYTHONPATH, nor an editable project of the user's may have a `broker.py` that runs.
+current folder, nor PYTHONPATH, nor an editable project of the user's may have a `broker.py` that
+runs.
 
 The parent holds the other end of our standard input and never writes to it. However it ends, even
 killed, the pipe closes, and the broker gets the SIGTERM that the parent could not send any more.
@@ -25,7 +26,7 @@ _STDIN = 0
 
 
 class _OwnPackages:
-    """Finds our packages beside this file, whoever else has some of these names."""
+    """Finds our packages beside this file, even if others have some of these names."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:

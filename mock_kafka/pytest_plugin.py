@@ -169,19 +169,19 @@ def _last_requests(kafka: "MockKafka", count: int) -> str:
 
 
 def _brokers(options: pytest.Config) -> int:
-    told = options.getoption("--mock-kafka-brokers")
-    return int(options.getini("mock_kafka_brokers") if told is None else told)
+    given = options.getoption("--mock-kafka-brokers")
+    return int(options.getini("mock_kafka_brokers") if given is None else given)
 
 
 def _is_audited(options: pytest.Config) -> bool:
-    told: bool | None = options.getoption("--mock-kafka-audit")
-    return bool(options.getini("mock_kafka_audit")) if told is None else told
+    given: bool | None = options.getoption("--mock-kafka-audit")
+    return bool(options.getini("mock_kafka_audit")) if given is None else given
 
 
 def _faults(options: pytest.Config) -> "Path | None":
-    told: str | None = options.getoption("--mock-kafka-faults")
-    if told is not None:
-        return options.invocation_params.dir / told
+    given: str | None = options.getoption("--mock-kafka-faults")
+    if given is not None:
+        return options.invocation_params.dir / given
     from_root: str = options.getini("mock_kafka_faults")
     return options.rootpath / from_root if from_root else None
 

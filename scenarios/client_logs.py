@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 ISOLATED = logging.getLogger("scenarios.silent")
-"""For clients that are told where to log."""
+"""For clients that accept a logger."""
 ISOLATED.addHandler(logging.NullHandler())
 ISOLATED.propagate = False
 
@@ -14,7 +14,7 @@ _LOGGERS = ("kafka", "aiokafka")
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Have kafka-python and aiokafka log nothing meanwhile."""
+    """Have kafka-python and aiokafka log nothing within the `with` block."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

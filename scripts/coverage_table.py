@@ -21,7 +21,7 @@ HEAD = """\
 
 # What is supported
 
-Every API below is served over the versions shown, and ApiVersions tells clients exactly that.
+Every API below is served over the versions shown, and ApiVersions returns exactly that.
 "Schema" is the range that Kafka's own schema of the request defines. Produce is advertised from
 version 0 on and served from version 3 on, as in Kafka 4. An API key that is not in the table is not
 advertised.

@@ -40,7 +40,7 @@ class Measurement:
     judged: int = 0
     sent_ms: list[int] = field(default_factory=list)
     heard: list[tuple[int, int, str | None]] = field(default_factory=list)
-    """Index of the record, when its outcome was told, and the error."""
+    """Index of the record, when the client reported its outcome, and the error."""
     requests: list[SeenRequest] = field(default_factory=list)
     """From the first measured send on."""
     stored: Counter[str] = field(default_factory=Counter)
@@ -75,7 +75,7 @@ class Measurement:
 
     @property
     def outcome(self) -> str:
-        """What was told of the judged record."""
+        """What the client reported of the judged record."""
         if self.problem is not None:
             return self.problem
         missing_count = self.sent_count - len(self.heard)
@@ -86,7 +86,7 @@ class Measurement:
 
     @property
     def is_in_order(self) -> bool:
-        """Whether outcomes were told in the order of the sends."""
+        """Whether the client reported outcomes in the order of the sends."""
         indices = [index for index, _, _ in self.heard]
         return indices == sorted(indices)
 
@@ -156,7 +156,7 @@ class _Laboratory:
         except CannotRunError as error:
             measured.problem = str(error)
         finally:
-            self._ready.wait()  # whoever can't take part keeps nobody waiting
+            self._ready.wait()  # a client that can't take part keeps nobody waiting
         if subject is None:
             return measured
         began_ms = clock.wall_ms()
@@ -219,4 +219,5 @@ def _send_and_wait(
     give_up_ms = clock.now_ms() + int(deadline_ms * _PATIENCE)
     while len(outcomes) < count and clock.now_ms() < give_up_ms:
         subject.pass_time(_STEP_S)
-    measured.heard = list(outcomes)  # what is told later is told because the client is closed
+    # An outcome reported later is reported because the client is closed.
+    measured.heard = list(outcomes)

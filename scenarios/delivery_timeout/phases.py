@@ -7,8 +7,8 @@ class Phase(NamedTuple):
     """One kind of trouble, which lasts until the end of the measurement.
 
     `is_topic_known` is whether a record was delivered before; `is_primed` whether one more is,
-    after the trouble has begun. `records` are sent then, and measured; the outcome of the one with
-    the index `judged` is told.
+    after the trouble has begun. `records` are sent then, and measured; the report shows the outcome
+    of the one with the index `judged`.
     """
 
     name: str

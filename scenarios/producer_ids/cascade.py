@@ -207,7 +207,7 @@ def _await_rest(lab: MockKafka) -> list[int]:
 
 
 def _deaths(lab: MockKafka, count: int) -> list[int]:
-    """Who ended for want of memory, in their order, once the log that tells it was read."""
+    """The brokers that ran out of memory, in the order in which the log names them."""
     for _ in range(_LOG_LOOKS):
         found = [match[1] for line in lab.log_lines() if (match := _DEATH.search(line))]
         if len(found) >= count:

@@ -145,7 +145,7 @@ def rows(off: World, on: World) -> list[tuple[str, str, str]]:
         line("  promised at most", lambda world: world.samples[-1].promised or "-"),
         line("  refused by the quota", lambda world: world.refused),
         line("  other errors", lambda world: world.other_errors),
-        line("  told to wait, in all", lambda world: f"{world.throttle_ms // 1000} s"),
+        line("  throttled, in all", lambda world: f"{world.throttle_ms // 1000} s"),
         line("producer state, ids", lambda world: world.samples[-1].state_ids),
         line("producer state, bytes", lambda world: world.samples[-1].state_bytes),
         line("records of the careful user", lambda world: world.careful.delivered),

@@ -20,7 +20,7 @@ class Sample(NamedTuple):
     promised: int | None
     tokens: float | None
     throttle_max_s: float
-    """The longest wait that was told since the sample before."""
+    """The longest throttle time that a response had since the sample before."""
     state_ids: int
     state_bytes: int
 
@@ -28,7 +28,7 @@ class Sample(NamedTuple):
 _PANELS: tuple[tuple[str, Callable[[Sample], float | None]], ...] = (
     ("ids activated", lambda sample: sample.ids),
     ("tokens left", lambda sample: sample.tokens),
-    ("longest wait told, s", lambda sample: sample.throttle_max_s),
+    ("longest throttle time, s", lambda sample: sample.throttle_max_s),
     ("producer state, kB", lambda sample: sample.state_bytes / 1_000),
 )
 

@@ -1,4 +1,4 @@
-"""A producer that is quickly made, sends a batch when told to, and tries nothing again."""
+"""A producer that is quickly made, sends a batch on request, and tries nothing again."""
 
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -77,7 +77,7 @@ class QuickProducer:
         """Send a batch of one record, to `leader` (`HOST:PORT`) or to the first server.
 
         A batch that was refused is the next one again. A mute connection blocks until the clock
-        is moved on, so close one that was told to wait.
+        is moved on, so close one that was throttled.
 
         Raises:
             client.errors.ClientError: the broker isn't there, or is no longer.

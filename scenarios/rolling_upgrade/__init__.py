@@ -1,7 +1,7 @@
 """KIP-758's migration in two phases, broker by broker, under producers that never pause.
 
 Phase 1 gives the brokers the new rule of duplicates; producers know nothing of it and keep to five
-requests in flight. Phase 2 tells them the window. `upgrade.py` rolls, `writers.py` writes,
+requests in flight. Phase 2 advertises the window. `upgrade.py` rolls, `writers.py` writes,
 `timeline.py` draws.
 """
 

@@ -1,4 +1,4 @@
-"""One picture: the brokers' releases and outages, and for each client what it did meanwhile."""
+"""One picture: the brokers' releases and outages, and what each client did during that time."""
 
 from pathlib import Path
 from typing import Any

@@ -78,7 +78,7 @@ class Writer(ABC):
 
 
 class Ours(Writer):
-    """`client.Producer`: more than five requests in flight where the broker tells a window."""
+    """`client.Producer`: more than five requests in flight where the broker advertises a window."""
 
     name = "ours"
 

@@ -94,7 +94,7 @@ def create_topic(
 
 
 class KafkaPython:
-    """kafka-python: pure Python, idempotent unless told otherwise."""
+    """kafka-python: pure Python, idempotent unless configured otherwise."""
 
     name = "kafka-python"
 

@@ -70,7 +70,7 @@ def shared_kafka_of_three() -> Iterator[MockKafka]:
 
 @pytest.fixture
 def kafka(shared_kafka: MockKafka) -> Iterator[MockKafka]:
-    """One broker; the test fails when the broker reports a bug of its own meanwhile."""
+    """One broker; the test fails when the broker reports a bug of its own during the test."""
     before = len(broker_errors(shared_kafka))
     yield shared_kafka
     assert broker_errors(shared_kafka)[before:] == []

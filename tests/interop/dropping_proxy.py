@@ -238,7 +238,7 @@ class _Link:
             await self._client_writer.drain()
 
     async def _drop(self, upstream: asyncio.StreamReader) -> None:
-        """Lose this response, or those to all requests that the client sends meanwhile as well."""
+        """Lose this response, or also those to all requests that the client sends until then."""
         response_count = 1
         for _ in range(self._proxy.rng.choice((0, MORE_RESPONSES_MAX))):
             try:

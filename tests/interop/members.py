@@ -41,7 +41,7 @@ class Member(Protocol):
 
     @property
     def rebalances(self) -> int:
-        """How often it was given partitions anew."""
+        """How often it was given partitions again."""
 
     def poll(self) -> list[Record]:
         """Whatever has come; takes part in rebalances."""
@@ -397,7 +397,7 @@ def member(
 def poll_until(
     members: Sequence[Member], is_done: Callable[[], bool], awaited: str
 ) -> list[Record]:
-    """Poll all members in turn until `is_done`; returns what came meanwhile."""
+    """Poll all members in turn until `is_done`; returns what came until then."""
     found: list[Record] = []
     deadline = Deadline()
     while not is_done() and deadline.holds(awaited):

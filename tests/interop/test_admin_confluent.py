@@ -162,7 +162,7 @@ def test_configs_are_replaced_as_a_whole_and_a_bad_value_changes_nothing(
     assert (configs["retention.ms"], configs["max.message.bytes"]) == ("-1", "5000")
 
 
-def test_a_broker_tells_its_configuration(admin: Any) -> None:
+def test_a_broker_describes_its_configuration(admin: Any) -> None:
     found = result(admin.describe_configs([ConfigResource("broker", "2")]))
     assert found["num.partitions"].value == "1"
     assert found["log.retention.ms"].value == "-1"
@@ -221,8 +221,8 @@ def test_groups_are_listed_described_altered_and_deleted(
     asked = ConsumerGroupTopicPartitions(group, where)
     altered = result(admin.alter_consumer_group_offsets([asked]))
     assert [each.error for each in altered.topic_partitions] == [None]
-    told = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]))
-    assert {p.partition: p.offset for p in told.topic_partitions}[0] == 5
+    listed = result(admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)]))
+    assert {p.partition: p.offset for p in listed.topic_partitions}[0] == 5
     responses = admin.delete_consumer_groups([group, "missing"])
     responses[group].result(DEADLINE_S)
     assert error_of(responses["missing"]).code() == KafkaError.GROUP_ID_NOT_FOUND

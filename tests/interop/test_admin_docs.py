@@ -44,8 +44,8 @@ def test_every_curl_line_is_answered_with_success(
 ) -> None:
     lines = commands(name)
     assert len(lines) >= count_min
-    told = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
-    first_rules = re.findall(r"```json\n(.*?)```", told, re.DOTALL)[0]
+    page = (ROOT / "docs/faults.md").read_text(encoding="utf-8")
+    first_rules = re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0]
     (tmp_path / "faults.json").write_text(first_rules)
     for line in lines:
         done = subprocess.run(

@@ -190,7 +190,7 @@ def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, crea
         return part["leader_id"], part["replica_nodes"]
 
     leader, replicas = leader_and_replicas()
-    # The same replicas in another order: the leader stays where it is until it is elected anew.
+    # The same replicas in another order: the leader stays where it is until the next election.
     turned = [*replicas[1:], replicas[0]]
     assert admin.alter_partition_reassignments({where: turned}) == {where: None}
     assert leader_and_replicas() == (leader, turned)

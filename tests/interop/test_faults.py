@@ -86,10 +86,10 @@ def send_with_confluent(servers: str, topic: str) -> str:
     )
     outcomes: list[str] = []
 
-    def told(error: Any, _message: Any) -> None:
+    def on_delivery(error: Any, _message: Any) -> None:
         outcomes.append(FAILED if error else STORED)
 
-    producer.produce(topic, b"1", on_delivery=told)
+    producer.produce(topic, b"1", on_delivery=on_delivery)
     assert producer.flush(DEADLINE_S) == 0
     return outcomes[0]
 
@@ -255,7 +255,7 @@ def two_with_confluent(servers: str, topic: str) -> int:
     producer = confluent_kafka.Producer({"bootstrap.servers": servers})
     errors: list[Any] = []
 
-    def told(error: Any, _message: Any) -> None:
+    def on_delivery(error: Any, _message: Any) -> None:
         errors.append(error)
 
     for _ in range(2):
@@ -280,13 +280,13 @@ def test_a_response_after_the_client_gave_up_disturbs_nobody(
     )
     outcomes: list[bool] = []
 
-    def told(error: Any, _message: Any) -> None:
+    def on_delivery(error: Any, _message: Any) -> None:
         outcomes.append(error is None)
 
-    producer.produce(topic, b"1", partition=0, on_delivery=told)
+    producer.produce(topic, b"1", partition=0, on_delivery=on_delivery)
     assert producer.flush(DEADLINE_S) == 0
     broker.advance(10_000)
-    producer.produce(topic, b"2", partition=0, on_delivery=told)
+    producer.produce(topic, b"2", partition=0, on_delivery=on_delivery)
     assert producer.flush(DEADLINE_S) == 0
     assert outcomes == [False, True]
     assert broker.stored(topic) == 2
@@ -307,7 +307,7 @@ def test_a_group_goes_on_at_its_new_coordinator(
             "group.id": topic,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            # librdkafka asks for the new coordinator behind its long poll, and anew whenever its
+            # librdkafka asks for the new coordinator behind its long poll, and again whenever its
             # commit comes before the connection: with the default that may go on for a minute.
             "fetch.wait.max.ms": 5,
         }
@@ -343,9 +343,9 @@ def test_a_client_is_sent_where_a_response_says_and_comes_back(
     broker: BrokerThread, client: Client
 ) -> None:
     create_topic(broker.servers, "t", assignment=[[2]])
-    # Everybody is told that broker 1 leads, which knows better.
-    told = {"topics": {"partitions": {"leader_id": 1}}}
-    rule = broker.fault(api="Metadata", topic="t", response=told, times=1)
+    # Metadata names broker 1 as the leader, and broker 1 refuses.
+    wrong_leader = {"topics": {"partitions": {"leader_id": 1}}}
+    rule = broker.fault(api="Metadata", topic="t", response=wrong_leader, times=1)
     refusals = broker.fault(api="Produce", broker=1, delay_ms=0)
     (sent,) = client.produce(broker.servers, "t", ONE, is_idempotent=True)
     assert (sent.offset, broker.rule(rule).fire_count) == (0, 1)

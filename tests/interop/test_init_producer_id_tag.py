@@ -83,7 +83,7 @@ def test_the_window_is_on_the_wire_where_there_is_one(
 def test_clients_that_do_not_know_the_tag_produce_as_ever(
     kafka_with_window: MockKafka, batches: int, client: Client
 ) -> None:
-    """And get different producer ids, so that what they were told was read to the right place."""
+    """And get different producer ids, so that they have read the response to the right place."""
     servers = kafka_with_window.bootstrap_servers
     topic = f"tag.{client.name}"
     create_topic(servers, topic, partition_count=2)

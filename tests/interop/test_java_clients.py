@@ -179,7 +179,7 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 
 def assert_acknowledged_records_are_stored(kafka: MockKafka, topic: str, lines: Lines) -> None:
-    """Every record whose future succeeded is in the log, once and at the offset it was told."""
+    """Every record whose future succeeded is in the log, once and at the offset of its future."""
     offsets: dict[str, list[int]] = {}
     for record in kafka.records(topic):
         offsets.setdefault((record.value or b"").decode(), []).append(record.offset)

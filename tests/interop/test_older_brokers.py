@@ -38,8 +38,8 @@ def test_records_go_there_and_back_in_the_versions_of_the_release(
             today.create_topic("t")
             client.produce(today.bootstrap_servers, "t", RECORDS)
             own = highest(today.requests(api="Produce"), "Produce")
-        told = versions[api_key_of("Produce")][1]
-        assert highest(requests, "Produce") == min(own, told)
+        advertised = versions[api_key_of("Produce")][1]
+        assert highest(requests, "Produce") == min(own, advertised)
 
 
 def test_groups_work_without_what_later_releases_have() -> None:
@@ -87,15 +87,15 @@ def test_a_broker_is_upgraded_while_it_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "problem"),
+    ("value", "problem"),
     [
         ("0.10.2", r"there is no release 0\.10\.2; there are 0\.11, "),
         ("Prodcue=7", r"there is no Prodcue; did you mean Produce\?"),
     ],
 )
-def test_what_cannot_be_emulated_stops_the_start_with_a_line(told: str, problem: str) -> None:
+def test_what_cannot_be_emulated_stops_the_start_with_a_line(value: str, problem: str) -> None:
     with pytest.raises(StartError, match=problem):
-        MockKafka(config={KEY: told}).start()
+        MockKafka(config={KEY: value}).start()
 
 
 @pytest.mark.parametrize(("release", "is_known"), [("2.6", False), ("2.7", True)])

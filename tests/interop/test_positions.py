@@ -180,7 +180,7 @@ def first_of_aiokafka(servers: str, topic: str, start: int, reset: str) -> int:
     with runner:
         runner.run(open_consumer())
         try:
-            # A producer of its own loop writes meanwhile, hence not AIOKAFKA.
+            # A producer of its own loop writes during the poll, hence not AIOKAFKA.
             return first_offset(servers, topic, lambda: runner.run(poll_consumer()))
         finally:
             runner.run(consumer.stop())

@@ -41,10 +41,10 @@ def by_aiokafka(servers: str, values: list[bytes]) -> list[Outcome]:
         )
         await producer.start()
         futures = [await producer.send("t", value, partition=0) for value in values]
-        told: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
+        outcomes: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
         await producer.stop()
         return [
-            type(each).__name__ if isinstance(each, Exception) else each.offset for each in told
+            type(each).__name__ if isinstance(each, Exception) else each.offset for each in outcomes
         ]
 
     return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))

@@ -50,7 +50,7 @@ Values = list[tuple[int, bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Delivered:
-    """What a client told about one record: its offset, -1 or None where it knows of none."""
+    """What a client reported about one record: its offset, -1 or None where it knows of none."""
 
     partition: int
     value: bytes
@@ -97,7 +97,7 @@ def _serve(pipe: Connection, name: str, servers: str, compression: str) -> None:
         for topic, values in iter(pipe.recv, None):
             try:
                 pipe.send(sender.send_all(topic, values))
-            except Exception as failure:  # noqa: BLE001 - told by the process that waits
+            except Exception as failure:  # noqa: BLE001 - the process that waits raises it
                 pipe.send(failure)
 
 
@@ -265,7 +265,7 @@ def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
-    """The test fails when the broker reports a bug of its own meanwhile."""
+    """The test fails when the broker reports a bug of its own during the test."""
     logging.disable(logging.CRITICAL)  # several lines for every lost connection, thousands in all
     before = len(broker_errors(shared_cluster.kafka))
     yield shared_cluster
@@ -327,7 +327,7 @@ def stored(cluster: Cluster, topic: Topic) -> dict[int, list[bytes]]:
 
 
 def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) -> int:
-    """Each record once and in order; returns how many offsets the client told wrongly."""
+    """Each record once and in order; returns how many offsets the client reported wrongly."""
     expected: dict[int, list[bytes]] = {index: [] for index in range(topic.partition_count)}
     wrong_count = 0
     for record in delivered:
@@ -391,7 +391,7 @@ class LeaderMover:
                         if self._is_over.is_set():
                             return
                     self._move(admin)
-        except Exception as failure:  # noqa: BLE001 - told by the thread that waits for this one
+        except Exception as failure:  # noqa: BLE001 - the thread that waits raises it
             self._failures.append(failure)
 
     def _move(self, admin: Any) -> None:
@@ -413,9 +413,9 @@ def test_lost_responses_lose_no_record_and_double_none(
 ) -> None:
     """No batch is ever out of order: with fixed leaders nothing can come between two of them.
 
-    librdkafka is told base offset -1 for all but the newest of its batches in flight, and then
+    librdkafka gets base offset -1 for all but the newest of its batches in flight, and then
     reports -1, 0, 1, ... for the records of such a batch: it adds a record's index to the base
-    offset without looking. Under Kafka's rules it is told every offset.
+    offset without looking. Under Kafka's rules it gets every offset.
     """
     topic = Topic(f"retries.{name}.{compression}", PARTITION_COUNTS[name])
     create_topic(cluster.proxy.servers, topic.name, topic.partition_count, BROKER_COUNT)
@@ -432,7 +432,7 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", SENDERS)
-def test_leaders_that_move_meanwhile_change_nothing(cluster: Cluster, name: str) -> None:
+def test_leaders_that_move_during_retries_change_nothing(cluster: Cluster, name: str) -> None:
     """Leaders move every few drops, each to the next broker.
 
     Not tried: a leader that goes and comes back at once. librdkafka 2.16 then knows the

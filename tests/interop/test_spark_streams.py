@@ -142,7 +142,7 @@ def test_records_that_are_gone_fail_a_stream_unless_it_does_not_mind(
     assert values(copied) == [*range(10), *range(15, 20)]
 
 
-def test_a_stream_notices_that_its_topic_was_made_anew(
+def test_a_stream_notices_that_its_topic_was_created_again(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics

@@ -1,6 +1,6 @@
 """Quotas as clients feel them: slowed to the rate, and nobody else with them.
 
-librdkafka doesn't wait by itself when it is told to: what slows it is the connection that falls
+librdkafka doesn't wait by itself when it is throttled: what slows it is the connection that falls
 silent (KIP-219).
 """
 
@@ -106,7 +106,7 @@ def fill(servers: str, topic: str, byte_count: int) -> None:
 def produce_unthrottled(
     servers: str, topic: str, is_over: Callable[[], bool]
 ) -> tuple[int, list[Any]]:
-    """Records delivered one by one for a client without a quota, and waits that it was told."""
+    """Records delivered one by one for a client without a quota, and its throttle times."""
     throttles: list[Any] = []
     producer = confluent_kafka.Producer(
         {

@@ -19,7 +19,7 @@ class Tool:
         self._capsys = capsys
 
     def __call__(self, words: str) -> str:
-        """What a tool prints that does what it is told."""
+        """The output of a tool, which must succeed."""
         status, printed = self.status_and_output(words)
         assert status == 0, printed
         return printed

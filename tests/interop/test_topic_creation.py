@@ -60,7 +60,7 @@ def test_subscribing_creates_the_topic(creating: MockKafka, topic: str, client: 
     assert partition_counts(creating)[topic] == PARTITIONS
 
 
-def test_librdkafkas_consumer_creates_nothing_and_is_told_so(
+def test_librdkafkas_consumer_creates_nothing_and_gets_an_error(
     creating: MockKafka, topic: str
 ) -> None:
     with confluent_consumer(creating.bootstrap_servers, group_id=topic) as consumer:

@@ -1,4 +1,4 @@
-"""Quotas of users: whoever says who they are has their own, whatever they call their client."""
+"""Quotas of users: every authenticated user has their own, whatever they call their client."""
 
 import confluent_kafka
 import pytest
@@ -11,8 +11,8 @@ RECORD_COUNT = 5
 
 
 def throttles_of(servers: str, user: str) -> list[float]:
-    """Send more than a burst, all delivered; the waits in seconds that the client was told."""
-    told: list[float] = []
+    """Send more than a burst, all delivered; the throttle times in seconds."""
+    throttle_times_s: list[float] = []
     producer = confluent_kafka.Producer(
         {
             "bootstrap.servers": servers,
@@ -22,14 +22,14 @@ def throttles_of(servers: str, user: str) -> list[float]:
             "sasl.username": user,
             "sasl.password": f"secret-of-{user}",
             "batch.num.messages": 1,
-            "throttle_cb": lambda event: told.append(event.throttle_time),
+            "throttle_cb": lambda event: throttle_times_s.append(event.throttle_time),
         }
     )
     for _ in range(RECORD_COUNT):
         producer.produce("t", RECORD)
     assert producer.flush(20) == 0
     producer.poll(0)
-    return told
+    return throttle_times_s
 
 
 @pytest.mark.interop

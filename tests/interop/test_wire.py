@@ -88,12 +88,12 @@ def test_an_unknown_version_of_api_versions_gets_ours_in_the_oldest_format(
         assert response.error_code == UNSUPPORTED_VERSION
         [only] = response.api_keys
         assert (only.api_key, only.min_version, only.max_version) == (ApiKey.API_VERSIONS, 0, 4)
-        # The same connection goes on with what it was told.
+        # The same connection goes on with the version that the response names.
         assert ask_api_versions(client, only.max_version).error_code == 0
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_every_version_of_api_versions_tells_the_same_ranges(
+def test_every_version_of_api_versions_returns_the_same_ranges(
     kafka: MockKafka, version: int
 ) -> None:
     with RawClient(kafka.bootstrap_servers) as client:

@@ -220,7 +220,7 @@ def listed(kafka: MockKafka) -> list[object]:
     return [dict(fault.rule) for fault in kafka.faults()]
 
 
-def test_one_file_gives_the_same_rules_through_every_door(rules_path: Path) -> None:
+def test_one_file_gives_the_same_rules_through_every_interface(rules_path: Path) -> None:
     program = "import sys; from mock_kafka.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--admin-port", "0"]
     command += ["--faults", str(rules_path)]

@@ -40,7 +40,7 @@ def forgetful_url() -> Iterator[str]:
         thread.join()
 
 
-def test_a_kept_connection_that_was_closed_meanwhile_is_replaced(forgetful_url: str) -> None:
+def test_a_kept_connection_that_the_server_closed_is_replaced(forgetful_url: str) -> None:
     control = Control(forgetful_url)
     OneResponseAConnection.responded = 0
     for number in range(3):

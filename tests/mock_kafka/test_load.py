@@ -7,13 +7,13 @@ import pytest
 from mock_kafka import cli, load
 
 
-def test_it_tells_its_options_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
+def test_it_prints_its_options_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["load", "--help"])
     assert ended.value.code == 0
-    told = capsys.readouterr().out
+    printed = capsys.readouterr().out
     for word in ("--bootstrap-server", "--rate-scale", "--master", "producer-churn", "topic-storm"):
-        assert word in told
+        assert word in printed
 
 
 def test_without_pyspark_it_says_what_to_install(

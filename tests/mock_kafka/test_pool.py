@@ -80,7 +80,7 @@ def test_a_real_one_cuts_who_was_connected_and_one_that_died_is_replaced() -> No
     pool.close()
 
 
-def test_a_bad_configuration_is_told_to_who_asks() -> None:
+def test_a_bad_configuration_raises_in_the_caller() -> None:
     pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
     with pytest.raises(RuntimeError, match=r"num\.partitions"):
         pool.lend(1, {"num.partition": 1})

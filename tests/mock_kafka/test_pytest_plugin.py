@@ -267,7 +267,7 @@ def test_one_test_may_ask_for_its_audit(pytester: pytest.Pytester) -> None:
     done.assert_outcomes(passed=1, failed=1)
 
 
-def test_a_word_without_a_value_is_told(pytester: pytest.Pytester) -> None:
+def test_a_word_without_a_value_is_reported(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CONFIGURED)
     done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")
     done.stdout.fnmatch_lines(["*'num.partitions' should be KEY=VALUE*"])

@@ -224,7 +224,7 @@ def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
     assert kafka.topics() == []
 
 
-def test_a_coordinator_moves_to_where_it_is_told(kafka: MockKafka) -> None:
+def test_a_coordinator_moves_to_the_given_broker(kafka: MockKafka) -> None:
     kafka.create_topic("orders")
     for broker in (2, 3):
         kafka.move_coordinator("billing", broker)

@@ -95,7 +95,7 @@ def test_a_connection_that_a_rule_refused_reads_as_one_line_too() -> None:
     )
 
 
-def test_bytes_and_nulls_of_a_record_are_told_apart() -> None:
+def test_bytes_and_nulls_of_a_record_are_distinguished() -> None:
     plain = {
         "partition": 0,
         "offset": 5,

@@ -16,7 +16,7 @@ def test_the_list_names_every_scenario(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("arguments", [[], ["nothing"]])
-def test_a_wrong_name_is_told_with_the_right_ones(
+def test_a_wrong_name_is_reported_with_the_right_ones(
     arguments: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["scenario", *arguments]) == 2

@@ -11,6 +11,6 @@ def test_clients_are_silent_while_an_experiment_runs_and_as_loud_as_before_after
 ) -> None:
     logger = logging.getLogger(f"{name}.conn")
     with silenced():
-        logger.error("meanwhile")
+        logger.error("inside")
     logger.error("afterwards")
     assert caplog.messages == ["afterwards"]

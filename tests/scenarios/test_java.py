@@ -6,7 +6,7 @@ import pytest
 from scenarios import java, maven
 
 
-def test_without_a_jdk_the_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_jdk_the_reason_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda _name: None)
     with pytest.raises(maven.CannotRunError, match="the Java clients need a JDK"):
         java.java_command(Path("Writer.java"), "4.1.0")

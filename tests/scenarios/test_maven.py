@@ -61,7 +61,7 @@ def test_jars_are_fetched_into_the_cache(path: Path) -> None:
     assert [each.name for each in maven.CACHE.iterdir()] == ["clients"], "nothing else stays"
 
 
-def test_a_failure_of_maven_is_told_in_its_words(path: Path) -> None:
+def test_a_failure_of_maven_is_reported_in_its_words(path: Path) -> None:
     install(path, "java")
     install(path, "mvn", FAILS)
     with pytest.raises(CannotRunError, match=r"could not find org\.example:two"):

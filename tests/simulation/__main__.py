@@ -1,4 +1,4 @@
-"""Runs worlds: `python -m tests.simulation --seeds 1000`, or one of them, told in full."""
+"""Runs worlds: `python -m tests.simulation --seeds 1000`, or one of them with its full trace."""
 
 import argparse
 import logging
@@ -67,9 +67,9 @@ def run_many(seeds: range, jobs: int) -> int:
                 print(f"{number} worlds, {rate:.1f} seeds/s, {len(failed)} failed", flush=True)
     took_s = time.perf_counter() - started_s
     virtual_s = totals.pop("virtual_ms", 0) // 1000
-    told = ", ".join(f"{count} {name}" for name, count in totals.items())
+    counts = ", ".join(f"{count} {name}" for name, count in totals.items())
     print(f"{len(seeds)} worlds in {took_s:.1f} s: {len(seeds) / took_s:.1f} seeds/s")
-    print(f"{virtual_s} s of virtual time; {told}")
+    print(f"{virtual_s} s of virtual time; {counts}")
     print(f"{len(failed)} with violations" + (f": {failed[:20]}" if failed else ""))
     return bool(failed)
 

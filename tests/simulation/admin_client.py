@@ -207,7 +207,7 @@ class AdminClient:
         link = self._link
 
         def take(response: Any, responded: Responded) -> None:
-            if self._network.is_told:
+            if self._network.is_traced:
                 self._network.trace(f"{self.name} from its broker: {response}")
             if self._timeout is not None:
                 self._timeout.cancel()
@@ -220,7 +220,7 @@ class AdminClient:
             self._jobs.pop(0)
             self._go_on()
 
-        if self._network.is_told:
+        if self._network.is_traced:
             self._network.trace(f"{self.name} to its broker: {request}")
         link.ask(request, take, version_max=None)
         self._timeout = self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._drop(link))

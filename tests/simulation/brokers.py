@@ -45,7 +45,7 @@ LISTENER_SECURITY = KnownUser()
 
 
 class SimulatedProtocol(ClientProtocol):
-    """The shell of one connection; why it was closed is told to the world."""
+    """The shell of one connection; it reports to the world why it was closed."""
 
     __slots__ = ()
 
@@ -64,7 +64,7 @@ class SimulatedServer(Server):
         report: Callable[[str], None],
         trace: Callable[[str], None],
     ) -> None:
-        """`report` is told of every internal error, `trace` of what one likes to know."""
+        """`report` gets every internal error, `trace` what one likes to know."""
         super().__init__(cluster, schedule)
         self._schedule = schedule
         self._report = report

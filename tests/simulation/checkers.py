@@ -21,7 +21,7 @@ Checker = Callable[[History], Iterator[str]]
 
 
 def records(history: History) -> Iterator[str]:
-    """What was acknowledged is stored once, in order and where the producer was told.
+    """What was acknowledged is stored once, in order and at the offset of its response.
 
     What was reported failed is stored once or not at all, and not at all if the producer said so.
     """
@@ -73,7 +73,7 @@ def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Ite
     facts = history.producers[sent.producer]
     name = sent.value.decode()
     if sent.outcome is None:
-        yield f"{name}: its producer never told what became of it"
+        yield f"{name}: its producer never reported an outcome"
         return
     if len(offsets) > 1 and facts.is_idempotent:
         yield f"{name}: stored at {offsets}"
@@ -161,7 +161,7 @@ def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) 
 def mutation_quota(history: History) -> Iterator[str]:
     """Partitions made and unmade are at most B + R * t, but for the last request's (KIP-599).
 
-    And who waits as long as told is not refused again.
+    And a client that waits for its throttle time is not refused again.
     """
     for user in sorted({each.user for each in history.mutations}):
         mine = [each for each in history.mutations if each.user == user]
@@ -179,7 +179,7 @@ def mutation_quota(history: History) -> Iterator[str]:
         if len(changes) == 1:
             for each in mine:
                 if each.must_be_admitted and not each.is_admitted:
-                    yield f"{user}: waited as told, and is refused again: {each}"
+                    yield f"{user}: waited for its throttle time, and is refused again: {each}"
 
 
 def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator[str]:
@@ -242,7 +242,7 @@ WINDOW_SECONDS = 2
 
 
 def muting(history: History) -> Iterator[str]:
-    """A connection that is told to wait is mute for as long (KIP-219)."""
+    """A connection that is throttled is mute for as long (KIP-219)."""
     for each in history.throttles:
         if each.next_written_ms < each.written_ms + each.throttle_time_ms:
             yield f"link {each.link} was answered too early: {each}"

@@ -20,7 +20,7 @@ OnResponse = Callable[[Any, "Responded"], None]
 
 @cache
 def known_versions() -> Any:
-    """A response to ApiVersions, for clients that remember what they were told before."""
+    """A response to ApiVersions, for clients that remember an earlier one."""
     wire = ProtocolCodec("versions")
 
     def never(*_: Any) -> None:

@@ -319,7 +319,7 @@ class GroupMember:
         elif error_code != ErrorCode.NONE:
             self._on_error(error_code)
         else:
-            # A static member that returns is left its assignment, and isn't told whether it leads.
+            # A static member that returns keeps its assignment, and doesn't learn whether it leads.
             # It can't know what was dealt out then, so it will join once more.
             is_return = self.settings.instance_id is not None and not self._member_id
             self._known_places = frozenset() if is_return else frozenset(self._leaders)
@@ -387,7 +387,7 @@ class GroupMember:
         """What a response of the coordinator means for the membership."""
         if error_code == ErrorCode.NONE:
             return
-        self._network.trace(f"{self.settings.name} is told {ErrorCode(error_code).name}")
+        self._network.trace(f"{self.settings.name} gets {ErrorCode(error_code).name}")
         if error_code in _START_ANEW:
             self._member_id = ""
             self._needs_join = True

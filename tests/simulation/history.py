@@ -99,7 +99,7 @@ class Mutation(NamedTuple):
     response_ms: int
     throttle_time_ms: int
     must_be_admitted: bool
-    """Whether the client has waited as long as its last refusal told, and did nothing else."""
+    """Whether the client has waited as long as its last refusal said, and did nothing else."""
 
 
 class QuotaChange(NamedTuple):
@@ -124,7 +124,7 @@ class ProduceSeen(NamedTuple):
 
 
 class Throttle(NamedTuple):
-    """A response on a link that was told to wait, and when the next response was written."""
+    """A response on a link that was throttled, and when the next response was written."""
 
     link: int
     api: str

@@ -274,7 +274,7 @@ class Link:
         self.down = Stream(network, f"{number}<", self._to_client, self._end_at_client)
 
     def send(self, stream: Stream, data: bytes) -> None:
-        """Send on one of the streams, unless the link is cut meanwhile."""
+        """Send on one of the streams, unless the link is cut during that time."""
         random, weather = self.network.random, self.network.weather
         if not stream.is_lost and random.random() < weather.cut_chance:
             stream.send(data[: random.randrange(len(data) + 1)])
@@ -358,10 +358,10 @@ class Network:
         weather: Weather,
         trace: Callable[[str], None],
         *,
-        is_told: bool,
+        is_traced: bool,
     ) -> None:
-        """`is_told` says whether anybody listens to `trace`."""
-        self.is_told = is_told
+        """`is_traced` says whether anybody listens to `trace`."""
+        self.is_traced = is_traced
         self.schedule = schedule
         self.random = random
         self.weather = weather

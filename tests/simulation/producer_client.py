@@ -134,8 +134,8 @@ class ProducerClient:
 
     def _send(self, node_id: int, call: Request) -> None:
         message, version_max = request_message(call)
-        if self._network.is_told:
-            self._network.trace(f"{self.name} to node {node_id}: {told(call)}")
+        if self._network.is_traced:
+            self._network.trace(f"{self.name} to node {node_id}: {summary(call)}")
 
         if isinstance(call, ProduceRequest):
             for each in call.data:
@@ -144,7 +144,7 @@ class ProducerClient:
 
         def on_response(response: Any, responded: Responded) -> None:
             result = parse_response(call, response)
-            if self._network.is_told:
+            if self._network.is_traced:
                 self._network.trace(f"{self.name} from node {node_id}: {response}")
             if isinstance(call, ProduceRequest):
                 self._note(node_id, call, response, responded)
@@ -218,7 +218,7 @@ class PipeliningProducerClient(ProducerClient):
     keeps_order = False
 
 
-def told(call: Request) -> str:
+def summary(call: Request) -> str:
     """A call in a few words."""
     if not isinstance(call, ProduceRequest):
         return str(call)

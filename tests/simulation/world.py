@@ -68,7 +68,7 @@ class World:
         """`trace` gets a line for whatever happens."""
         self.seed = seed
         self.schedule = Schedule()
-        self._told = trace
+        self._trace_line = trace
         self.history = History()
         self.random = self._random("world")
         self.network = Network(
@@ -76,7 +76,7 @@ class World:
             self._random("network"),
             self._weather(),
             self.trace,
-            is_told=trace is not silent,
+            is_traced=trace is not silent,
         )
         self.broker_count = self.random.choice((1, 2, 3, 3, 3, 5))
         self.has_small_log = self.random.random() < 0.1
@@ -108,8 +108,8 @@ class World:
 
     def trace(self, line: str) -> None:
         """Tell what happens, with the time."""
-        if self._told is not silent:
-            self._told(f"{self.schedule.time_ms - START_MS:7d} ms  {line}")
+        if self._trace_line is not silent:
+            self._trace_line(f"{self.schedule.time_ms - START_MS:7d} ms  {line}")
 
     def _random(self, name: str) -> Random:
         # Seeded by a text: by its SHA-512, whatever PYTHONHASHSEED says.

@@ -66,23 +66,23 @@ def test_a_client_that_fails_to_start_is_a_line_and_the_others_are_measured() ->
 
 
 class Mute:
-    """A client that tells its outcomes only when it is closed."""
+    """A client that reports its outcomes only when it is closed."""
 
     def __init__(self, *_: object) -> None:
-        self.told: list[Heard] = []
+        self.callbacks: list[Heard] = []
 
     def send(self, topic: str, value: bytes, heard: Heard) -> None:
-        self.told.append(heard)
+        self.callbacks.append(heard)
 
     def pass_time(self, seconds: float) -> None:
         """Nothing happens, however long it waits."""
 
     def close(self) -> None:
-        for heard in self.told:
+        for heard in self.callbacks:
             heard("closed")
 
 
-def test_what_a_client_tells_only_when_it_is_closed_is_no_outcome() -> None:
+def test_what_a_client_reports_only_when_it_is_closed_is_no_outcome() -> None:
     mute = SubjectKind("mute", lambda: None, Mute)
     (measured,) = measure(PHASES[:1], [mute], 20)
     assert measured.outcome == "no outcome of 3 of 3 records"
@@ -109,11 +109,11 @@ def test_the_longest_wait_counts_and_a_missing_outcome_is_none() -> None:
         (measurement((1, 1_000, "x"), (0, 1_001, "x")), "out of order"),
     ],
 )
-def test_a_broken_promise_is_told(measured: Measurement, reason: str) -> None:
+def test_a_broken_promise_is_reported(measured: Measurement, reason: str) -> None:
     assert any(reason in each for each in broken_promises(measured))
 
 
-def test_a_record_that_is_stored_twice_is_told() -> None:
+def test_a_record_that_is_stored_twice_is_reported() -> None:
     measured = measurement((0, 1_000, "x"), (1, 1_001, "x"))
     measured.stored = Counter({"0": 2})
     assert broken_promises(measured) == ["cut: a record is stored twice"]

@@ -56,6 +56,6 @@ def test_ids_go_to_the_next_broker_that_is_there() -> None:
         ([2, 3, 4, 5, 6], Outcome(0, [], [], 5, [2, 4]), "of 5 moved producers"),
     ],
 )
-def test_a_broken_promise_is_told(off_deaths: list[int], on: Outcome, reason: str) -> None:
-    (told,) = broken_promises(Outcome(0, off_deaths, []), on)
-    assert reason in told
+def test_a_broken_promise_is_reported(off_deaths: list[int], on: Outcome, reason: str) -> None:
+    (broken,) = broken_promises(Outcome(0, off_deaths, []), on)
+    assert reason in broken

@@ -49,9 +49,9 @@ def test_nothing_is_broken_on_the_line() -> None:
         (world(None, 99), world(10, 20, records_per_s=[400.0]), "slower"),
     ],
 )
-def test_a_broken_promise_is_told(off: World, on: World, reason: str) -> None:
-    (told,) = broken_promises(off, on)
-    assert reason in told
+def test_a_broken_promise_is_reported(off: World, on: World, reason: str) -> None:
+    (broken,) = broken_promises(off, on)
+    assert reason in broken
 
 
 def test_a_wait_is_a_refusal_and_another_error_is_not() -> None:

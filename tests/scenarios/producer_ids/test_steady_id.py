@@ -56,7 +56,7 @@ def outcome(*new_at_s: int, textbook_new_at_s: tuple[int, ...] = (0, 600)) -> Ou
     return Outcome(seen, {0: 3_600}, [0], crowd_refused=1, delivered=3)
 
 
-def test_a_broken_promise_is_told() -> None:
+def test_a_broken_promise_is_reported() -> None:
     assert broken_promises(outcome(0)) == []
     assert "called the id new at [0, 600] s" in broken_promises(outcome(0, 600))[0]
     assert "nothing is shown" in broken_promises(outcome(0, textbook_new_at_s=(0,)))[0]

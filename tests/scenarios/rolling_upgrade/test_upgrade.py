@@ -41,7 +41,7 @@ def test_a_run_in_which_nothing_was_sent_again_shows_nothing() -> None:
     assert problem == "ours: nothing was sent again, so this run shows nothing"
 
 
-def test_our_producer_keeps_to_five_requests_until_it_is_told_a_window() -> None:
+def test_our_producer_keeps_to_five_requests_until_the_broker_advertises_a_window() -> None:
     assert problems(replace(GOOD, in_flight=[(50, 6), (250, 9)])) == [
         "ours: more than 5 requests in flight without a window"
     ]

@@ -1,4 +1,4 @@
-"""Each client writes numbers, hears of each, and ends when it is told to."""
+"""Each client writes numbers, hears of each, and ends on request."""
 
 import threading
 
@@ -41,7 +41,7 @@ def test_a_writer_has_an_outcome_of_every_record(kind: type[Writer]) -> None:
 
 
 @pytest.mark.interop
-def test_a_restart_of_our_producer_lifts_its_limit_where_a_window_is_told_meanwhile() -> None:
+def test_a_restart_of_our_producer_lifts_its_limit_once_the_broker_advertises_a_window() -> None:
     without_window = {"broker.api.versions": "4.1,InitProducerId=1"}
     config = {
         f"broker.{broker}.{key}": v for broker in (1, 2, 3) for key, v in without_window.items()
