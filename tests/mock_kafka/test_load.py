@@ -29,4 +29,4 @@ def test_a_plan_that_is_not_there_is_one_line(
 ) -> None:
     assert cli.main(["load", "stead", "--out", f"{tmp_path}/out"]) == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("mock-kafka load: 'stead' is no file and no built-in plan")
+    assert line.startswith("mock-kafka load: 'stead' is neither a file nor a built-in plan")
