@@ -186,7 +186,7 @@ class ProducerClient:
 class PipeliningIdempotence(Idempotence):
     """Sequence numbers of a producer that does not send the first batch of an epoch alone."""
 
-    def number(self, batch: Batch) -> None:
+    def assign_sequence(self, batch: Batch) -> None:
         super().assign_sequence(batch)
         sequences = self.of(batch)
         assert sequences is not None
