@@ -54,8 +54,13 @@ for in_process in (False, True):
 def run(
     *words: object, folder: Path, environment: Mapping[str, str] | None = None, timeout_s: int = 120
 ) -> str:
-    """Return what a program prints; it gets no PYTHONPATH but one of `environment`."""
-    inherited = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    """Return what a program prints.
+
+    It inherits neither PYTHONPATH nor PYSPARK_PYTHON, which the Spark session of this process sets:
+    Spark would start its workers with the interpreter of the checkout.
+    """
+    foreign = {"PYTHONPATH", "PYSPARK_PYTHON"}
+    inherited = {key: value for key, value in os.environ.items() if key not in foreign}
     done = subprocess.run(
         list(map(str, words)),
         cwd=folder,
