@@ -23,7 +23,10 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Machines are slow at times: an example has no deadline. In CI the examples are always the same.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True)
-settings.load_profile("ci" if os.environ.get("CI") else "desk")
+settings.register_profile("fast", deadline=None, max_examples=15)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "desk")
+)
 
 
 def pytest_sessionstart() -> None:
