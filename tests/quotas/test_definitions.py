@@ -40,7 +40,7 @@ def test_no_text_is_no_definitions() -> None:
         ("user=a,controller_mutations_rate=1", "it is controller_mutation_rate"),
         (
             "user=a,producer_byte_rate=1;user=a,consumer_byte_rate=1",
-            "'user=a,consumer_byte_rate=1': these clients already have quotas; put them together",
+            "'user=a,consumer_byte_rate=1': these clients already have quotas; merge the definitions",
         ),
     ],
 )

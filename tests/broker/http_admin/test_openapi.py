@@ -55,7 +55,7 @@ def test_the_description_of_an_operation_includes_its_query_and_what_that_extend
     document: dict[str, Any],
 ) -> None:
     description = document["paths"]["/v1/requests"]["get"]["description"]
-    assert "what is set must fit" in description
+    assert "all set values must fit" in description
     assert "newest lines" in description
 
 

@@ -26,13 +26,13 @@ async def test_a_topic_is_made_and_seen_over_http() -> None:
     [
         ("GET", "/nowhere", None, 404, "openapi.json"),
         ("PATCH", "/v1/clock", None, 405, "GET,PUT"),
-        ("POST", "/v1/topics", b"{", 400, "no JSON"),
+        ("POST", "/v1/topics", b"{", 400, "invalid JSON"),
         ("POST", "/v1/topics", b"{}", 400, "name"),
         ("POST", "/v1/topics", b" " * 1001, 413, "larger"),
         ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
         ("GET", "/v1/requests?limit=0", None, 400, "limit"),
         ("GET", "/v1/clock?x=1", None, 400, "x"),
-        ("POST", "/v1/reset", b"{}", 400, "takes none"),
+        ("POST", "/v1/reset", b"{}", 400, "takes no body"),
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
     ],
 )
