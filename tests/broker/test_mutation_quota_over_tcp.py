@@ -56,7 +56,7 @@ async def test_the_worked_example() -> None:
         assert await create(port, "next") == ([ErrorCode.NONE], 0)
 
 
-async def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
+async def test_a_refused_client_is_not_served_before_the_throttle_time_is_over() -> None:
     async with serving(**QUOTA) as (server, port, _):
         clock: Any = server.clock
         await create(port, *(f"topic-{number}" for number in range(7)))

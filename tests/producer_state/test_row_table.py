@@ -140,7 +140,7 @@ def test_an_empty_table_finds_nothing_and_has_no_bucket() -> None:
     assert list(table.producer_ids()) == []
 
 
-def test_two_empty_tables_share_nothing_that_is_written() -> None:
+def test_a_row_added_to_one_table_is_not_in_another() -> None:
     first, second = RowTable(ROW_BYTES), RowTable(ROW_BYTES)
     assert first.find(1) < 0
     assert second.find(1) < 0
@@ -162,7 +162,7 @@ def test_an_id_whose_bytes_occur_in_another_row_s_fields_is_not_found_there(shif
 
 
 @given(start=st.integers(0, ID_MAX - 2**40), step=st.sampled_from([1, 1000, 2**10, 2**16, 2**32]))
-def test_ids_of_any_regular_pattern_spread_over_the_buckets(start: int, step: int) -> None:
+def test_ids_of_a_regular_pattern_are_spread_over_the_buckets(start: int, step: int) -> None:
     table = filled([start + number * step for number in range(200)])
 
     sizes = [len(table.rows_of(index)) // ROW_BYTES for index in range(table.bucket_count)]
@@ -180,7 +180,7 @@ def test_growing_moves_one_bucket_at_a_time() -> None:
         assert len(table) <= ROWS_PER_BUCKET * bucket_count
 
 
-def test_a_table_whose_rows_went_gives_their_memory_back() -> None:
+def test_a_table_without_rows_releases_their_memory() -> None:
     table = filled(range(5000))
     full_bytes = table.bytes_held()
     assert remove(table, set(range(10, 5000))) == 4990

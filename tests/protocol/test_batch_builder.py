@@ -24,7 +24,7 @@ RECORDS = st.lists(
 
 
 @given(records=RECORDS, compression=st.sampled_from(COMPRESSION_NAMES))
-def test_what_goes_in_comes_out(
+def test_records_survive_the_round_trip_through_a_batch(
     records: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     compression: str,
 ) -> None:
@@ -42,7 +42,7 @@ def test_what_goes_in_comes_out(
     ] == records
 
 
-def test_a_batch_takes_no_more_than_its_size_but_always_a_first_record() -> None:
+def test_a_batch_accepts_any_first_record_and_more_up_to_bytes_max() -> None:
     builder = BatchBuilder("none", 80)
     assert builder.append(0, None, b"x" * 100, ())
     assert not builder.append(0, None, b"", ())
@@ -50,7 +50,7 @@ def test_a_batch_takes_no_more_than_its_size_but_always_a_first_record() -> None
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
-def test_a_stamped_batch_has_the_numbers_and_is_otherwise_the_same(compression: str) -> None:
+def test_stamping_changes_only_producer_fields_and_crc(compression: str) -> None:
     builder = BatchBuilder(compression, 10_000)
     builder.append(5, b"k", b"v" * 500, ())
     plain = builder.build()

@@ -20,7 +20,7 @@ def test_apis_and_errors_have_the_names_that_kafka_gives_them() -> None:
 
 
 @given(st.sampled_from(ApiKey), st.integers(0, 20), st.binary(max_size=80))
-def test_arbitrary_frames_decode_or_say_why_not(api_key: ApiKey, version: int, rest: bytes) -> None:
+def test_any_frame_is_decoded_or_a_decode_error(api_key: ApiKey, version: int, rest: bytes) -> None:
     header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff"
     for frame, decode in (
         (header + rest, json_view.decode_request_frame),
@@ -35,9 +35,7 @@ def test_arbitrary_frames_decode_or_say_why_not(api_key: ApiKey, version: int, r
 
 
 @given(st.binary(max_size=300), st.integers(0, 3), st.integers(0, 200))
-def test_batches_are_summed_up_as_far_as_they_are_whole(
-    junk: bytes, batch_count: int, cut: int
-) -> None:
+def test_complete_batches_are_summarized(junk: bytes, batch_count: int, cut: int) -> None:
     whole = make_batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=3)
     summary = json_view.batch_summaries(whole * batch_count + whole[: cut % len(whole)])
 
@@ -48,7 +46,7 @@ def test_batches_are_summed_up_as_far_as_they_are_whole(
     json_view.batch_summaries(junk)
 
 
-def test_a_field_of_very_many_batches_is_counted_and_not_listed() -> None:
+def test_batches_beyond_the_maximum_are_only_counted() -> None:
     summary = json_view.batch_summaries(make_batch(b"a") * (json_view.BATCHES_MAX + 5))
 
     assert summary["batch_count"] == json_view.BATCHES_MAX + 5

@@ -30,7 +30,7 @@ from protocol.properties import PropertiesError, parse_properties
         ("log.dirs=C:\\\\kafka", {"log.dirs": "C:\\kafka"}),
     ],
 )
-def test_text_is_read_as_java_reads_it(text: str, properties: dict[str, str]) -> None:
+def test_text_is_parsed_like_in_java(text: str, properties: dict[str, str]) -> None:
     assert parse_properties(text) == properties
 
 
@@ -55,7 +55,7 @@ def escaped(text: str) -> str:
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(), max_size=5))
-def test_whatever_is_written_with_escapes_is_read_back(properties: dict[str, str]) -> None:
+def test_escaped_text_is_parsed_back(properties: dict[str, str]) -> None:
     text = "\n".join(f"{escaped(key)} = {escaped(value)}" for key, value in properties.items())
 
     assert parse_properties(text) == properties

@@ -25,7 +25,7 @@ class Setup:
         return self.produce.record(user, client_id, rate * 11, 0) > 0
 
 
-def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None:
+def test_the_most_specific_quota_applies_and_its_entity_decides_who_shares_it() -> None:
     setup = Setup()
     throttled = setup.is_throttled
     setup.set(1000, user=None)
@@ -63,7 +63,7 @@ def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None
     assert throttled("G", "c5", 0), "shares the client id's"
 
 
-def test_a_change_of_the_quota_judges_what_was_counted_before() -> None:
+def test_a_quota_change_applies_to_values_recorded_before() -> None:
     setup = Setup()
     setup.set(4000, client_id=None)
     setup.set(2000, client_id="c")
@@ -88,7 +88,7 @@ def test_nothing_is_kept_before_a_quota_was_set() -> None:
     assert setup.produce.record("u", "c", 10**9, 0) == 0
 
 
-def test_what_is_taken_back_throttles_nobody() -> None:
+def test_unrecorded_values_throttle_no_client() -> None:
     setup = Setup()
     setup.set(1000, user="u")
 
@@ -100,7 +100,7 @@ def test_what_is_taken_back_throttles_nobody() -> None:
 @pytest.mark.parametrize(
     ("rate", "sample_count", "bytes_max"), [(1000, 11, 10_000), (10, 4, 30), (None, 11, None)]
 )
-def test_a_fetch_brings_no_more_than_a_window_allows(
+def test_bytes_max_is_what_one_window_allows(
     rate: int | None, sample_count: int, bytes_max: int | None
 ) -> None:
     quotas = ClientQuotas()
@@ -130,7 +130,7 @@ def test_one_percent_of_request_time_is_ten_milliseconds_a_second() -> None:
     assert rates == [pytest.approx(1.02)]
 
 
-def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
+def test_request_time_throttles_a_client_for_at_most_one_window() -> None:
     request = request_manager()
     waits_ms = [request.record("u", "c", 500 * MILLISECOND_NS, 0)]
     waits_ms += [request.record("u", "c", 0, second * 1000) for second in range(1, 12)]
@@ -138,7 +138,7 @@ def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
     assert waits_ms == [1000] * 11 + [0]
 
 
-def test_request_time_that_nobody_pays_for_is_measured_apart() -> None:
+def test_exempt_request_time_is_measured_separately() -> None:
     request = request_manager()
     request.record_exempt(100 * MILLISECOND_NS, 0)
 
@@ -146,7 +146,7 @@ def test_request_time_that_nobody_pays_for_is_measured_apart() -> None:
     assert [(each.group, each.tags, each.value) for each in exempt] == [("Request", {}, 1.0)]
 
 
-def test_what_is_measured_has_kafkas_names() -> None:
+def test_measurements_have_kafkas_names() -> None:
     setup = Setup()
     setup.set(1000, client_id="c")
     setup.produce.record("u", "c", 20_000, 0)
@@ -171,7 +171,7 @@ def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hou
     assert produce.record("u", "c", 0, 3 * IDLE_MS) == 0
 
 
-def test_memory_is_that_of_the_clients_of_an_hour() -> None:
+def test_only_counters_of_the_last_hour_are_kept() -> None:
     setup = Setup()
     setup.set(1, client_id=None)
     for number in range(5000):

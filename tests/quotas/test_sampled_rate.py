@@ -46,14 +46,14 @@ def test_a_rate_and_its_throttle(
     assert measured.rate(records[-1][0]) == pytest.approx(rate, abs=0.05)
 
 
-def test_a_burst_is_forgotten_with_its_sample() -> None:
+def test_a_burst_expires_with_its_sample() -> None:
     waits_ms, rate = throttles(1000, [(0, 20_000), (10_999, 0), (11_000, 0)])
 
     assert waits_ms == [10_000, 9001, 0]
     assert rate.rate(11_000) == 0
 
 
-def test_a_violation_lasts_until_the_burst_is_out_of_the_windows() -> None:
+def test_a_violation_lasts_until_the_sample_of_the_burst_expires() -> None:
     records = [(second * 1000, 400) for second in range(10)] + [(10_500, 2300)]
     waits_ms, rate = throttles(500, records)
     assert waits_ms == [0] * 10 + [2100]
@@ -76,7 +76,7 @@ def test_a_violation_lasts_until_the_burst_is_out_of_the_windows() -> None:
     ("quota", "sample_count", "observed", "window_ms", "throttle_ms"),
     [(50, 3, 100, 2000, 2000), (50, 2, 55, 1000, 100), (50, 2, 50, 1000, 0)],
 )
-def test_a_window_has_its_least_length_at_the_start(
+def test_the_window_has_a_minimum_length_at_the_start(
     quota: int, sample_count: int, observed: int, window_ms: int, throttle_ms: int
 ) -> None:
     rate = SampledRate(sample_count, 1000)
@@ -98,7 +98,7 @@ def test_half_a_millisecond_is_rounded_up_and_less_is_not() -> None:
     assert rate.throttle_time_ms(2000, 1, 0) == 1
 
 
-def test_a_value_can_be_taken_back() -> None:
+def test_a_value_can_be_undone() -> None:
     waits_ms, rate = throttles(1000, [(0, 20_000), (0, -20_000)])
 
     assert waits_ms == [10_000, 0]

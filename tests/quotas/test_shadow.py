@@ -51,7 +51,7 @@ def test_only_the_newest_events_are_kept() -> None:
 
 
 @given(st.lists(st.integers(0, IDS_MAX - 2)))
-def test_few_producer_ids_are_counted_exactly_however_often_they_come(ids: list[int]) -> None:
+def test_few_producer_ids_are_counted_exactly_also_when_repeated(ids: list[int]) -> None:
     counter = ShadowCounter(0)
     for producer_id in ids:
         counter.exceed_with_id(producer_id)
@@ -71,7 +71,7 @@ def test_many_producer_ids_are_estimated_within_a_fifth(first_id: int, distinct:
     assert counter.over_quota == pytest.approx(distinct, rel=0.2)
 
 
-def test_an_entity_is_forgotten_after_an_idle_hour() -> None:
+def test_an_entity_is_removed_after_an_idle_hour() -> None:
     report = ShadowReport()
     report.counter(KEY, 0).throttle(event(0, 10))
     report.counter(KEY, 1000).throttle(event(1000, 10))
@@ -82,7 +82,7 @@ def test_an_entity_is_forgotten_after_an_idle_hour() -> None:
     assert report.counter(KEY, 1000 + IDLE_MS).first_ms == 1000 + IDLE_MS
 
 
-def test_a_report_keeps_the_entities_that_were_throttled_last() -> None:
+def test_a_full_report_keeps_the_most_recently_throttled_entities() -> None:
     report = ShadowReport()
     for number in range(ENTITIES_MAX):
         report.counter(ShadowKey("producer_ids_rate", (f"u{number}", ""), 1), number)

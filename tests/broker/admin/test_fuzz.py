@@ -49,7 +49,7 @@ def tamed(case: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_every_response_is_as_the_document_says_and_the_cluster_still_serves(
+def test_every_response_fits_the_openapi_document_and_the_cluster_still_serves(
     served: tuple[str, str],
 ) -> None:
     bootstrap_servers, url = served

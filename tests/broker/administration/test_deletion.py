@@ -46,7 +46,7 @@ def test_a_missing_topic_is_reported_by_the_requested_name_or_id() -> None:
 
 
 @pytest.mark.parametrize("copies", [2, 3])
-def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
+def test_a_topic_that_occurs_several_times_is_refused_once(copies: int) -> None:
     assert outcomes(*[RequestedTopic("a")] * copies, RequestedTopic("b")) == [
         ("a", NO_TOPIC_ID, "INVALID_REQUEST"),
         ("b", ID_B, "deleted"),
@@ -69,7 +69,7 @@ def test_a_repeated_topic_is_refused_with_the_reason() -> None:
     assert messages == ["Duplicate topic name.", "Duplicate topic id."]
 
 
-def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None:
+def test_a_topic_with_both_name_and_id_or_neither_is_refused_alone() -> None:
     assert outcomes(RequestedTopic("a", ID_A), RequestedTopic(None), RequestedTopic("a")) == [
         ("a", ID_A, "INVALID_REQUEST"),
         (None, NO_TOPIC_ID, "INVALID_REQUEST"),

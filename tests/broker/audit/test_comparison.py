@@ -85,7 +85,7 @@ PRODUCED = st.lists(st.tuples(st.sampled_from((-1, 4, 9)), st.integers(1, 4)), m
 
 
 @given(PRODUCED, st.sampled_from((0, SEQUENCE_MAX - 3)), st.data())
-def test_what_is_missing_is_found_and_nothing_else(
+def test_exactly_the_missing_batches_are_found(
     produced: list[tuple[int, int]], first: int, data: st.DataObject
 ) -> None:
     batches: list[bytes] = []
@@ -125,7 +125,7 @@ def test_what_is_missing_is_found_and_nothing_else(
 
 
 @pytest.mark.parametrize("is_log_append_time", [False, True])
-def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
+def test_another_batch_at_the_offset_is_found_with_any_timestamp_type(
     is_log_append_time: bool,
 ) -> None:
     def as_stored(batch: bytes) -> bytes:
@@ -146,7 +146,7 @@ def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
     assert finding.detail == "the batch at offset 0 is corrupt: its CRC is not that of its data"
 
 
-def test_a_duplicate_may_be_built_again_but_is_of_the_same_sequences() -> None:
+def test_a_duplicate_may_be_rebuilt_with_the_same_sequences() -> None:
     first = sent_batch(2, producer_id=4, sequence=0)
     again = make_batch(b"other", b"times", producer_id=4, producer_epoch=0, base_sequence=0)
     log = {KEY: log_of([stored(first, 0)])}
@@ -157,7 +157,7 @@ def test_a_duplicate_may_be_built_again_but_is_of_the_same_sequences() -> None:
     assert kinds(compare([acknowledged(later, 0, is_append=False)], log)) == ["not_stored"]
 
 
-def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
+def test_a_duplicate_without_an_offset_is_found_by_its_sequences() -> None:
     batches = [
         stored(sent_batch(2, producer_id=4, sequence=10), 0),
         stored(sent_batch(2, producer_id=4, sequence=12), 2),
@@ -183,9 +183,7 @@ def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
     assert kinds(compare(duplicate_of(13, 2), shortened)) == ["not_stored"]
 
 
-def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_acknowledgement() -> (
-    None
-):
+def test_batches_stored_twice_or_out_of_order_are_found_without_an_acknowledgement() -> None:
     def log(*sequences: int) -> dict[tuple[UUID, int], StoredLog]:
         batches = [sent_batch(2, producer_id=4, sequence=each) for each in sequences]
         return {KEY: log_of([stored(each, 2 * n) for n, each in enumerate(batches)])}
@@ -205,7 +203,7 @@ def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_ack
     )
 
 
-def test_another_epoch_or_producer_begins_with_sequences_of_its_own() -> None:
+def test_another_epoch_or_producer_has_its_own_sequences() -> None:
     batches = [
         make_batch(b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
         for producer_id, epoch in ((4, 0), (4, 1), (5, 0), (-1, -1), (-1, -1))
@@ -214,7 +212,7 @@ def test_another_epoch_or_producer_begins_with_sequences_of_its_own() -> None:
     assert compare([], {KEY: log}).findings == []
 
 
-def test_committed_offsets_may_be_at_the_log_end_and_not_beyond() -> None:
+def test_a_committed_offset_beyond_the_log_end_is_a_finding() -> None:
     log = {KEY: log_of([stored(sent_batch(), 0)])}
     committed = [
         CommittedPosition("billing", "t", 0, 1),
@@ -259,7 +257,7 @@ def test_appends_and_duplicates_of_a_cluster_are_covered(batches: str) -> None:
     assert judged(client) == Comparison([], 5, 0)
 
 
-def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> None:
+def test_a_lost_batch_is_found_by_append_and_by_duplicate() -> None:
     client, _topic, partition = audited_cluster()
     first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
     produce(client, first, second, first)
@@ -277,7 +275,7 @@ def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> No
     assert (by_duplicate.client_id, by_duplicate.connection) == ("test", 1)
 
 
-def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
+def test_duplicates_stored_after_the_loss_of_producer_state_are_found() -> None:
     client, _topic, partition = audited_cluster()
     batch = sent_batch(2, producer_id=4, sequence=0)
     produce(client, batch)
@@ -286,14 +284,14 @@ def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
     assert kinds(judged(client)) == ["stored_twice"]
 
 
-def test_log_append_time_changes_the_stored_crc_and_is_no_finding() -> None:
+def test_log_append_time_is_not_a_finding() -> None:
     client, _topic, _partition = audited_cluster(**{"log.message.timestamp.type": "LogAppendTime"})
     batch = sent_batch(2, producer_id=4, sequence=0)
     produce(client, batch, batch)
     assert judged(client) == Comparison([], 2, 0)
 
 
-def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
+def test_batches_removed_on_purpose_are_counted_and_are_not_findings() -> None:
     client, topic, partition = audited_cluster()
     cluster = client.cluster
     produce(client, sent_batch(2), sent_batch(2), sent_batch(2))
@@ -314,7 +312,7 @@ def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
     assert judged(client) == Comparison([], 0, 0)
 
 
-def test_an_offset_that_a_group_committed_beyond_the_end_is_found() -> None:
+def test_a_group_offset_beyond_the_log_end_is_found() -> None:
     client, _topic, _partition = audited_cluster()
     produce(client, sent_batch(2))
     for offset in (2, 3):

@@ -37,7 +37,7 @@ def listed(cluster: Cluster) -> list[int]:
     return node_ids
 
 
-def test_a_broker_that_joins_is_advertised_and_leads_only_what_is_new_or_moved() -> None:
+def test_an_added_broker_is_advertised_and_leads_only_new_or_moved_partitions() -> None:
     cluster = make_cluster(2)
     old = cluster.create_topic("old", cluster.place(4, 1), {})
     leaders = [each.leader_id for each in old.partitions]
@@ -55,7 +55,7 @@ def test_a_broker_that_joins_is_advertised_and_leads_only_what_is_new_or_moved()
     assert 3 in cluster.quotas.brokers
 
 
-def test_the_only_ones_left_coordinate_everything() -> None:
+def test_the_remaining_brokers_coordinate_all_groups() -> None:
     cluster = make_cluster(2)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
@@ -64,7 +64,7 @@ def test_the_only_ones_left_coordinate_everything() -> None:
     assert (listed(cluster), cluster.controller_id) == ([3], 3)
 
 
-def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
+def test_a_decommissioned_broker_stays_an_offline_replica_of_its_partitions() -> None:
     cluster = make_cluster(3)
     changes: list[tuple[int, Availability]] = []
     cluster.on_availability_change = lambda broker: changes.append(
@@ -86,7 +86,7 @@ def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
         decommission_broker(cluster, 2, NOW_MS)
 
 
-def test_nothing_is_placed_on_a_broker_that_has_gone() -> None:
+def test_no_partition_is_placed_on_a_decommissioned_broker() -> None:
     cluster = make_cluster(2)
     decommission_broker(cluster, 2, NOW_MS)
     topics = messages.CreateTopicsRequest.CreatableTopic
@@ -110,7 +110,7 @@ def test_nothing_is_placed_on_a_broker_that_has_gone() -> None:
     assert codes == [ErrorCode.INVALID_REPLICATION_FACTOR, ErrorCode.INVALID_REPLICA_ASSIGNMENT]
 
 
-def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
+def test_a_decommissioned_broker_that_is_added_again_has_its_replicas_and_address() -> None:
     cluster = make_cluster(2)
     before = cluster.brokers[2]
     (partition,) = cluster.create_topic("t", [(2,)], {}).partitions
@@ -124,7 +124,7 @@ def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
     assert join(cluster) == 3
 
 
-def test_node_ids_are_taken_once_and_there_are_only_so_many() -> None:
+def test_node_ids_are_unique_and_the_number_of_brokers_is_limited() -> None:
     cluster = make_cluster(1)
     with pytest.raises(ValueError, match="there is a broker 1 already"):
         new_broker(cluster, 1)
@@ -144,7 +144,7 @@ def test_node_ids_are_taken_once_and_there_are_only_so_many() -> None:
     assert join(cluster, 7) == 7
 
 
-def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
+def test_a_reset_restores_the_first_brokers() -> None:
     cluster = make_cluster(3)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
@@ -158,7 +158,7 @@ def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
     assert join(cluster) == 4
 
 
-def test_what_a_lone_broker_has_for_itself_counts_only_while_it_is_alone() -> None:
+def test_the_own_value_of_a_shared_key_applies_only_to_a_single_broker() -> None:
     cluster = make_cluster(1)
     cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "5000"}))
     topic = cluster.create_topic("t", [(1,)], {})

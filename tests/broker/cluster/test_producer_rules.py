@@ -48,7 +48,7 @@ def lead(cluster: Cluster, node_id: int) -> None:
     cluster.move_leader(partition_of(cluster), node_id, NOW_MS)
 
 
-def test_the_leader_decides_by_its_own_rule(cluster: Cluster) -> None:
+def test_the_rule_of_the_leader_decides(cluster: Cluster) -> None:
     assert send(cluster, 7) == KIP_758
     assert send(cluster, 6) == (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1)
 
@@ -68,7 +68,7 @@ def test_the_leader_decides_by_its_own_rule(cluster: Cluster) -> None:
     assert send(cluster, 10) == (ErrorCode.NONE, 10)
 
 
-def test_the_other_rule_counts_when_its_broker_takes_over_after_an_outage(cluster: Cluster) -> None:
+def test_the_rule_changes_with_the_leader_after_an_outage(cluster: Cluster) -> None:
     failover.stop_broker(cluster, 1, NOW_MS)
     assert partition_of(cluster).leader_id == 2
     assert send(cluster, 7) == KAFKA
@@ -88,7 +88,7 @@ def test_without_a_leader_the_state_stays_as_it_is(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("node_id", [1, None])
-def test_a_rule_changed_at_run_time_counts_at_once(cluster: Cluster, node_id: int | None) -> None:
+def test_a_rule_changed_at_run_time_applies_at_once(cluster: Cluster, node_id: int | None) -> None:
     config = cluster.config
     cluster.set_config(config.with_dynamic(node_id, {BATCHES: "5"}))
     assert send(cluster, 7) == KAFKA

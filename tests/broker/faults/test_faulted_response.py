@@ -44,7 +44,7 @@ def test_an_error_replaces_the_frame_and_a_throttle_stays() -> None:
     assert (failed.throttle_time_ms, failed.frame != FRAME, bugs) == (70, True, [])
 
 
-def test_no_response_has_no_values_and_no_wrong_bytes() -> None:
+def test_a_missing_response_is_not_patched_or_corrupted() -> None:
     response, _bugs = faulted(api="Heartbeat", response={"error_code": "NOT_COORDINATOR"})
     assert response.with_patch(None) is None
     assert response.with_wrong_bytes(None) is None

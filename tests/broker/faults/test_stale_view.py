@@ -13,7 +13,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 GROUP = "group"
 
 
-def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
+def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     cluster = make_cluster(**{"auto.create.topics.enable": "true"})
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     before = cluster.coordinator_id(GROUP)

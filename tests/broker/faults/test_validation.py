@@ -139,7 +139,7 @@ TRIES = 200
         ({"stop_broker": 1, "start_broker": 1}, "start_broker: the same broker is named by stop_b"),
     ],
 )
-def test_a_contradiction_is_refused_by_the_name_of_its_field(
+def test_a_contradiction_is_refused_with_the_name_of_the_field(
     rule: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):

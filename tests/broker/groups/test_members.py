@@ -34,7 +34,7 @@ def with_members(*members: Member) -> Membership:
     return membership
 
 
-def test_the_first_member_leads_until_it_is_gone() -> None:
+def test_the_first_member_leads_until_it_is_removed() -> None:
     first, second = member("a"), member("b")
     membership = with_members(first, second)
     assert membership.leader_id == "a"
@@ -58,7 +58,7 @@ def test_a_leader_that_joined_stays_and_one_that_did_not_is_replaced() -> None:
     assert Membership().elect_joined_leader() is False
 
 
-def test_a_renamed_static_member_keeps_its_lead_and_its_instance() -> None:
+def test_a_renamed_static_member_stays_leader_and_keeps_its_instance_id() -> None:
     static = member("a", instance="i")
     membership = with_members(static)
 
@@ -80,7 +80,7 @@ def test_metadata_for_the_leader_is_that_of_the_chosen_protocol() -> None:
     )
 
 
-def test_of_equal_votes_the_earliest_members_wins() -> None:
+def test_with_equal_votes_the_protocol_of_the_earliest_member_wins() -> None:
     membership = with_members(member("a", {"r": b"", "s": b""}), member("b", {"s": b"", "r": b""}))
     assert membership.select_protocol() == "r"
 

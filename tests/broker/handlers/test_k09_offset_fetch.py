@@ -65,7 +65,7 @@ def found(response: Any) -> list[tuple[int, int, str | None, int]]:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH))
-def test_every_version_fetches_what_was_committed(version: int) -> None:
+def test_every_version_fetches_committed_offsets(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 1, 42))
 
@@ -82,7 +82,7 @@ def test_every_version_fetches_what_was_committed(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH))
-def test_a_topic_that_is_not_there_has_no_offset_and_an_id_nobody_has_is_an_error(
+def test_a_missing_topic_has_no_offset_and_an_unknown_topic_id_is_an_error(
     version: int,
 ) -> None:
     response = fetch(GroupCluster(), version, {"nope": [3]})
@@ -94,7 +94,7 @@ def test_a_topic_that_is_not_there_has_no_offset_and_an_id_nobody_has_is_an_erro
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 2))
-def test_no_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> None:
+def test_null_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> None:
     cluster = GroupCluster()
     assert found(fetch(cluster, version, None)) == []
     cluster.commit(("t", 0, 1), ("t", 1, 2))
@@ -117,7 +117,7 @@ def test_another_broker_is_not_the_coordinator(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 8))
-def test_groups_are_answered_each_for_itself(version: int) -> None:
+def test_each_group_has_its_own_error(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
     other_name = next(
@@ -139,7 +139,7 @@ def test_groups_are_answered_each_for_itself(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 5))
-def test_the_leader_epoch_comes_back_from_version_5(version: int) -> None:
+def test_the_leader_epoch_is_returned_from_version_5(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
     ((name, index, committed),) = cluster.cluster.groups.all_committed(GROUP)
@@ -150,7 +150,7 @@ def test_the_leader_epoch_comes_back_from_version_5(version: int) -> None:
     assert topic.partitions[0].committed_leader_epoch == -1
 
 
-def test_a_deleted_topic_is_forgotten() -> None:
+def test_a_deleted_topic_has_no_committed_offsets() -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
 

@@ -19,7 +19,7 @@ def leave(cluster: GroupCluster, version: int, member_id: str, **changes: Any) -
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_every_version_lets_a_member_go(version: int) -> None:
+def test_every_version_removes_a_member(version: int) -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 
@@ -34,7 +34,7 @@ def test_every_version_lets_a_member_go(version: int) -> None:
 
 @pytest.mark.parametrize("has_group", [True, False])
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_an_unknown_member_is_an_error_of_the_member_where_there_is_one(
+def test_an_unknown_member_is_an_error_of_the_member_if_the_version_has_that_field(
     version: int, has_group: bool
 ) -> None:
     cluster = GroupCluster()
@@ -49,7 +49,7 @@ def test_an_unknown_member_is_an_error_of_the_member_where_there_is_one(
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_what_is_wrong_with_the_request_is_the_error_of_the_response(version: int) -> None:
+def test_an_error_of_the_request_is_the_error_of_the_response(version: int) -> None:
     cluster = GroupCluster()
     elsewhere = leave(cluster, version, "m", broker_id=cluster.other_id)
     assert (elsewhere.error_code, elsewhere.members) == (ErrorCode.NOT_COORDINATOR, [])

@@ -8,7 +8,7 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DELETE_GROUPS))
-def test_every_version_deletes_once_what_has_no_members(version: int) -> None:
+def test_every_version_deletes_groups_without_members(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
 
@@ -21,7 +21,7 @@ def test_every_version_deletes_once_what_has_no_members(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DELETE_GROUPS))
-def test_a_group_with_members_or_elsewhere_stays(version: int) -> None:
+def test_a_group_with_members_or_another_coordinator_is_not_deleted(version: int) -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 

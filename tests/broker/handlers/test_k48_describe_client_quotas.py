@@ -68,7 +68,7 @@ def test_every_version_returns_the_quotas_of_each_entity(version: int) -> None:
         (("group", EXACT, "a"), ErrorCode.UNSUPPORTED_VERSION),
     ],
 )
-def test_a_bad_filter_gets_an_error_and_no_entries(
+def test_an_invalid_filter_gets_an_error_and_no_entries(
     version: int, component: tuple[str, int, str | None], error_code: ErrorCode
 ) -> None:
     response = ask(make_cluster(1), component, version=version)

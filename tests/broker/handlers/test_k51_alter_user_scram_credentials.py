@@ -7,7 +7,7 @@ from tests.broker.cluster_builder import call, make_cluster
 _Request = messages.AlterUserScramCredentialsRequest
 
 
-def test_users_are_answered_once_each_and_changes_count_on_every_broker() -> None:
+def test_each_user_has_one_result_and_changes_apply_to_every_broker() -> None:
     cluster = make_cluster(2, **{"sasl.users": "alice:secret"})
     request = _Request(
         deletions=[

@@ -59,7 +59,7 @@ def test_version_2_returns_brokers_that_are_down_if_requested() -> None:
         (0, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, "Unsupported endpoint type 0"),
     ],
 )
-def test_a_brokers_listener_describes_brokers_only(
+def test_a_broker_listener_describes_only_brokers(
     version: int, endpoint_type: int, error_code: ErrorCode, words: str
 ) -> None:
     response = describe(make_cluster(), version, endpoint_type=endpoint_type)

@@ -22,7 +22,7 @@ from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.kafka_clients import commit, produce
 
 
-def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:
+def test_a_group_is_shown_with_its_offsets_and_lag() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     produce(admin, "a", 1)
@@ -39,7 +39,7 @@ def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:
     assert get_group(admin, GroupPath("g")) == view
 
 
-def test_a_group_is_deleted_once_nobody_is_in_it() -> None:
+def test_a_group_can_be_deleted_once_it_has_no_members() -> None:
     admin = make_admin()
     commit(admin, "g", "a", 0)
     delete_group(admin, GroupPath("g"))

@@ -76,7 +76,7 @@ def client() -> Client:
         ({"fault": "none of it"}, []),
     ],
 )
-def test_a_filter_finds_what_fits_all_that_is_asked(
+def test_a_filter_finds_lines_that_fit_all_conditions(
     client: Client, wanted: dict[str, Any], numbers: list[int]
 ) -> None:
     assert found(client, **wanted) == numbers
@@ -96,7 +96,7 @@ def test_a_topic_named_by_id_is_found_by_its_name() -> None:
     assert shown(client)["topics"] == [str(topic.topic_id)]
 
 
-def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
+def test_a_waiting_request_matches_no_error() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -105,7 +105,7 @@ def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
     assert found(client, outcome="waiting", topic="t") == [1]
 
 
-def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(client: Client) -> None:
+def test_a_request_is_shown_with_batch_summaries_and_error_names(client: Client) -> None:
     plain = shown(client)
 
     assert plain["api"] == "Produce"
@@ -186,9 +186,7 @@ def test_no_secret_is_shown() -> None:
         ("num.partitions", True),
     ],
 )
-def test_a_configuration_is_shown_only_when_it_is_known_to_be_no_secret(
-    name: str, is_shown: bool
-) -> None:
+def test_only_configuration_values_known_to_be_public_are_shown(name: str, is_shown: bool) -> None:
     assert may_show_config(name) is is_shown
 
 
@@ -232,7 +230,7 @@ def test_refused_and_delayed_connections_are_found(
     assert found(arrivals(), **wanted) == numbers
 
 
-def test_a_refused_connection_is_shown_with_who_came_and_why() -> None:
+def test_a_refused_connection_is_shown_with_client_and_reason() -> None:
     client = arrivals()
     assert shown(client, 1) == {
         "kind": "connection",

@@ -31,7 +31,7 @@ def test_a_refused_batch_changes_nothing(batches: str) -> None:
     assert send(1) == ErrorCode.NONE
 
 
-def test_the_account_of_stored_bytes_is_that_of_the_logs() -> None:
+def test_the_stored_bytes_are_the_sum_of_the_logs() -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("t", [(1,), (1,)], {"retention.bytes": "500"})
     context = make_context(ApiKey.PRODUCE, 9)
@@ -44,7 +44,7 @@ def test_the_account_of_stored_bytes_is_that_of_the_logs() -> None:
     assert all(part.log.log_start_offset > 0 for part in topic.partitions)
 
 
-def test_memory_stays_under_its_bound_and_the_newest_records_stay() -> None:
+def test_memory_stays_under_log_memory_max_bytes_and_the_newest_records_stay() -> None:
     cluster = make_cluster(1, **{"log.memory.max.bytes": "10000"})
     topic = cluster.create_topic("t", [(1,), (1,), (1,)], {})
     context = make_context(ApiKey.PRODUCE, 9)

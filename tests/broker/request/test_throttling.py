@@ -55,7 +55,7 @@ def test_a_producer_without_acks_is_muted_without_a_response() -> None:
     assert client.correlation_ids() == [2]
 
 
-def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> None:
+def test_a_consumer_beyond_its_rate_gets_no_records_until_the_burst_expires() -> None:
     client = make_client(f"client-id=test,consumer_byte_rate={RATE}")
     writer = Client(client.cluster)
     for number in range(3):
@@ -80,7 +80,7 @@ def throttle_of(byte_count: int) -> int:
     return byte_count - BURST
 
 
-def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
+def test_a_fetch_returns_at_most_the_burst_of_its_quota() -> None:
     client = make_client("client-id=test,consumer_byte_rate=500")
     writer = Client(client.cluster)
     for number in range(3):
@@ -92,7 +92,7 @@ def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
     assert 4000 < len(response.responses[0].partitions[0].records) < 5000
 
 
-def test_the_time_of_handlers_is_charged_and_waited_for_at_most_a_window() -> None:
+def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
     client = make_client("client-id=test,request_percentage=1")
     # Each reading is 250 ms after the one before: one request takes that long.
     readings = count(0, 250_000_000)
@@ -113,7 +113,7 @@ def test_the_time_of_handlers_is_charged_and_waited_for_at_most_a_window() -> No
     assert client.correlation_ids() == [1, 2]
 
 
-def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
+def test_with_two_quotas_only_the_longer_throttle_time_applies() -> None:
     client = make_client(f"client-id=test,producer_byte_rate={RATE},request_percentage=0.01")
     client.send(produce_frame(1, 13_000) + metadata_frame(2))
 
@@ -131,7 +131,7 @@ def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
     assert client.correlation_ids() == [1, 2]
 
 
-def test_other_clients_are_not_muted_and_a_change_counts_at_once() -> None:
+def test_other_clients_are_not_muted_and_a_quota_change_applies_at_once() -> None:
     client = make_client(f"client-id=someone-else,producer_byte_rate={RATE}")
     client.send(produce_frame(1, 20_000))
     client.send(metadata_frame(2))
