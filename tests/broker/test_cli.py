@@ -1,4 +1,4 @@
-"""The command line without serving: help, and what is refused before anything is bound."""
+"""The command line without serving: help, and errors before a port is bound."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Requests and outages with a controller that takes time, on a clock that is moved by hand."""
+"""Requests and outages with `controller.mutation.time.ms`, on a clock moved by the test."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ EXCEEDED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 class Asker:
-    """One connection; `response(at_ms)` is what has come when the clock reads NOW_MS + at_ms."""
+    """One connection; `response(at_ms)` is the response written by NOW_MS + at_ms, if any."""
 
     def __init__(self, cluster: Cluster, request: Any, version: int, at_ms: int = 0) -> None:
         self._request, self._version = request, version
@@ -48,7 +48,7 @@ class Asker:
             for name in ("topics", "responses", "results")
             if hasattr(response, name)
         )
-        return [each.error_code for each in results]
+        return [result.error_code for result in results]
 
 
 def costly(broker_count: int = 3, /, **config: str) -> Cluster:
@@ -126,7 +126,7 @@ def test_requests_are_processed_in_order_of_arrival() -> None:
 
     assert second.codes(200) == [OK]
     assert (deletion.codes(299), deletion.codes(300)) == (None, [OK])
-    # The topic is gone when the controller gets to its new partitions, which cost nothing.
+    # The topic is deleted before the controller adds its partitions, so they take no time.
     assert growth.codes(300) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert names(cluster) == ["b"]
 
@@ -180,7 +180,7 @@ def test_the_quota_is_charged_before_the_queue_and_its_wait_is_part_of_the_throt
             "controller.quota.window.num": "1",
         }
     )
-    # 20 of a burst of 10: in debt by 10, which takes a second; the work takes 200 ms.
+    # 20 of a burst of 10 leaves -10 tokens, which take a second to refill; the event takes 200 ms.
     asker = create(cluster, {"a": 20, "b": 1})
     assert create(cluster, {"c": 1}).codes(0) == [EXCEEDED]
 
@@ -205,9 +205,9 @@ def test_auto_creation_waits_too_and_is_charged_once() -> None:
         missing = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         assert Asker(cluster, request, 12).codes(0) == missing
     (tokens,) = [
-        each.value
-        for each in cluster.quotas.metrics.measure(NOW_MS)
-        if (each.group, each.name) == ("ControllerMutation", "tokens")
+        measurement.value
+        for measurement in cluster.quotas.metrics.measure(NOW_MS)
+        if (measurement.group, measurement.name) == ("ControllerMutation", "tokens")
     ]
     assert tokens == 11 - 2 - 5
 

@@ -1,4 +1,4 @@
-"""What a partition's knowledge of its producers survives, and what it doesn't."""
+"""What the producer state of a partition survives, and what it does not."""
 
 import pytest
 
@@ -44,7 +44,7 @@ def send(cluster: Cluster, sequence: int) -> int:
 
 
 def forgets(cluster: Cluster) -> bool:
-    """Whether a gap is taken, which only a partition without state does."""
+    """Return whether a gap is accepted, as only a partition without state does."""
     return send(cluster, 1000) == ErrorCode.NONE
 
 

@@ -1,4 +1,4 @@
-"""The register of handlers."""
+"""The registry of handlers."""
 
 import pytest
 

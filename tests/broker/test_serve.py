@@ -22,7 +22,7 @@ TIMEOUT_S = 20
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """A broker process and its first line."""
+    """Start a broker process; return it with its first line."""
     with subprocess.Popen(
         [sys.executable, "-m", "broker", "serve", *arguments],
         stdout=subprocess.PIPE,
@@ -38,7 +38,7 @@ def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` adjacent ports that were free a moment ago."""
+    """Return the first of `count` adjacent ports that were just free."""
     for first in range(20_000, 30_000, 17):
         sockets = []
         try:
@@ -49,8 +49,8 @@ def free_ports(count: int) -> int:
         else:
             return first
         finally:
-            for each in sockets:
-                each.close()
+            for bound in sockets:
+                bound.close()
     raise AssertionError("no free ports")
 
 

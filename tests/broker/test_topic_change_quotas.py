@@ -1,4 +1,4 @@
-"""KIP-599 over the wire, with a clock that is moved by hand."""
+"""KIP-599 over the wire, with a clock moved by the test."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def quota_cluster(rate: float, sample_count: int, user: str = "ANONYMOUS") -> Cl
 
 
 def ask(cluster: Cluster, request: Any, version: int, now_ms: int) -> Any:
-    """Ask over a connection of its own and decode what was written at once."""
+    """Send a request over a new connection and decode the immediate response."""
     client = Client(cluster)
     client.send(request_frame(request, version, 7), now_ms)
     assert client.bugs == []
@@ -41,7 +41,7 @@ def codes(responses: list[Any]) -> list[int]:
 def create(
     cluster: Cluster, topics: dict[str, int], version: int = 7, now_ms: int = NOW_MS, **rest: Any
 ) -> tuple[list[int], int]:
-    """Error codes by topic in request order, and throttle_time_ms."""
+    """Return error codes by topic in request order, and throttle_time_ms."""
     request = messages.CreateTopicsRequest(
         version=version,
         topics=[

@@ -1,4 +1,4 @@
-"""Producer ids: unique over all brokers, in blocks as Kafka hands them out."""
+"""Producer ids are unique over all brokers, and allocated in blocks as in Kafka."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Producers that wrote nothing for long are forgotten, by the timestamps of what they wrote."""
+"""Producers expire by the timestamps of their batches and markers."""
 
 import pytest
 

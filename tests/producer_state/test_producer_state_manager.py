@@ -1,4 +1,4 @@
-"""Histories of one partition: what is remembered of its producers, shown, forgotten; its cost."""
+"""The producer state of one partition: decisions, descriptions, expiry and memory."""
 
 import sys
 
@@ -68,7 +68,7 @@ def test_a_new_epoch_fences_the_previous_one(batches: int) -> None:
 def test_a_new_epoch_starts_at_sequence_0(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0)
-    # The number that is next in the epoch before is nothing special in the new one.
+    # The next sequence of the previous epoch is out of order in the new one.
     assert partition.send(1, epoch=1) == OUT_OF_ORDER
     assert partition.send(2, epoch=2) == OUT_OF_ORDER
     assert partition.send(2, epoch=1) == OUT_OF_ORDER
@@ -326,7 +326,7 @@ def test_a_marker_of_an_older_coordinator_is_refused(batches: int) -> None:
     assert partition.mark(0, coordinator_epoch=1) == ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
-# What is shown -------------------------------------------------------------------------------
+# Descriptions --------------------------------------------------------------------------------
 
 
 @both_rules
@@ -352,7 +352,7 @@ def test_a_partition_without_producers_describes_none() -> None:
 
 
 def everything_behind(root: object) -> int:
-    """The bytes of all objects that only the state of one partition can have."""
+    """Return the bytes of all objects that belong to one partition's state."""
     seen: set[int] = set()
     waiting = [root]
     held = 0

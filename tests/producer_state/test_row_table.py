@@ -1,4 +1,4 @@
-"""The table of rows against a dict, through growth, removal and keys that hide in other rows."""
+"""The table of rows against a dict: growth, removal, and keys whose bytes occur in other rows."""
 
 import random
 
@@ -21,7 +21,7 @@ ID_MAX = 2**63 - 1
 
 
 def fields_of(number: int) -> bytes:
-    """Fields that tell a row from every other one."""
+    """Return fields that differ for every row."""
     return number.to_bytes(FIELD_BYTES, "little")
 
 
@@ -60,7 +60,7 @@ def filled(producer_ids: range | list[int]) -> RowTable:
     return table
 
 
-# Few enough that one comes back, and with the ends of the range and blocks as they are handed out.
+# Few ids, so that some repeat, with both ends of the range and blocks of allocated ids.
 producer_ids = (
     st.integers(0, 40)
     | st.integers(ID_MAX - 3, ID_MAX)

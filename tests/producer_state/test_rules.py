@@ -1,4 +1,4 @@
-"""The rules as pure decisions: tables of states and batches with what each of them gets."""
+"""The rules as pure decisions: tables of states, batches and expected decisions."""
 
 import dataclasses
 
@@ -125,7 +125,7 @@ def test_an_unknown_producer_is_appended_at_any_sequence(
         (entry_of((1, 1), (0, 0)), 0, 5, OUT_OF_ORDER),
         (entry_of((1, 1), (0, 0)), 0, 3, OUT_OF_ORDER),
         (entry_of((7, 7), epoch=5), 5, 8, APPEND),
-        # An epoch ahead starts at 0, also one that skips some.
+        # A newer epoch starts at 0, also if epochs are skipped.
         (entry_of((0, 0)), 1, 0, APPEND),
         (entry_of((0, 0)), 2, 0, APPEND),
         (entry_of((0, 0)), 2, 2, OUT_OF_ORDER),
@@ -134,7 +134,7 @@ def test_an_unknown_producer_is_appended_at_any_sequence(
         (entry_of((0, 0)), 32767, 0, APPEND),
         # The batch of the old epoch's newest numbers is another one under a new epoch.
         (entry_of((4, 9)), 1, 4, OUT_OF_ORDER),
-        # An epoch behind, also with a batch that the newer epoch has.
+        # An older epoch, also with a batch that the newer epoch has.
         (entry_of((0, 0), epoch=1), 0, 0, STALE_EPOCH),
         (entry_of((0, 0), epoch=1), 0, 1, STALE_EPOCH),
         (entry_of((0, 0), epoch=32767), 32766, 0, STALE_EPOCH),
@@ -176,7 +176,7 @@ def test_refused_batches_have_kafkas_error_codes() -> None:
         (0, 1, True, APPEND),
         (0, 1, False, OUTSIDE_TRANSACTION),
         (1, 0, False, OUTSIDE_TRANSACTION),
-        # The sequence is judged before the transaction, and a repetition before both.
+        # The sequence is checked before the transaction, and a duplicate before both.
         (0, 9, False, OUT_OF_ORDER),
         (0, 9, True, OUT_OF_ORDER),
     ],
@@ -442,7 +442,7 @@ deltas = st.integers(0, MAX) | st.integers(0, 30)
 def test_no_batch_ahead_of_the_newest_is_ever_a_duplicate(
     last: int, delta: int, window: int, ahead: st.DataObject
 ) -> None:
-    """What a producer may have in flight, up to a window's worth, is never taken for old."""
+    """Batches in flight, up to a window of sequences, are never duplicates."""
     entry = entry_of((sequence_after(last, -delta), last))
     start = ahead.draw(st.integers(1, window))
     count = ahead.draw(st.integers(1, 2**20))

@@ -38,7 +38,8 @@ def test_records_survive_the_round_trip_through_a_batch(
     built = builder.build()
     assert HEADER_BYTES < len(built) <= size_bytes
     assert [
-        (each.timestamp, each.key, each.value, list(each.headers)) for each in read_records(built)
+        (read_record.timestamp, read_record.key, read_record.value, list(read_record.headers))
+        for read_record in read_records(built)
     ] == records
 
 
@@ -53,8 +54,8 @@ def test_a_batch_accepts_any_first_record_and_more_up_to_bytes_max() -> None:
 def test_stamping_changes_only_producer_fields_and_crc(compression: str) -> None:
     builder = BatchBuilder(compression, 10_000)
     builder.append(5, b"k", b"v" * 500, ())
-    plain = builder.build()
-    stamped = stamp_producer(plain, 2**40, 7, 2**31 - 1)
+    unstamped = builder.build()
+    stamped = stamp_producer(unstamped, 2**40, 7, 2**31 - 1)
     header = read_header(stamped, 0)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (
         2**40,
@@ -62,5 +63,5 @@ def test_stamping_changes_only_producer_fields_and_crc(compression: str) -> None
         2**31 - 1,
     )
     assert has_valid_crc(stamped, 0, len(stamped), header.crc)
-    assert list(read_records(stamped)) == list(read_records(plain))
-    assert stamp_producer(stamped, -1, -1, -1) == plain
+    assert list(read_records(stamped)) == list(read_records(unstamped))
+    assert stamp_producer(stamped, -1, -1, -1) == unstamped

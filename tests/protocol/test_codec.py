@@ -1,4 +1,4 @@
-"""Headers and bodies: what is not what it claims to be is a DecodeError."""
+"""Headers and bodies: malformed bytes are a DecodeError."""
 
 from struct import pack
 
@@ -125,7 +125,7 @@ def test_an_api_versions_response_is_decoded_in_the_version_the_broker_wrote(
     decoded = codec.decode_response(frame, ApiKey.API_VERSIONS, 4)
 
     assert (decoded.error_code, decoded.version) == (error_code, written_version)
-    assert [each.max_version for each in decoded.api_keys] == [4]
+    assert [api_key.max_version for api_key in decoded.api_keys] == [4]
 
 
 def test_a_response_frame_that_ends_early_is_refused() -> None:

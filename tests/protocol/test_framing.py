@@ -1,4 +1,4 @@
-"""However a stream is cut into reads, the same frames come out."""
+"""Any chunking of a stream into reads gives the same frames."""
 
 from struct import pack
 from sys import getrefcount

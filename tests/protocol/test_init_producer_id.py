@@ -1,4 +1,4 @@
-"""The window in InitProducerIdResponse, held against kafka-python's own decoder."""
+"""The window in InitProducerIdResponse, checked with kafka-python's decoder."""
 
 from typing import Any
 
@@ -56,9 +56,9 @@ def test_the_tagged_field_has_these_bytes() -> None:
     response = messages.InitProducerIdResponse(
         version=2, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=2
     )
-    plain = "00000000000000000000000000010002"
+    body_hex = "00000000000000000000000000010002"
     section = "01904e0400989680"
-    assert encode_response(response, 2, 10_000_000).hex() == plain + section
+    assert encode_response(response, 2, 10_000_000).hex() == body_hex + section
 
 
 @given(response=responses(), window=st.one_of(st.none(), st.integers(1, 2**30)))

@@ -1,4 +1,4 @@
-"""Messages become plain values, and bytes that are none become an error and nothing worse."""
+"""Messages are converted to JSON values, and invalid bytes to a DecodeError."""
 
 import json
 
@@ -36,13 +36,13 @@ def test_any_frame_is_decoded_or_a_decode_error(api_key: ApiKey, version: int, r
 
 @given(st.binary(max_size=300), st.integers(0, 3), st.integers(0, 200))
 def test_complete_batches_are_summarized(junk: bytes, batch_count: int, cut: int) -> None:
-    whole = make_batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=3)
-    summary = json_view.batch_summaries(whole * batch_count + whole[: cut % len(whole)])
+    batch = make_batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=3)
+    summary = json_view.batch_summaries(batch * batch_count + batch[: cut % len(batch)])
 
     assert summary["batch_count"] == batch_count
     assert [batch["record_count"] for batch in summary["batches"]] == [2] * batch_count
     assert all(batch["base_sequence"] == 3 for batch in summary["batches"])
-    assert summary.get("unreadable_bytes", 0) == cut % len(whole)
+    assert summary.get("unreadable_bytes", 0) == cut % len(batch)
     json_view.batch_summaries(junk)
 
 

@@ -44,12 +44,12 @@ def test_an_error_names_the_line_where_the_property_begins(text: str, line_numbe
 
 
 def escaped(text: str) -> str:
-    """As the other side writes it: everything that is not plain is a \\u escape."""
-    plain = set("abcdefghijklmnopqrstuvwxyz.0123456789")
+    """Return the text with every character outside `unescaped` as a \\u escape."""
+    unescaped = set("abcdefghijklmnopqrstuvwxyz.0123456789")
     units = text.encode("utf-16-be")
     pairs = [units[index : index + 2] for index in range(0, len(units), 2)]
     return "".join(
-        chr(pair[1]) if pair[0] == 0 and chr(pair[1]) in plain else f"\\u{pair.hex()}"
+        chr(pair[1]) if pair[0] == 0 and chr(pair[1]) in unescaped else f"\\u{pair.hex()}"
         for pair in pairs
     )
 

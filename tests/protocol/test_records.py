@@ -54,9 +54,9 @@ def test_sent_crc_is_computed_from_the_stored_batch(
     sent = make_batch(b"a" * 99, b"b", timestamps=[timestamp, timestamp], codec=codec)
     header = records.read_header(sent, 0)
     stored = records.stamp(sent, 0, len(sent), base_offset, 3)
-    for each in (stored, records.stamp_log_append_time(stored, NOW_MS)):
-        assert records.sent_crc(each, header.max_timestamp) == header.crc
-        damaged = each[:-1] + bytes((each[-1] ^ 1,))
+    for batch in (stored, records.stamp_log_append_time(stored, NOW_MS)):
+        assert records.sent_crc(batch, header.max_timestamp) == header.crc
+        damaged = batch[:-1] + bytes((batch[-1] ^ 1,))
         assert records.sent_crc(damaged, header.max_timestamp) != header.crc
 
 

@@ -1,4 +1,4 @@
-"""The tables of releases: read by anybody's spelling, and complete enough to be served."""
+"""The tables of releases: names of releases, and complete version ranges."""
 
 import pytest
 

@@ -11,7 +11,7 @@ from protocol.response_patch import apply_patch, check_patch
 
 
 def changed(message: Any, version: int, overlay: dict[str, Any]) -> Any:
-    """The message with the overlay, as a client reads it."""
+    """Return the patched message as a client decodes it."""
     check_patch(ApiKey(message.API_KEY), overlay)
     apply_patch(message, version, overlay)
     return type(message).decode(bytes(message.encode(version=version)), version=version)
@@ -59,7 +59,9 @@ def test_nested_structs_in_lists_are_patched() -> None:
     overlay = {"topics": [topic], "cluster_id": None, "brokers": []}
     response = messages.MetadataResponse(version=9, brokers=[], topics=[], cluster_id="c")
     result = changed(response, 9, overlay)
-    partitions = [(each.leader_id, each.isr_nodes) for each in result.topics[0].partitions]
+    partitions = [
+        (partition.leader_id, partition.isr_nodes) for partition in result.topics[0].partitions
+    ]
     assert (result.cluster_id, partitions) == (None, [(3, [3, 4]), (0, [])])
 
 

@@ -21,7 +21,7 @@ class Setup:
         assert self.quotas.alter(entity, [(P, rate)]) is None
 
     def is_throttled(self, user: str, client_id: str | None, rate: int) -> bool:
-        """Whether a burst of eleven seconds at this rate, in one record, has a throttle."""
+        """Return whether one record of eleven seconds at this rate is throttled."""
         return self.produce.record(user, client_id, rate * 11, 0) > 0
 
 
@@ -83,7 +83,7 @@ def test_nothing_is_kept_before_a_quota_was_set() -> None:
     setup.produce.unrecord("u", "c", 10**9, 0)
     setup.produce.record_exempt(10**9, 0)
     assert setup.produce.bytes_max("u", "c") is None
-    assert [each.name for each in setup.produce.measurements(0)] == ["queue-size"]
+    assert [measurement.name for measurement in setup.produce.measurements(0)] == ["queue-size"]
     setup.set(1, user="other")
     assert setup.produce.record("u", "c", 10**9, 0) == 0
 
@@ -126,7 +126,11 @@ def test_one_percent_of_request_time_is_ten_milliseconds_a_second() -> None:
     waits_ms.append(request.record("u", "c", 67 * MILLISECOND_NS + 100_000, 10_500))
 
     assert waits_ms == [0] * 10 + [210]
-    rates = [each.value for each in request.measurements(10_500) if each.name == "request-time"]
+    rates = [
+        measurement.value
+        for measurement in request.measurements(10_500)
+        if measurement.name == "request-time"
+    ]
     assert rates == [pytest.approx(1.02)]
 
 
@@ -142,8 +146,14 @@ def test_exempt_request_time_is_measured_separately() -> None:
     request = request_manager()
     request.record_exempt(100 * MILLISECOND_NS, 0)
 
-    exempt = [each for each in request.measurements(0) if each.name == "exempt-request-time"]
-    assert [(each.group, each.tags, each.value) for each in exempt] == [("Request", {}, 1.0)]
+    exempt = [
+        measurement
+        for measurement in request.measurements(0)
+        if measurement.name == "exempt-request-time"
+    ]
+    assert [(measurement.group, measurement.tags, measurement.value) for measurement in exempt] == [
+        ("Request", {}, 1.0)
+    ]
 
 
 def test_measurements_have_kafkas_names() -> None:
@@ -153,7 +163,7 @@ def test_measurements_have_kafkas_names() -> None:
     setup.produce.note_throttle("u", "c", 10_000, 0)
     tags = {"user": "", "client-id": "c"}
 
-    assert [tuple(each) for each in setup.produce.measurements(0)] == [
+    assert [tuple(measurement) for measurement in setup.produce.measurements(0)] == [
         ("Produce", "queue-size", {}, 0),
         ("Produce", "byte-rate", tags, 2000),
         ("Produce", "throttle-time", tags, 10_000),

@@ -62,7 +62,7 @@ def test_the_rate_of_accepted_connections_is_measured_by_address() -> None:
     for _ in range(15):
         connections.record("127.0.0.1", 0)
 
-    assert [tuple(each) for each in connections.measurements(0)] == [
+    assert [tuple(measurement) for measurement in connections.measurements(0)] == [
         ("socket-server-metrics", "connection-accept-rate", {"ip": "127.0.0.1"}, 1.0)
     ]
     assert list(connections.measurements(IDLE_MS)) == []

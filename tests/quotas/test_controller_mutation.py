@@ -14,7 +14,7 @@ USER = make_entity([("user", "user")])
 
 
 class Setup:
-    """A user with a quota of so many mutations per second, and ten samples of a second."""
+    """A user with a quota of mutations per second, and ten samples of a second."""
 
     def __init__(self, rate: float | None = 10.0) -> None:
         self.quotas = ClientQuotas()
@@ -30,7 +30,7 @@ class Setup:
 
     def tokens(self, now_ms: int) -> list[float]:
         measured = self.manager.measurements(now_ms)
-        return [each.value for each in measured if each.name == "tokens"]
+        return [measurement.value for measurement in measured if measurement.name == "tokens"]
 
 
 def test_a_strict_quota_refuses_without_charging() -> None:
@@ -79,7 +79,7 @@ def test_before_any_quota_was_set_everything_passes_and_nothing_is_kept(*, is_st
     assert not setup.manager.is_enabled
     assert quota.charge(10**9, 0)
     assert quota.throttle_time_ms(0) == 0
-    assert [each.name for each in setup.manager.measurements(0)] == ["queue-size"]
+    assert [measurement.name for measurement in setup.manager.measurements(0)] == ["queue-size"]
 
 
 def test_a_client_without_a_quota_is_not_throttled() -> None:
@@ -176,7 +176,7 @@ def test_measurements_have_kafkas_names() -> None:
     setup.manager.note_throttle("a b*", "client", 10_000, 0)
     tags = {"user": "a%20b%2A", "client-id": ""}
 
-    assert [tuple(each) for each in setup.manager.measurements(0)] == [
+    assert [tuple(measurement) for measurement in setup.manager.measurements(0)] == [
         ("ControllerMutation", "queue-size", {}, 0),
         ("ControllerMutation", "rate", tags, 300 / 9),
         ("ControllerMutation", "mutation-rate", tags, 300 / 9),

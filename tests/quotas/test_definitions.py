@@ -40,8 +40,10 @@ def test_an_empty_text_has_no_definitions() -> None:
         ("user=a,controller_mutations_rate=1", "it is controller_mutation_rate"),
         (
             "user=a,producer_byte_rate=1;user=a,consumer_byte_rate=1",
-            "'user=a,consumer_byte_rate=1': these clients already have quotas;"
-            " merge the definitions",
+            (
+                "'user=a,consumer_byte_rate=1': these clients already have quotas;"
+                " merge the definitions"
+            ),
         ),
     ],
 )

@@ -88,10 +88,10 @@ def test_hashes_depend_on_seed_and_id() -> None:
     first = hashes_of(1, SEED)
     assert first == hashes_of(1, SEED)
     assert len({first, hashes_of(2, SEED), hashes_of(1, bytes(16))}) == 3
-    assert all(0 <= each < 2**30 for each in first)
+    assert all(0 <= part < 2**30 for part in first)
 
 
-# Second, producer id, whether it is seen. Window 3600 s, four layers.
+# Second, producer id, whether it is known. Window 3600 s, four layers.
 TIMELINE = [
     (0, 1, False),
     (5, 3, False),
@@ -142,7 +142,7 @@ def test_layers_begin_with_an_id_and_expire_one_by_one() -> None:
 def test_an_id_is_remembered_for_the_window_less_one_layer_and_not_beyond_the_window(
     layer_count: int, window_ms: int, sightings: list[tuple[int, int]]
 ) -> None:
-    # So few false positives that none of them is met here.
+    # The rate is so low that no false positive occurs here.
     layered = LayeredBloomFilter(window_ms, layer_count, 1e-12, SEED)
     last_seen: dict[int, int] = {}
     now_ms = 0
@@ -235,7 +235,7 @@ def bytes_of(found: object, seen: set[int]) -> int:
     seen.add(id(found))
     size = sys.getsizeof(found)
     if isinstance(found, list | tuple):
-        size += sum(bytes_of(each, seen) for each in found)
+        size += sum(bytes_of(part, seen) for part in found)
     for name in getattr(found, "__slots__", ()):
         size += bytes_of(getattr(found, name), seen)
     return size
@@ -254,9 +254,9 @@ def worst_of_formula(rate: float, layer_count: int) -> float:
         layered.add(id_count, 10**15)
         newest = layered._segments[0].layer
         newest.id_count = id_count
-        # All filters share what they are made with, and the ranges.
-        shared = {id(each) for each in (SEED, HOUR_MS, layer_count, rate)}
-        shared |= {id(each.further_hashes) for each in layered._segments}
+        # All filters share their parameters and the ranges.
+        shared = {id(shared) for shared in (SEED, HOUR_MS, layer_count, rate)}
+        shared |= {id(segment.further_hashes) for segment in layered._segments}
         held_bytes = bytes_of(layered, shared)
         worst = max(worst, held_bytes / max(2048, bytes_per_id * id_count))
         id_count = newest.capacity + 1
@@ -311,7 +311,7 @@ def test_full_layers_take_little_more_memory_than_the_theoretical_minimum() -> N
         fill_layer(layered, range(10_000), layer * HOUR_MS // 4)
     bits_per_id_and_layer = layered.bytes_held * 8 / 40_000
     assert 1.44 * 11.97 < bits_per_id_and_layer < 1.45 * 1.44 * 11.97
-    # And one look at each of four filters.
+    # Plus one lookup in each of four filters.
     assert len(layered._segments) == 4
 
 

@@ -26,10 +26,10 @@ def entity(**names: str | None) -> Entity:
 
 
 def make_limits(*entities: Entity) -> Limits:
-    """The first gets the limit 1, the second 2, and so on."""
+    """Return limits of 1, 2 and so on for these entities."""
     limits = Limits()
-    for number, each in enumerate(entities, 1):
-        limits.set(each, Fraction(number))
+    for number, limited in enumerate(entities, 1):
+        limits.set(limited, Fraction(number))
     return limits
 
 
@@ -46,11 +46,11 @@ EIGHT_LEVELS = (
 
 
 def test_the_most_specific_level_applies_and_decides_who_shares() -> None:
-    limits = make_limits(*(each for each, _tags in EIGHT_LEVELS))
+    limits = make_limits(*(limited for limited, _tags in EIGHT_LEVELS))
     found = []
-    for each, _tags in EIGHT_LEVELS:
+    for limited, _tags in EIGHT_LEVELS:
         found.append(limits.scope("u", "c"))
-        limits.set(each, None)
+        limits.set(limited, None)
 
     assert found == [Scope(tags, Fraction(n)) for n, (_, tags) in enumerate(EIGHT_LEVELS, 1)]
     assert limits.scope("u", "c") == Scope(("", "c"), None)
@@ -144,10 +144,10 @@ def test_the_order_in_which_levels_are_set_changes_no_scope(
     shuffled = list(levels.items())
     random.shuffle(shuffled)
     one, other = Limits(), Limits()
-    for each, value in levels.items():
-        one.set(each, Fraction(value))
-    for each, value in shuffled:
-        other.set(each, Fraction(value))
+    for level, value in levels.items():
+        one.set(level, Fraction(value))
+    for limited, value in shuffled:
+        other.set(limited, Fraction(value))
 
     for client in CLIENTS:
         assert one.scope(*client) == other.scope(*client)
@@ -158,8 +158,8 @@ def test_two_users_share_a_counter_only_if_the_quota_is_per_client_id(
     levels: dict[Entity, int],
 ) -> None:
     limits = Limits()
-    for each, value in levels.items():
-        limits.set(each, Fraction(value))
+    for limited, value in levels.items():
+        limits.set(limited, Fraction(value))
 
     for user, client_id in CLIENTS:
         tags, limit = limits.scope(user, client_id)
@@ -175,8 +175,8 @@ def test_two_users_share_a_counter_only_if_the_quota_is_per_client_id(
 def test_a_load_plan_finds_the_same_limit(entities: list[Entity], client_id: str) -> None:
     limits = make_limits(*entities)
     quotas = [
-        Quota({kind: name or "" for kind, name in each}, "producer_byte_rate", value)
-        for value, each in enumerate(entities, 1)
+        Quota({kind: name or "" for kind, name in limited}, "producer_byte_rate", value)
+        for value, limited in enumerate(entities, 1)
     ]
     tenant = Tenant("t", "steady", client_id, user="a")
     plan = Plan(name="p", duration_s=1.0, tenants=(tenant,), quotas=tuple(quotas))

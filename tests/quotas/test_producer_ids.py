@@ -16,7 +16,7 @@ HOUR_MS = 3_600_000
 
 
 class Setup:
-    """Users with a quota of so many ids per window; ids that are all new from `new`."""
+    """Users with a quota of ids per window; `new` returns ids that were never used."""
 
     def __init__(
         self,
@@ -49,9 +49,9 @@ class Setup:
 
     def measured(self, now_ms: int, user: str = "user") -> dict[str, float]:
         return {
-            each.name: each.value
-            for each in self.manager.measurements(now_ms)
-            if each.tags == {"user": user}
+            measurement.name: measurement.value
+            for measurement in self.manager.measurements(now_ms)
+            if measurement.tags == {"user": user}
         }
 
 
@@ -94,7 +94,7 @@ def test_known_ids_pass_without_charge_while_new_ones_are_refused() -> None:
     assert [track("user", 1, 0), track("user", 2, 0)] == [0, 0]
     assert setup.new(0) > 0
     assert [track("user", 1, 1), track("user", 2, 1)] == [0, 0]
-    # Seen in every layer's time they live on beyond the window that admitted them.
+    # Ids that are used in every layer are remembered beyond the window that admitted them.
     for now_ms in range(0, 10 * HOUR_MS, HOUR_MS // 4):
         assert track("user", 1, now_ms) == 0
 
@@ -111,14 +111,14 @@ def test_the_retry_of_a_refused_id_is_refused_as_well() -> None:
 
 def test_a_refused_id_changes_nothing() -> None:
     setup, other = Setup(3), Setup(3)
-    for each in (setup, other):
+    for users in (setup, other):
         for producer_id in range(3):
-            assert each.manager.track("user", producer_id, 0) == 0
+            assert users.manager.track("user", producer_id, 0) == 0
     for producer_id in range(100, 200):
         assert setup.manager.track("user", producer_id, 0) > 0
     assert setup.measured(0) == other.measured(0)
     assert setup.manager.bytes_held == other.manager.bytes_held
-    # The first to come when one may is admitted as new, and only that one.
+    # Only the first id after the refill is admitted.
     assert setup.manager.track("user", 100, HOUR_MS // 3) == 0
     assert setup.manager.track("user", 101, HOUR_MS // 3) > 0
 
@@ -264,7 +264,7 @@ def test_a_user_with_one_id_in_all_layers_takes_less_than_3_kb(quota: int) -> No
 
 
 def search_colliding_ids(seed: bytes, count: int) -> list[int]:
-    """Find ids that a broker with this seed takes for one of five known: no broker is asked."""
+    """Find false positives of a broker with this seed and five known ids, without a broker."""
     copy = manager_with_five_ids(seed)
     strangers = iter(range(1000, 10**9))
     return [
@@ -369,7 +369,7 @@ def test_metrics_are_those_of_the_kip_and_of_the_filter() -> None:
         "tracked-ids": 10,
         "tracked-bytes": setup.manager.bytes_held,
     }
-    assert {each.group for each in setup.manager.measurements(0)} == {"ProducerIds"}
+    assert {measurement.group for measurement in setup.manager.measurements(0)} == {"ProducerIds"}
 
 
 def test_names_of_users_are_encoded_in_tags() -> None:

@@ -10,7 +10,7 @@ from quotas.sampled_rate import SampledAverage, SampledRate
 def throttles(
     quota: int, records: list[tuple[int, int]], sample_count: int = 11
 ) -> tuple[list[int], SampledRate]:
-    """The throttle after each record of (ms, value), windows being of one second."""
+    """Return the throttle time after each record of (ms, value), with windows of one second."""
     rate = SampledRate(sample_count, 1000)
     waits_ms = []
     for now_ms, value in records:
@@ -123,7 +123,7 @@ def test_the_samples_are_those_of_kafkas_ring(
 
 
 class Ring:
-    """Kafka's `SampledStat` as it is written: a ring of samples that are reset in place."""
+    """Kafka's `SampledStat`: a ring of samples that are reset in place."""
 
     def __init__(self, sample_count: int, window_ms: int) -> None:
         self.sample_count, self.window_ms = sample_count, window_ms

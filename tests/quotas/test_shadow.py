@@ -46,7 +46,7 @@ def test_only_the_newest_events_are_kept() -> None:
     for number in range(EVENTS_MAX + 5):
         counter.throttle(event(number, 1))
 
-    assert [each.time_ms for each in counter.events] == list(range(5, EVENTS_MAX + 5))
+    assert [kept.time_ms for kept in counter.events] == list(range(5, EVENTS_MAX + 5))
     assert counter.throttled == EVENTS_MAX + 5
 
 
@@ -112,8 +112,12 @@ def test_measurements_have_the_quota_its_scope_and_the_broker_as_tags() -> None:
     report.counter(ShadowKey("controller_mutation_rate", ("bob", ""), None), 0)
 
     measured = list(report.measurements(0))
-    assert {each.group for each in measured} == {GROUP}
-    assert {each.name: each.value for each in measured if each.tags["user"] == "alice"} == {
+    assert {measurement.group for measurement in measured} == {GROUP}
+    assert {
+        measurement.name: measurement.value
+        for measurement in measured
+        if measurement.tags["user"] == "alice"
+    } == {
         "throttled": 1,
         "held": 2,
         "over-quota": 500,
@@ -126,4 +130,8 @@ def test_measurements_have_the_quota_its_scope_and_the_broker_as_tags() -> None:
         "client-id": "app",
         "broker-id": "1",
     }
-    assert {each.tags["broker-id"] for each in measured if each.tags["user"] == "bob"} == {""}
+    assert {
+        measurement.tags["broker-id"]
+        for measurement in measured
+        if measurement.tags["user"] == "bob"
+    } == {""}

@@ -68,7 +68,7 @@ def test_full_in_ms_is_when_all_charged_tokens_are_refilled(cost: int, full_in_m
 def test_a_throttle_time_is_kafkas_rounded_up(
     tokens: str, rate: int, kafka_ms: int, throttle_ms: int
 ) -> None:
-    # A burst with the balance's fraction brings the balance to any value.
+    # A burst with the fraction of the balance allows any balance.
     burst = Fraction(tokens) % 1
     empty = TokenBucket(Fraction(rate), burst, 0)
     empty.charge(int(burst - Fraction(tokens)), 0)

@@ -19,15 +19,15 @@ def cluster_with_a_and_b() -> Cluster:
     return cluster
 
 
-def outcomes(*wanted: RequestedTopic) -> list[tuple[str | None, UUID, str]]:
-    """Name, id, and either "deleted" or the error's name."""
+def outcomes(*requested: RequestedTopic) -> list[tuple[str | None, UUID, str]]:
+    """Return name, id, and either "deleted" or the error's name."""
     return [
         (
             found.name,
             found.topic_id,
             "deleted" if isinstance(found.outcome, Topic) else found.outcome.error_code.name,
         )
-        for found in find_topics(cluster_with_a_and_b(), wanted)
+        for found in find_topics(cluster_with_a_and_b(), requested)
     ]
 
 
@@ -58,11 +58,11 @@ def test_a_topic_that_occurs_several_times_is_refused_once(copies: int) -> None:
 
 
 def test_a_repeated_topic_is_refused_with_the_reason() -> None:
-    wanted = [RequestedTopic("a"), RequestedTopic(None, ID_B)] * 2
+    requested = [RequestedTopic("a"), RequestedTopic(None, ID_B)] * 2
 
     messages = [
         found.outcome.message
-        for found in find_topics(cluster_with_a_and_b(), wanted)
+        for found in find_topics(cluster_with_a_and_b(), requested)
         if isinstance(found.outcome, Refusal)
     ]
 
@@ -83,9 +83,9 @@ def test_a_topic_with_both_name_and_id_or_neither_is_refused_alone() -> None:
 
 @pytest.mark.parametrize("name_first", [True, False])
 def test_a_topic_named_both_by_name_and_by_id_is_refused_once(*, name_first: bool) -> None:
-    wanted = [RequestedTopic("a"), RequestedTopic(None, ID_A)]
+    requested = [RequestedTopic("a"), RequestedTopic(None, ID_A)]
 
-    found = outcomes(*(wanted if name_first else reversed(wanted)), RequestedTopic("b"))
+    found = outcomes(*(requested if name_first else reversed(requested)), RequestedTopic("b"))
 
     assert found == [("a", ID_A, "INVALID_REQUEST"), ("b", ID_B, "deleted")]
 

@@ -8,7 +8,7 @@ from tests.broker.cluster_builder import make_cluster
 
 
 def partition_with(*epochs: int, current_epoch: int) -> Partition:
-    """Two records for every epoch given, in one batch each."""
+    """Append one batch of two records for every given epoch."""
     partition = make_cluster().create_topic("a", [(1,)], {}).partitions[0]
     for epoch in epochs:
         partition.log.append(b"batch", 2, 0, epoch)
@@ -67,11 +67,13 @@ def test_every_epoch_ends_after_its_last_record(
     log = partition.log
     log.advance_start(min(start_offset, log.log_end_offset))
 
-    for asked in range(current_epoch + 1):
-        epoch, end_offset = epoch_end_offset(partition, asked)
-        written_up_to = [2 * n + 2 for n, written in enumerate(epochs) if written <= asked]
+    for requested_epoch in range(current_epoch + 1):
+        epoch, end_offset = epoch_end_offset(partition, requested_epoch)
+        written_up_to = [
+            2 * n + 2 for n, written in enumerate(epochs) if written <= requested_epoch
+        ]
         expected = max(written_up_to, default=0)
-        if asked == current_epoch:
+        if requested_epoch == current_epoch:
             expected = log.log_end_offset
         assert end_offset == max(expected, log.log_start_offset)
-        assert epoch <= asked
+        assert epoch <= requested_epoch

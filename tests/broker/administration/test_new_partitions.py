@@ -21,8 +21,8 @@ def test_added_partitions_are_placed_as_if_created_with_the_topic(data: st.DataO
     broker_count = data.draw(st.integers(1, 6))
     replication_factor = data.draw(st.integers(1, broker_count))
     first_count, more_count = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20))
-    grown, whole = make_cluster(broker_count), make_cluster(broker_count)
-    for cluster in (grown, whole):
+    grown, created_at_once = make_cluster(broker_count), make_cluster(broker_count)
+    for cluster in (grown, created_at_once):
         cluster.create_topic("other", cluster.place(2, 1), {})
     topic = topic_of(grown, first_count, replication_factor)
 
@@ -30,7 +30,7 @@ def test_added_partitions_are_placed_as_if_created_with_the_topic(data: st.DataO
 
     assert isinstance(added, list)
     before = [partition.replicas for partition in topic.partitions]
-    assert before + added == whole.place(first_count + more_count, replication_factor)
+    assert before + added == created_at_once.place(first_count + more_count, replication_factor)
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,7 @@ def cancel(cluster: Cluster) -> ErrorCode:
 
 
 def placement(partition: Partition) -> tuple[tuple[int, ...] | int, ...]:
-    """Replicas, those that come, those that go, the ones in sync, and the leader."""
+    """Return replicas, adding replicas, removing replicas, ISR and leader."""
     return (
         partition.replicas,
         partition.adding_replicas,
@@ -184,7 +184,7 @@ replica_lists = st.lists(st.integers(1, 5), min_size=1, max_size=4, unique=True)
 def test_replicas_stay_consistent_through_any_moves_and_outages(
     first: list[int], steps: list[list[int] | int | None]
 ) -> None:
-    """Moves (lists), cancellations (None), and brokers (numbers) that go down or come up."""
+    """Steps are moves (lists), cancellations (None), and stops or starts of brokers (numbers)."""
     cluster, partition = cluster_and_partition(*first)
     for step in steps:
         if isinstance(step, int) and cluster.brokers[step].is_alive:

@@ -52,6 +52,6 @@ def test_records_are_deleted_only_with_cleanup_policy_delete(
     topic = topic_of_ten_records(policy)
 
     assert check_record_deletion(topic, topic.partitions[0], 1, 5)[0] is error_code
-    # Who leads is asked first, then the policy, then the offset.
+    # The leader is checked first, then the policy, then the offset.
     wrong_broker = check_record_deletion(topic, topic.partitions[0], 2, 99)
     assert wrong_broker[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER

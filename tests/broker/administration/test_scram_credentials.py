@@ -1,4 +1,4 @@
-"""What may be done to SCRAM credentials, and what is said otherwise."""
+"""Valid alterations of SCRAM credentials, and the errors of invalid ones."""
 
 import hashlib
 

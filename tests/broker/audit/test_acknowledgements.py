@@ -1,4 +1,4 @@
-"""What counts as acknowledged: the batches of responses that were wholly written, and no others."""
+"""Exactly the batches of completely written responses count as acknowledged."""
 
 import asyncio
 from typing import Any
@@ -31,13 +31,13 @@ def audited_client(*rules: FaultRule, **overrides: str) -> Client:
 
 def frame(*partitions: int, version: int = 9, acks: int = -1, batch: bytes = IDEMPOTENT) -> bytes:
     request = produce_request(
-        [(each, batch) for each in partitions or (0,)], version=version, acks=acks
+        [(partition, batch) for partition in partitions or (0,)], version=version, acks=acks
     )
     return request_frame(request, version, 1)
 
 
 def sent_by(client: Client, data: bytes, now_ms: int = NOW_MS) -> list[Acknowledgement]:
-    """What counts as acknowledged after this and all that is due then."""
+    """Return the acknowledgements after these frames and all due timers."""
     client.send(data)
     client.settle(now_ms)
     client.dispatcher.acknowledgements.written(1)
@@ -81,7 +81,9 @@ def test_a_duplicate_whose_offset_is_forgotten_is_recorded_too() -> None:
     client = audited_client()
     later = make_batch(b"c", producer_id=4, producer_epoch=0, base_sequence=2)
     acknowledged = sent_by(client, frame() + frame(batch=later) + frame())
-    assert [(each.is_append, each.base_offset) for each in acknowledged] == [
+    assert [
+        (acknowledgement.is_append, acknowledgement.base_offset) for acknowledgement in acknowledged
+    ] == [
         (True, 0),
         (True, 2),
         (False, -1),
@@ -207,13 +209,15 @@ def test_the_oldest_acknowledgements_beyond_the_limit_are_dropped_and_counted_by
         sent_by(client, frame(number % 2, batch=batch))
     acknowledged = sent_by(client, frame(0, batch=batch))
 
-    assert [(each.partition, each.base_offset) for each in acknowledged] == [(1, 2), (0, 4), (0, 6)]
+    assert [
+        (acknowledgement.partition, acknowledgement.base_offset) for acknowledgement in acknowledged
+    ] == [(1, 2), (0, 4), (0, 6)]
     topic = cluster.topics.get("t")
     assert topic is not None
     dropped = client.dispatcher.acknowledgements.dropped
     assert {
-        key: (each.topic, each.count, each.base_offset_min, each.base_offset_max)
-        for key, each in dropped.items()
+        key: (drops.topic, drops.count, drops.base_offset_min, drops.base_offset_max)
+        for key, drops in dropped.items()
     } == {(topic.topic_id, 0): ("t", 2, 0, 2), (topic.topic_id, 1): ("t", 1, 0, 0)}
     assert audit_cluster(cluster, client.dispatcher.acknowledgements).comparison.covered == 3
 
@@ -230,8 +234,8 @@ def test_drops_of_further_partitions_share_one_count(
     for _ in range(3):
         sent_by(client, frame(0, 1, batch=make_batch(b"a")))
     dropped = client.dispatcher.acknowledgements.dropped
-    assert [each.topic for each in dropped.values()] == ["t", None]
-    assert sum(each.count for each in dropped.values()) == 5
+    assert [drops.topic for drops in dropped.values()] == ["t", None]
+    assert sum(drops.count for drops in dropped.values()) == 5
 
 
 def test_a_client_id_is_stored_once_and_cut_to_the_limit() -> None:

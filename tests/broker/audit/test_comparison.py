@@ -1,4 +1,4 @@
-"""What the audit finds, each kind provoked; and that it finds nothing where nothing is wrong."""
+"""Each kind of finding, and no findings in correct logs."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -32,7 +32,7 @@ KEY = (TOPIC_ID, 0)
 
 
 def sent_batch(count: int = 1, *, producer_id: int = -1, sequence: int = -1) -> bytes:
-    """A batch as its producer sends it; each call makes other records."""
+    """Return a batch as its producer sends it; each call has different records."""
     epoch = -1 if producer_id < 0 else 0
     values = [f"{producer_id} {sequence} {number}".encode() for number in range(count)]
     return make_batch(
@@ -65,8 +65,8 @@ def acknowledged(batch: bytes, base_offset: int, *, is_append: bool = True) -> A
 
 
 def log_of(batches: Sequence[bytes], start: int = 0) -> StoredLog:
-    """A log of stored batches from an offset on."""
-    kept = [each for each in batches if _end(each) > start]
+    """Return a log of stored batches from an offset on."""
+    kept = [batch for batch in batches if _end(batch) > start]
     return StoredLog("t", start, max(map(_end, batches), default=start), kept)
 
 
@@ -76,7 +76,7 @@ def _end(batch: bytes) -> int:
 
 
 def kinds(result: Comparison) -> list[str]:
-    return [each.kind.value for each in result.findings]
+    return [finding.kind.value for finding in result.findings]
 
 
 # The judge alone -------------------------------------------------------------------------------
@@ -103,14 +103,18 @@ def test_exactly_the_missing_batches_are_found(
             acknowledgements.append(acknowledged(batch, offset, is_append=False))
             acknowledgements.append(acknowledged(batch, -1, is_append=False))
     start = data.draw(st.integers(0, _end(batches[-1]) if batches else 0))
-    removed = [each for each in acknowledgements if 0 <= each.base_offset < start]
+    removed = [
+        acknowledgement
+        for acknowledgement in acknowledgements
+        if 0 <= acknowledgement.base_offset < start
+    ]
     log = log_of(batches, start)
 
     result = compare(acknowledgements, {KEY: log})
     assert result.findings == []
     assert result.covered + result.removed == len(acknowledgements)
     assert result.removed <= len(acknowledgements) - sum(
-        each.base_offset >= start for each in acknowledgements
+        acknowledgement.base_offset >= start for acknowledgement in acknowledgements
     )
     assert result.covered >= len(acknowledgements) - 3 * len(removed)
 
@@ -120,8 +124,8 @@ def test_exactly_the_missing_batches_are_found(
         rest = [each for number, each in enumerate(log.batches) if number != lost]
         result = compare(acknowledgements, {KEY: log._replace(batches=rest)})
         assert set(kinds(result)) == {"not_stored"}
-        assert {each.base_offset for each in result.findings} - {-1} == {lost_offset}
-        assert {each.client_id for each in result.findings} == {"till"}
+        assert {finding.base_offset for finding in result.findings} - {-1} == {lost_offset}
+        assert {finding.client_id for finding in result.findings} == {"till"}
 
 
 @pytest.mark.parametrize("is_log_append_time", [False, True])
@@ -185,8 +189,8 @@ def test_a_duplicate_without_an_offset_is_found_by_its_sequences() -> None:
 
 def test_batches_stored_twice_or_out_of_order_are_found_without_an_acknowledgement() -> None:
     def log(*sequences: int) -> dict[tuple[UUID, int], StoredLog]:
-        batches = [sent_batch(2, producer_id=4, sequence=each) for each in sequences]
-        return {KEY: log_of([stored(each, 2 * n) for n, each in enumerate(batches)])}
+        batches = [sent_batch(2, producer_id=4, sequence=sequence) for sequence in sequences]
+        return {KEY: log_of([stored(batch, 2 * n) for n, batch in enumerate(batches)])}
 
     assert compare([], log(SEQUENCE_MAX - 1, 0, 2, 8)).findings == []
     (twice,) = compare([], log(0, 2, 0)).findings
@@ -208,7 +212,7 @@ def test_another_epoch_or_producer_has_its_own_sequences() -> None:
         make_batch(b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
         for producer_id, epoch in ((4, 0), (4, 1), (5, 0), (-1, -1), (-1, -1))
     ]
-    log = log_of([stored(each, offset) for offset, each in enumerate(batches)])
+    log = log_of([stored(batch, offset) for offset, batch in enumerate(batches)])
     assert compare([], {KEY: log}).findings == []
 
 
@@ -252,14 +256,14 @@ def judged(client: Client) -> Comparison:
 @pytest.mark.parametrize("batches", ["1", "5"])
 def test_appends_and_duplicates_of_a_cluster_are_covered(batches: str) -> None:
     client, _topic, _partition = audited_cluster(**{"producer.state.batches": batches})
-    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    first, second = (sent_batch(2, producer_id=4, sequence=sequence) for sequence in (0, 2))
     produce(client, first, second, second, first, sent_batch(3))
     assert judged(client) == Comparison([], 5, 0)
 
 
 def test_a_lost_batch_is_found_by_append_and_by_duplicate() -> None:
     client, _topic, partition = audited_cluster()
-    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    first, second = (sent_batch(2, producer_id=4, sequence=sequence) for sequence in (0, 2))
     produce(client, first, second, first)
     for part in (
         partition.log._batches,

@@ -26,7 +26,9 @@ def test_ranges_behave_like_a_set_of_positions(
         expected |= positions
         assert stored.newest_sequence == sequence_after(first, max(expected))
 
-    missing = [each for each in range(asked, asked + asked_count) if each not in expected]
+    missing = [
+        position for position in range(asked, asked + asked_count) if position not in expected
+    ]
     assert stored.first_missing(sequence_after(first, asked), asked_count) == (
         first + missing[0] if missing else None
     )

@@ -1,4 +1,4 @@
-"""Retention and the expiry of producers come round by themselves, in turns that hold up nobody."""
+"""Retention and the expiry of producers run regularly, in short steps."""
 
 from broker.cluster.background_tasks import start_background_tasks
 from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes

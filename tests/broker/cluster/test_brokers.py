@@ -1,4 +1,4 @@
-"""Which broker coordinates a group, and which address a listener advertises."""
+"""The coordinator of a group, and the advertised address of a listener."""
 
 from broker.addresses import Address
 from broker.cluster.brokers import Broker, coordinator_of

@@ -36,14 +36,14 @@ class Bench:
         )
 
     def advance(self, target_ms: int) -> None:
-        """Run every timer at the time it is due, as a clock that is moved does."""
+        """Run every timer at its due time, like a clock that is advanced."""
         while (due_ms := self.timers.next_due_ms()) is not None and due_ms <= target_ms:
             self.timers.run_due(due_ms)
 
     def metrics(self) -> dict[tuple[str, str], float]:
         return {
-            (each.name, each.tags.get("quantile", "")): each.value
-            for each in self.queue.measurements(0)
+            (measurement.name, measurement.tags.get("quantile", "")): measurement.value
+            for measurement in self.queue.measurements(0)
         }
 
 
@@ -112,14 +112,14 @@ def test_events_keep_their_order_and_processing_times_add_up(
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=20), st.integers(1, 5000))
 def test_a_late_timer_does_not_delay_later_events(mutations: list[int], late_ms: int) -> None:
     bench = Bench(6)
-    for each in mutations:
-        bench.submit("event", each, 0)
+    for mutation in mutations:
+        bench.submit("event", mutation, 0)
     bench.timers.run_due(late_ms)
     bench.advance(1_000_000)
 
     done_ms, expected = 0, []
-    for each in mutations:
-        done_ms += 6 * each
+    for mutation in mutations:
+        done_ms += 6 * mutation
         expected.append(max(done_ms, late_ms if done_ms else 0))
     assert [now_ms for _, now_ms in bench.applied] == expected
 
@@ -169,7 +169,7 @@ def test_an_exception_in_an_event_does_not_stop_later_events() -> None:
 
 
 def attach(pending: Any) -> list[Any]:
-    """Responses of a request that waits, as its connection gets them."""
+    """Return the list of responses of a waiting request; it fills in time."""
     assert isinstance(pending, PendingResponse)
     responses: list[Any] = []
     pending.attach(responses.append)

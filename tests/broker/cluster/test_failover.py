@@ -1,4 +1,4 @@
-"""Brokers that go down, are cut off and come back; leaders and coordinators that are moved."""
+"""Brokers that are stopped, isolated and started; leaders and coordinators that move."""
 
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ def test_a_stopped_broker_leads_and_coordinates_nothing_and_is_in_sync_after_a_s
     assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((1,), NO_LEADER))
     assert cluster.controller_id == 2
     after = {key: cluster.coordinator_id(key) for key in GROUPS}
-    # Only its own groups move, and they come back with it.
+    # Only its own groups move, and they return with it.
     assert {before[key] for key in GROUPS if before[key] != after[key]} == {1}
     assert changes == [(1, Availability.DOWN)]
 
@@ -168,7 +168,7 @@ def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_serves_connecti
     failover.fence_broker(cluster, 1, NOW_MS)
 
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
-    assert [each.node_id for each in metadata.brokers] == [2, 3]
+    assert [broker.node_id for broker in metadata.brokers] == [2, 3]
     assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
     assert (changes, cluster.brokers[1].availability) == ([], Availability.UP)
 

@@ -1,4 +1,4 @@
-"""Who may answer for a partition."""
+"""Which broker may serve a partition."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The log against a naive model: a list of batches that is searched from end to end."""
+"""The log against a simple model: a list of batches with linear search."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from broker.cluster.partition_log import PartitionLog
 
 @dataclass(frozen=True)
 class Kept:
-    """What the model knows of one batch."""
+    """A batch in the model."""
 
     base_offset: int
     offset_count: int

@@ -1,4 +1,4 @@
-"""Brokers that end when they lead too many producer ids, and what that does to the others."""
+"""Brokers that stop when they lead too many producer ids, and the effect on other brokers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ def write(cluster: Cluster, index: int, producer_id: int, sequence: int = 0) -> 
 
 
 def watched(cluster: Cluster) -> list[int]:
-    """The brokers that go down from now on, in order."""
+    """Return the list of brokers that stop from now on, in order."""
     gone: list[int] = []
     cluster.on_availability_change = lambda broker: gone.append(broker.node_id)
     return gone
@@ -46,12 +46,12 @@ def test_a_broker_stops_beyond_broker_max_producer_ids_and_the_new_leader_keeps_
     assert gone == []
 
     assert write(cluster, 0, 2) == ErrorCode.NONE
-    # The request that was too many is done with; what it brought is not lost.
+    # The request that exceeded the limit is complete, and its records are not lost.
     assert cluster.brokers[1].is_alive
     cluster.timers.run_due(NOW_MS)
     assert gone == [1, 2]
-    assert not any(each.is_alive for each in cluster.brokers.values())
-    assert [each.producer_id for each in partition.producers.describe()] == [0, 1, 2]
+    assert not any(broker.is_alive for broker in cluster.brokers.values())
+    assert [producer.producer_id for producer in partition.producers.describe()] == [0, 1, 2]
     assert partition.log.log_end_offset == 4
 
 
@@ -72,11 +72,11 @@ def test_the_next_leader_continues_the_sequences_of_the_last_one() -> None:
 
 
 SIX = {1: 100, 2: 150, 3: 100, 4: 120, 5: 100, 6: 90}
-"""Ids by broker in KIP-936's example, where each has room for 200."""
+"""Producer ids by broker in KIP-936's example; the limit is 200."""
 
 
 def kips_cluster(ids_by_broker: dict[int, int], **overrides: str) -> Cluster:
-    """Six brokers; ten ids a partition, of which 60 ids of broker 1 go to broker 2 when it ends."""
+    """Six brokers with ten ids per partition; 60 ids of broker 1 move to broker 2 when it stops."""
     cluster = make_cluster(6, **overrides)
     assignments = []
     for node_id, ids in ids_by_broker.items():

@@ -58,8 +58,8 @@ def test_all_quotas_are_measured() -> None:
     quotas.brokers[2].produce.record("u", "c", 10, 0)
     quotas.controller_mutation.charge("u", "c", 1, 0)
     measured = {
-        (each.group, each.name, each.tags.get("broker-id")): each.value
-        for each in quotas.metrics.measure(0)
+        (measurement.group, measurement.name, measurement.tags.get("broker-id")): measurement.value
+        for measurement in quotas.metrics.measure(0)
     }
 
     assert measured["Produce", "byte-rate", "2"] == 1

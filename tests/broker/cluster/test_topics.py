@@ -86,7 +86,7 @@ def test_settings_follow_the_configuration() -> None:
     compacted = {"retention.bytes": "100", "cleanup.policy": "compact"}
     topic.config = TopicConfig(BrokerConfig(), compacted)
     topic.refresh_settings()
-    # What is only compacted isn't bounded in size.
+    # A topic that is only compacted is not bounded in size.
     assert (topic.retention_bytes, topic.is_compacted) == (-1, True)
 
     both = {

@@ -1,4 +1,4 @@
-"""`broker.api.versions`: a release, limits of single APIs, both; and what is wrong with one."""
+"""`broker.api.versions`: a release, limits of single APIs, both, and invalid values."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A connection answers in order whatever the cuts, and no bytes make it raise."""
+"""A connection responds in order with any chunking, and no bytes make it raise."""
 
 from dataclasses import replace
 from struct import pack
@@ -251,7 +251,7 @@ def test_a_late_response_is_written_before_the_mute_begins(
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
 
     ((context, pending),) = waiting
-    # The wait was asked for when the request came; the client hears of it now.
+    # The throttle was recorded when the request arrived; the mute begins now.
     context.throttle(THROTTLE_TIME_MS, CountingQuota(), NOW_MS)
     pending.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
     client.settle(NOW_MS + 100)

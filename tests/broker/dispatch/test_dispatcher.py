@@ -1,4 +1,4 @@
-"""A frame's whole path, from header to response frame."""
+"""The path of a frame, from header to response frame."""
 
 from dataclasses import replace
 from struct import pack
@@ -20,7 +20,7 @@ from tests.broker.connection_driver import Client, request_frame
 
 
 def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:
-    """The answer to a frame without its size prefix, and the bugs reported."""
+    """Dispatch a frame without its size prefix; return the result and the reported bugs."""
     bugs: list[BaseException] = []
 
     def report(error: BaseException, _context: RequestContext) -> None:
@@ -119,7 +119,7 @@ def test_an_unsupported_version_closes_the_connection() -> None:
 def test_api_versions_falls_back_like_the_emulated_release(
     api_versions: str, advertised: list[tuple[int, int, int]]
 ) -> None:
-    # Version 5 is above all that there is; KIP-511 came with 2.4.
+    # No broker has version 5; KIP-511 is in 2.4 and later.
     frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
     result, bugs = dispatch(frame, api_versions)
 

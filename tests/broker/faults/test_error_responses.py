@@ -27,7 +27,7 @@ TOP_LEVEL = "top"
 
 
 def asked_of(api_key: int, version: int) -> Any:
-    """The request as the dispatcher decodes it: Produce has a decoder of its own."""
+    """Return the request as the dispatcher decodes it: Produce has its own decoder."""
     if api_key != ApiKey.PRODUCE:
         return sample_request(api_key, version)
     body = sample_body(api_key, version)
@@ -35,7 +35,7 @@ def asked_of(api_key: int, version: int) -> Any:
 
 
 def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
-    """The answer as a client decodes it."""
+    """Return the response as a client decodes it."""
     cluster = make_cluster()
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
     context = make_context(ApiKey(api_key), version)
@@ -44,7 +44,7 @@ def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
     body = bytes(response if is_encoded else response.encode(version=version))
     response_class = messages.response_class(ApiKey(api_key))
     if api_key == ApiKey.API_VERSIONS:
-        # kafka-python's own decode takes every error for one of version 0.
+        # kafka-python decodes every error as version 0.
         return super(response_class, response_class).decode(body, version=version)
     return response_class.decode(body, version=version)
 

@@ -1,4 +1,4 @@
-"""Errors, values and wrong bytes replace a response, and keep what surrounds its frame."""
+"""Errors, patches and wrong bytes replace a response, and keep its throttle and close."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ FRAME = (14).to_bytes(4, "big") + (7).to_bytes(4, "big") + bytes(10)
 
 
 def faulted(**rule: Any) -> tuple[FaultedResponse, list[BaseException]]:
-    """What a rule does to a Heartbeat, and the bugs that were reported."""
+    """Return the response to a Heartbeat under a rule, and the reported bugs."""
     cluster, bugs = make_cluster(), []
     table = FaultTable(cluster)
     table.add(fault_rule(**rule), NOW_MS)

@@ -1,4 +1,4 @@
-"""A function sees each request as the journal would, and what it says happens to that one."""
+"""A hook gets each request as the journal shows it; its rule applies to that request."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
 
 
 class Watcher:
-    """A hook that leaves everything alone."""
+    """A hook that returns no rule."""
 
     def __init__(self) -> None:
         self.seen: list[Mapping[str, Any]] = []

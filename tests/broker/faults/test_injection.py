@@ -1,4 +1,4 @@
-"""What a client sees of each fault, through the connection core, at any time the test likes."""
+"""The effect of each fault on a client of the connection core, with a clock moved by the test."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def produced(result: bytes) -> Any:
     return response.responses[0].partition_responses[0]
 
 
-# What becomes of a request --------------------------------------------------------------------
+# Outcome of a request -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -330,7 +330,7 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
         for data, wait_ms in script:
             clients.send(data)
             clients.advance(wait_ms)
-        counts = [(each.match_count, each.fire_count) for each in clients.dispatcher.faults.rules()]
+        counts = [(rule.match_count, rule.fire_count) for rule in clients.dispatcher.faults.rules()]
         seen.append((clients.written, clients.closed, counts))
     assert seen[0] == seen[1]
 
@@ -372,4 +372,4 @@ def test_a_leader_that_cannot_move_is_reported_in_the_journal_and_not_counted() 
     assert "#1 leader none" in first
     assert first.endswith("(nothing was done: there is no topic new)")
     assert second == "#1 leader none"
-    assert [each.fire_count for each in clients.dispatcher.faults.rules()] == [1, 1]
+    assert [rule.fire_count for rule in clients.dispatcher.faults.rules()] == [1, 1]

@@ -1,4 +1,4 @@
-"""An error for one topic, partition or group of a request leaves the others as they are."""
+"""An error for one topic, partition or group of a request does not affect the others."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ OTHER = "other"
 
 
 def produce_request(version: int, clients: Clients) -> Any:
-    """Records for partitions 0 and 1 of the topic and for partition 0 of another."""
+    """Return a Produce request for partitions 0 and 1 of the topic and partition 0 of another."""
     topic_class = messages.ProduceRequest.TopicProduceData
     other = clients.cluster.create_topic(OTHER, [(1,)], {})
 
@@ -77,9 +77,9 @@ def test_only_the_partitions_of_the_rule_fail(
             stored[name, part.index] = found.partitions[part.index].log.log_end_offset
     everything = {(TOPIC, 0), (TOPIC, 1), (OTHER, 0)}
     # Partition 1 of the topic is led by broker 1 as well: all of it could be stored.
-    assert codes == {each: 19 if each in failed else 0 for each in everything}
+    assert codes == {place: 19 if place in failed else 0 for place in everything}
     is_late = at == "before_response"
-    assert stored == {each: int(is_late or each not in failed) for each in everything}
+    assert stored == {place: int(is_late or place not in failed) for place in everything}
 
 
 def test_metadata_of_other_topics_does_not_change() -> None:

@@ -1,4 +1,4 @@
-"""Wrong responses are wrong in the one way asked for."""
+"""Wrong responses are wrong only in the requested way."""
 
 from hypothesis import given
 from hypothesis import strategies as st

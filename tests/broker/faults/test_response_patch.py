@@ -1,4 +1,4 @@
-"""Our own answers with a rule's values in them: nothing else changes, in any version."""
+"""A patch changes only its own values of a response, in any version."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def test_an_empty_patch_does_not_change_any_response(api_key: int, version: int)
 def test_every_field_of_every_response_can_be_patched(api_key: int, version: int) -> None:
     response = example_of(messages.response_class(ApiKey(api_key))._struct)
     if api_key == ApiKey.API_VERSIONS:
-        # kafka-python takes a response with an error for one of version 0.
+        # kafka-python decodes a response with an error as version 0.
         response["error_code"] = 0
     check_patch(ApiKey(api_key), response)
     clients = Clients(fault_rule(api=ApiKey(api_key), response=response))
@@ -56,7 +56,7 @@ def test_every_field_of_every_response_can_be_patched(api_key: int, version: int
 
 
 def example_of(struct: Any) -> dict[str, Any]:
-    """An overlay that gives every field a value."""
+    """Return a patch with a value for every field."""
     return {name: example(field) for name, field in struct.fields.items()}
 
 

@@ -1,4 +1,4 @@
-"""Which rules fire on what, how often, and what they come to together."""
+"""Which rules fire, how often, and their combined decision."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def ask(
 
 
 def fired_on(table: FaultTable, count: int) -> list[int]:
-    """On which of so many equal requests, counted from 1, a rule fires."""
+    """Return on which of `count` equal requests, counted from 1, a rule fires."""
     return [number for number in range(1, count + 1) if ask(table) is not None]
 
 
@@ -66,7 +66,7 @@ def test_a_used_up_rule_stops_counting_and_a_table_without_active_rules_is_disab
     for _ in range(5):
         ask(table)
     assert not table.is_enabled
-    assert [(each.match_count, each.fire_count) for each in table.rules()] == [(2, 2), (3, 1)]
+    assert [(rule.match_count, rule.fire_count) for rule in table.rules()] == [(2, 2), (3, 1)]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_the_first_deciding_rule_that_fires_decides_and_later_ones_are_skipped()
         None,
     ]
     assert [v.delay_ms if v else None for v in decisions] == [5, 5, 5, 5]
-    assert [each.match_count for each in table.rules()] == [1, 2, 4]
+    assert [rule.match_count for rule in table.rules()] == [1, 2, 4]
     assert decisions[0] is not None
     assert decisions[0].description == "#1 drop before_response; #3 delay_ms 5"
 
@@ -157,7 +157,7 @@ def test_ids_of_removed_rules_are_not_reused() -> None:
     assert table.remove(2)
     assert not table.remove(2)
     assert table.add(fault_rule(delay_ms=3), NOW_MS) == 3
-    assert [each.rule_id for each in table.rules()] == [1, 3]
+    assert [rule.rule_id for rule in table.rules()] == [1, 3]
     table.clear()
     assert (table.rules(), table.is_enabled) == ([], False)
 
@@ -184,7 +184,7 @@ def test_an_at_once_rule_acts_when_it_is_added() -> None:
     table.add(fault_rule(stop_broker=2, at_once=True), NOW_MS)
     assert cluster.alive_broker_ids() == [1, 3]
     assert not table.is_enabled
-    assert [each.fire_count for each in table.rules()] == [1]
+    assert [rule.fire_count for rule in table.rules()] == [1]
 
 
 def test_connection_rules_do_not_match_requests() -> None:
@@ -204,7 +204,7 @@ def test_connection_rules_do_not_match_requests() -> None:
         30,
         "#2 delay_connection_ms 30",
     )
-    # And requests are none of their business.
+    # They do not match requests.
     decision = ask(table, now_ms=NOW_MS + 50)
     assert decision is not None
     assert [match.rule for match in decision.matches] == [fault_rule(delay_ms=1)]
@@ -224,7 +224,7 @@ def test_a_probability_holds_approximately_and_depends_on_the_seed() -> None:
         fired_on(table_of(fault_rule(delay_ms=1, probability=0.3, seed=seed)), 500)
         for seed in range(3)
     ]
-    assert all(110 < len(each) < 190 for each in fired)
+    assert all(110 < len(numbers) < 190 for numbers in fired)
     assert fired[0] != fired[1] != fired[2]
 
 
@@ -259,8 +259,8 @@ def test_an_action_that_could_not_be_done_is_not_counted() -> None:
     for match in decision.matches:
         table.undo(match)
     assert table.is_enabled
-    # The second has delayed the response all the same.
-    assert [each.fire_count for each in table.rules()] == [0, 1]
+    # The second action still delayed the response.
+    assert [rule.fire_count for rule in table.rules()] == [0, 1]
 
 
 def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
@@ -273,5 +273,5 @@ def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
     )
     decision = ask(table)
     assert decision is not None
-    # The last one was not asked: an error decided before it.
+    # The last rule was skipped: an error decided before it.
     assert decision.falsifying_rule_ids == (2, 4)

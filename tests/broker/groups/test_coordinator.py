@@ -1,4 +1,4 @@
-"""The table of groups, committed offsets and how long they live."""
+"""The table of groups, committed offsets and their retention."""
 
 from struct import pack
 from typing import Any
@@ -27,7 +27,7 @@ def subscription(*topics: str) -> bytes:
     return pack(">hi", 0, len(topics)) + names + pack(">i", -1)
 
 
-# Groups that are not there ------------------------------------------------------------------
+# Missing groups -----------------------------------------------------------------------------
 
 
 def test_a_missing_group_has_no_members() -> None:
@@ -223,7 +223,7 @@ def test_a_stable_group_is_described_with_metadata_and_assignments() -> None:
 
     preparing = driver.describe()
     assert (preparing.protocol_name, preparing.state) == ("", GroupState.PREPARING_REBALANCE)
-    assert [each.metadata for each in preparing.members] == [b"", b""]
+    assert [described.metadata for described in preparing.members] == [b"", b""]
 
 
 def test_groups_are_listed_by_state_and_type_in_any_case() -> None:

@@ -401,7 +401,7 @@ def test_a_member_that_leaves_while_it_waits_to_join_gets_an_error() -> None:
 
 
 def test_a_response_may_trigger_the_next_request_at_once() -> None:
-    """A connection whose response came may have the next request waiting."""
+    """A connection with a response may have its next request in the buffer."""
     driver = Driver()
     (leader_id,) = driver.stable("a")
     synced: list[list[SyncResult]] = []

@@ -1,4 +1,4 @@
-"""Who is let into a group, who gets only an id, and who is refused."""
+"""Which members join a group, which get only a member id, and which are refused."""
 
 from typing import Any
 

@@ -29,8 +29,8 @@ def member(
 
 def with_members(*members: Member) -> Membership:
     membership = Membership()
-    for each in members:
-        membership.add(each)
+    for added in members:
+        membership.add(added)
     return membership
 
 
@@ -92,7 +92,7 @@ _PROTOCOLS = st.lists(st.sampled_from("rstu"), unique=True, min_size=1)
 def test_the_chosen_protocol_is_one_that_every_member_supports(
     plan: list[tuple[list[str], bool]],
 ) -> None:
-    """As long as nobody gets in who shares none with all; some of them leave again."""
+    """Only members that share a protocol with all others join; some of them leave again."""
     membership = Membership()
     for number, (names, leaves) in enumerate(plan):
         if membership.share_one_of(names):
@@ -103,7 +103,7 @@ def test_the_chosen_protocol_is_one_that_every_member_supports(
 
     chosen = membership.select_protocol()
 
-    assert all(chosen in each.protocols for each in membership)
+    assert all(chosen in joined.protocols for joined in membership)
     assert membership.share_one_of([chosen])
-    common = set.intersection(*(set(each.protocols) for each in membership))
+    common = set.intersection(*(set(joined.protocols) for joined in membership))
     assert {name for name in "rstu" if membership.share_one_of([name])} == common

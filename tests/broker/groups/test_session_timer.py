@@ -1,4 +1,4 @@
-"""A session ends exactly when its last restart said, however often it was restarted."""
+"""A session expires exactly at the deadline of its last restart."""
 
 from hypothesis import given
 from hypothesis import strategies as st

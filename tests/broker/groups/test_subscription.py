@@ -1,4 +1,4 @@
-"""Join metadata is whatever a client sends."""
+"""Join metadata may be any bytes."""
 
 from struct import pack
 

@@ -1,4 +1,4 @@
-"""Fetch: what is read, what is waited for, and what goes wrong."""
+"""Fetch: records, waits and errors."""
 
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ def ask(
     isolation_level: int = 0,
     **session: int,
 ) -> Any:
-    """The decoded response, or the pending one."""
+    """Return the decoded response, or the pending one."""
     found = cluster.topics.get(topic)
     request: Any = messages.FetchRequest(
         version=version,

@@ -1,4 +1,4 @@
-"""ListOffsets: latest, earliest, by time, and what the version doesn't know."""
+"""ListOffsets: latest, earliest, by time, and timestamps that a version lacks."""
 
 import pytest
 

@@ -25,7 +25,7 @@ def ask(
     topics: list[Any] | None = None
     if names is not None:
         topics = [_Topic(version=version, name=name) for name in names]
-        topics += [_Topic(version=version, name=None, topic_id=each) for each in ids]
+        topics += [_Topic(version=version, name=None, topic_id=id_) for id_ in ids]
     request = messages.MetadataRequest(
         version=version, topics=topics, allow_auto_topic_creation=may_create
     )
@@ -51,7 +51,7 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
 
     response = ask(cluster, ["a"], version)
 
-    returned_brokers = [(each.node_id, each.host, each.port) for each in response.brokers]
+    returned_brokers = [(broker.node_id, broker.host, broker.port) for broker in response.brokers]
     assert returned_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
     (topic,) = response.topics
     assert (topic.name, topic.error_code) == ("a", ErrorCode.NONE)
@@ -62,7 +62,7 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
     assert leaderless.leader_id == -1
     if version >= 1:
         assert (response.controller_id, topic.is_internal) == (1, False)
-        assert [each.rack for each in response.brokers] == ["r1", None]
+        assert [broker.rack for broker in response.brokers] == ["r1", None]
     if version >= 2:
         assert response.cluster_id == CLUSTER_ID
     if version >= 5:
@@ -99,7 +99,7 @@ def test_every_version_reports_missing_topics_and_invalid_names(version: int) ->
 def test_a_missing_topic_is_created_and_listed_in_the_next_response(version: int) -> None:
     cluster = make_cluster(**{"num.partitions": "4", "default.replication.factor": "2"})
 
-    # Before version 4 there was no choice: to ask was to create.
+    # Before version 4 a request always creates missing topics.
     first = ask(cluster, ["new"], version, may_create=version >= 4)
     second = ask(cluster, ["new"], version)
 

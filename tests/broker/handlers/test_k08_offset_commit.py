@@ -31,7 +31,7 @@ def commit(cluster: GroupCluster, version: int, topics: list[Any], **fields: Any
 
 def codes(response: Any) -> list[list[tuple[int, int]]]:
     return [
-        [(each.partition_index, each.error_code) for each in topic.partitions]
+        [(result.partition_index, result.error_code) for result in topic.partitions]
         for topic in response.topics
     ]
 
@@ -55,9 +55,9 @@ def test_every_version_commits_existing_partitions_and_refuses_missing_ones(vers
     no_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert codes(response) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
     if version >= 10:
-        assert [each.topic_id for each in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
+        assert [topic.topic_id for topic in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
     else:
-        assert [each.name for each in response.topics] == ["nope", "t"]
+        assert [topic.name for topic in response.topics] == ["nope", "t"]
     (found,) = cluster.cluster.groups.all_committed(GROUP)
     assert found[:2] == ("t", 1)
     assert (found[2].offset, found[2].metadata) == (5, "note")

@@ -20,9 +20,9 @@ def fetch(
     topics: dict[str, list[int]] | None,
     broker_id: int | None = None,
 ) -> Any:
-    """The answer for the one group, whichever form the version has."""
+    """Return the response for one group, in any version."""
     if version < 8:
-        wanted = (
+        requested_topics = (
             None
             if topics is None
             else [
@@ -33,11 +33,15 @@ def fetch(
             ]
         )
         return cluster.ask(
-            ApiKey.OFFSET_FETCH, version, group_id=GROUP, topics=wanted, broker_id=broker_id
+            ApiKey.OFFSET_FETCH,
+            version,
+            group_id=GROUP,
+            topics=requested_topics,
+            broker_id=broker_id,
         )
     group_class = _Request.OffsetFetchRequestGroup
     ids = {"t": cluster.topic.topic_id}
-    wanted = (
+    requested_topics = (
         None
         if topics is None
         else [
@@ -50,17 +54,22 @@ def fetch(
             for name, indexes in topics.items()
         ]
     )
-    group = group_class(version=version, group_id=GROUP, topics=wanted)
+    group = group_class(version=version, group_id=GROUP, topics=requested_topics)
     response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=[group], broker_id=broker_id)
-    assert [each.group_id for each in response.groups] == [GROUP]
+    assert [result.group_id for result in response.groups] == [GROUP]
     return response.groups[0]
 
 
 def found(response: Any) -> list[tuple[int, int, str | None, int]]:
     return [
-        (each.partition_index, each.committed_offset, each.metadata, each.error_code)
+        (
+            partition.partition_index,
+            partition.committed_offset,
+            partition.metadata,
+            partition.error_code,
+        )
         for topic in response.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
 
 
@@ -132,7 +141,7 @@ def test_each_group_has_its_own_error(version: int) -> None:
 
     response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=groups, require_stable=True)
 
-    assert [(each.group_id, each.error_code, len(each.topics)) for each in response.groups] == [
+    assert [(group.group_id, group.error_code, len(group.topics)) for group in response.groups] == [
         (other_name, ErrorCode.NOT_COORDINATOR, 0),
         (GROUP, ErrorCode.NONE, 1),
     ]

@@ -10,7 +10,7 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 def find(cluster: GroupCluster, version: int, key: str = GROUP, **fields: Any) -> Any:
-    """The one coordinator asked for, whichever form the version has."""
+    """Return the coordinator of one key, in any version."""
     if version < 4:
         return cluster.ask(ApiKey.FIND_COORDINATOR, version, key=key, **fields)
     response = cluster.ask(ApiKey.FIND_COORDINATOR, version, coordinator_keys=[key], **fields)

@@ -22,7 +22,7 @@ def test_every_version_joins_and_gets_the_fields_of_its_schema(version: int) -> 
     assert response.leader == response.member_id
     assert response.protocol_name == "range"
     assert response.protocol_type == ("consumer" if version >= 7 else None)
-    assert [(each.member_id, each.metadata) for each in response.members] == [
+    assert [(member.member_id, member.metadata) for member in response.members] == [
         (response.member_id, b"meta")
     ]
 
@@ -51,7 +51,7 @@ def test_a_static_member_is_listed_with_its_instance(version: int) -> None:
     (response,) = GroupCluster().join(version, group_instance_id="i")
 
     assert response.member_id.startswith("i-")
-    assert [each.group_instance_id for each in response.members] == ["i"]
+    assert [member.group_instance_id for member in response.members] == ["i"]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
@@ -116,6 +116,6 @@ def test_the_members_of_a_group_are_described_with_the_clients_address() -> None
     cluster.stable_member()
     group = cluster.cluster.groups.describe(GROUP)
     assert group is not None
-    assert [(each.client_id, each.client_host) for each in group.members] == [
+    assert [(member.client_id, member.client_host) for member in group.members] == [
         ("client", "/127.0.0.1")
     ]

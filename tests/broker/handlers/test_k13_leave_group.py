@@ -26,7 +26,7 @@ def test_every_version_removes_a_member(version: int) -> None:
     response = leave(cluster, version, member_id)
 
     assert response.error_code == ErrorCode.NONE
-    assert [(each.member_id, each.error_code) for each in response.members] == (
+    assert [(member.member_id, member.error_code) for member in response.members] == (
         [(member_id, ErrorCode.NONE)] if version >= 3 else []
     )
     assert cluster.cluster.groups.list_groups(["Empty"]) != []
@@ -45,7 +45,7 @@ def test_an_unknown_member_is_an_error_of_the_member_if_the_version_has_that_fie
 
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     assert response.error_code == (ErrorCode.NONE if version >= 3 else unknown)
-    assert [each.error_code for each in response.members] == ([unknown] if version >= 3 else [])
+    assert [member.error_code for member in response.members] == ([unknown] if version >= 3 else [])
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
@@ -69,4 +69,6 @@ def test_a_static_member_is_removed_by_its_instance(version: int) -> None:
 
     response = leave(cluster, version, "", members=[identity])
 
-    assert [(each.group_instance_id, each.error_code) for each in response.members] == [("i", 0)]
+    assert [(member.group_instance_id, member.error_code) for member in response.members] == [
+        ("i", 0)
+    ]

@@ -1,4 +1,4 @@
-"""SaslHandshake: which mechanism, and when there is none."""
+"""SaslHandshake: the choice of a mechanism, and refusals."""
 
 import pytest
 

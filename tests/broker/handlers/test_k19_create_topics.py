@@ -106,7 +106,9 @@ def test_validate_only_returns_a_success_and_creates_nothing() -> None:
     assert len(cluster.topics) == 0
     # Nor does it take a turn in the round robin of leaders.
     create(cluster, topic("c", 1, 1))
-    assert [part.leader_id for each in cluster.topics.all() for part in each.partitions] == [1]
+    assert [part.leader_id for created in cluster.topics.all() for part in created.partitions] == [
+        1
+    ]
 
 
 def test_each_topic_has_its_own_result_in_request_order() -> None:
@@ -130,7 +132,7 @@ def test_a_duplicate_name_is_refused_once_and_other_topics_are_created() -> None
     assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
     assert twice.error_message == "Duplicate topic name."
     assert other.error_code == ErrorCode.NONE
-    assert [each.name for each in cluster.topics.all()] == ["b"]
+    assert [created.name for created in cluster.topics.all()] == ["b"]
 
 
 def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> None:

@@ -12,19 +12,19 @@ VERSIONS = range(1, 7)
 
 
 def delete(cluster: Cluster, *topics: str | UUID | None, version: int = 6) -> list[Any]:
-    """Ask for topics by name (a string) or by id."""
+    """Delete topics by name (a string) or by id."""
     state = messages.DeleteTopicsRequest.DeleteTopicState
     if version < 6:
         names: list[Any] = list(topics)
         request = messages.DeleteTopicsRequest(version=version, topic_names=names, timeout_ms=1000)
     else:
-        wanted = [
-            state(version=version, name=None, topic_id=each)
-            if isinstance(each, UUID)
-            else state(version=version, name=each, topic_id=UUID(int=0))
-            for each in topics
+        requested = [
+            state(version=version, name=None, topic_id=topic)
+            if isinstance(topic, UUID)
+            else state(version=version, name=topic, topic_id=UUID(int=0))
+            for topic in topics
         ]
-        request = messages.DeleteTopicsRequest(version=version, topics=wanted, timeout_ms=1000)
+        request = messages.DeleteTopicsRequest(version=version, topics=requested, timeout_ms=1000)
     responses: list[Any] = call(cluster, request, version).responses
     return responses
 

@@ -1,4 +1,4 @@
-"""InitProducerId: a new id each time, whatever the client remembers."""
+"""InitProducerId: every request gets a new id."""
 
 from struct import pack
 from typing import Any

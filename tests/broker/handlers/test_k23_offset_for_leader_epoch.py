@@ -29,12 +29,12 @@ def ask(
     broker_id: int = 1,
     partition: int = 0,
 ) -> tuple[int, int, int]:
-    """Error code, leader epoch and end offset for one partition of topic `a`."""
-    asked = _Topic.OffsetForLeaderPartition(
+    """Return error code, leader epoch and end offset for one partition of topic `a`."""
+    requested_partition = _Topic.OffsetForLeaderPartition(
         partition=partition, current_leader_epoch=current_leader_epoch, leader_epoch=leader_epoch
     )
     request = messages.OffsetForLeaderEpochRequest(
-        version=version, replica_id=-1, topics=[_Topic(topic="a", partitions=[asked])]
+        version=version, replica_id=-1, topics=[_Topic(topic="a", partitions=[requested_partition])]
     )
     (topic,) = call(cluster, request, version, broker_id=broker_id).topics
     (response,) = topic.partitions

@@ -22,7 +22,7 @@ def cluster_with_topics() -> Cluster:
 
 def describe(
     cluster: Cluster,
-    asked: list[tuple[str, list[int]]] | None,
+    requested: list[tuple[str, list[int]]] | None,
     *,
     version: int = 5,
     broker_id: int = 1,
@@ -30,8 +30,8 @@ def describe(
     topic = messages.DescribeLogDirsRequest.DescribableLogDirTopic
     topics = (
         None
-        if asked is None
-        else [topic(topic=name, partitions=indexes) for name, indexes in asked]
+        if requested is None
+        else [topic(topic=name, partitions=indexes) for name, indexes in requested]
     )
     request = messages.DescribeLogDirsRequest(version=version, topics=topics)
     response = call(cluster, request, version, broker_id=broker_id)
@@ -69,8 +69,8 @@ def test_each_broker_has_its_own_log_directory() -> None:
 def test_requested_partitions_that_are_not_on_the_broker_are_omitted() -> None:
     cluster = cluster_with_topics()
 
-    asked = [("a", [1, 5]), ("b", [0]), ("missing", [0])]
-    assert sizes(describe(cluster, asked)) == {"a": {1: 7}}
+    requested = [("a", [1, 5]), ("b", [0]), ("missing", [0])]
+    assert sizes(describe(cluster, requested)) == {"a": {1: 7}}
     assert sizes(describe(cluster, [("a", [0]), ("a", [1])])) == {"a": {0: 0, 1: 7}}
 
 

@@ -1,4 +1,4 @@
-"""SaslAuthenticate: only where SASL is, and only after a handshake."""
+"""SaslAuthenticate: only on SASL listeners, and only after a handshake."""
 
 import pytest
 

@@ -12,10 +12,12 @@ _Topic = messages.CreatePartitionsRequest.CreatePartitionsTopic
 
 
 def growth(name: str, count: int, assignments: list[list[int]] | None = None) -> Any:
-    wanted = None
+    wire_assignments = None
     if assignments is not None:
-        wanted = [_Topic.CreatePartitionsAssignment(broker_ids=each) for each in assignments]
-    return _Topic(name=name, count=count, assignments=wanted)
+        wire_assignments = [
+            _Topic.CreatePartitionsAssignment(broker_ids=assignment) for assignment in assignments
+        ]
+    return _Topic(name=name, count=count, assignments=wire_assignments)
 
 
 def grow(

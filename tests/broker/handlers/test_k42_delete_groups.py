@@ -15,8 +15,8 @@ def test_every_version_deletes_groups_without_members(version: int) -> None:
     response = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP, GROUP])
     again = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP])
 
-    assert [(each.group_id, each.error_code) for each in response.results] == [(GROUP, 0)]
-    assert [each.error_code for each in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
+    assert [(result.group_id, result.error_code) for result in response.results] == [(GROUP, 0)]
+    assert [result.error_code for result in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
     assert len(cluster.cluster.groups) == 0
 
 

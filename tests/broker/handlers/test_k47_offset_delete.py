@@ -28,9 +28,9 @@ def delete(cluster: GroupCluster, *partitions: tuple[str, int], **fields: Any) -
 
 def codes(response: Any) -> list[tuple[str, int, int]]:
     return [
-        (topic.name, each.partition_index, each.error_code)
+        (topic.name, partition.partition_index, partition.error_code)
         for topic in response.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
 
 

@@ -35,8 +35,8 @@ def entities_of(response: Any) -> list[tuple[dict[str, str | None], dict[str, fl
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
     return [
         (
-            {each.entity_type: each.entity_name for each in entry.entity},
-            {each.key: each.value for each in entry.values},
+            {component.entity_type: component.entity_name for component in entry.entity},
+            {value.key: value.value for value in entry.values},
         )
         for entry in response.entries
     ]

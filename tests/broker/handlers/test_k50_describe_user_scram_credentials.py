@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials: who has which, and nothing secret."""
+"""DescribeUserScramCredentials: mechanisms of users, without secrets."""
 
 from typing import Any
 

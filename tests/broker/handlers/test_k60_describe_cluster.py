@@ -46,7 +46,7 @@ def test_version_2_returns_brokers_that_are_down_if_requested() -> None:
 
     response = describe(cluster, include_fenced_brokers=True)
 
-    brokers = [(each.broker_id, each.is_fenced) for each in response.brokers]
+    brokers = [(broker.broker_id, broker.is_fenced) for broker in response.brokers]
     assert brokers == [(1, False), (2, True), (3, False)]
 
 

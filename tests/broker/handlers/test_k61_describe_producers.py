@@ -1,4 +1,4 @@
-"""DescribeProducers: what partitions remember of their producers, from any of their replicas."""
+"""DescribeProducers: the producer state of partitions, from any of their replicas."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,14 +20,14 @@ RULE_SETS = ["1", "5"]
 def describe(
     cluster: Cluster, asked: Sequence[tuple[str, Sequence[int]]], *, broker_id: int = 1
 ) -> list[tuple[str, list[Any]]]:
-    """Topic names with their partitions, as answered."""
+    """Return the topic names of the response with their partitions."""
     topic = messages.DescribeProducersRequest.TopicRequest
     request = messages.DescribeProducersRequest(
         topics=[topic(name=name, partition_indexes=list(indexes)) for name, indexes in asked]
     )
     response = call(cluster, request, 0, broker_id=broker_id)
     assert response.throttle_time_ms == 0
-    return [(each.name, list(each.partitions)) for each in response.topics]
+    return [(described.name, list(described.partitions)) for described in response.topics]
 
 
 def rows(partition: Any) -> list[tuple[int, ...]]:

@@ -96,7 +96,7 @@ async def test_an_added_broker_has_its_own_port_and_is_removed_by_a_reset() -> N
             decommission_broker(admin, BrokerPath(3))
         assert caught.value.status == 409
         await site.ask("POST", "/v1/reset")
-        assert [each.port for each in list_brokers(admin)] == site.kafka_ports
+        assert [view.port for view in list_brokers(admin)] == site.kafka_ports
         for port in site.kafka_ports:
             _reader, writer = await connect(port)
             await leave(writer)

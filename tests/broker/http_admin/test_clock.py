@@ -1,4 +1,4 @@
-"""The clock over the admin port: looked at, set going and moved, with all that is due."""
+"""The clock over the admin port: read it, change its mode, advance it."""
 
 import pytest
 

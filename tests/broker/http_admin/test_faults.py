@@ -1,4 +1,4 @@
-"""Fault rules over the admin port: added, counted, removed."""
+"""Fault rules over the admin port: add, count, remove."""
 
 import asyncio
 
@@ -105,7 +105,7 @@ async def test_a_list_of_rules_is_added_in_order_and_returned_with_ids() -> None
         rules = [{"api": "Produce", "hang": "before_response"}, {"delay_ms": 5}]
         status, added = await site.ask("POST", "/v1/faults", json=rules)
         assert status == 201
-        assert [(each["id"], each["rule"]) for each in added] == [(1, rules[0]), (2, rules[1])]
+        assert [(view["id"], view["rule"]) for view in added] == [(1, rules[0]), (2, rules[1])]
         assert await site.ask("POST", "/v1/faults", json=[]) == (201, [])
         assert await site.ask("GET", "/v1/faults") == (200, added)
 

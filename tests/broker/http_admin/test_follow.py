@@ -1,4 +1,4 @@
-"""PendingFrame for requests and following them."""
+"""Wait for requests, and follow them."""
 
 import asyncio
 import json

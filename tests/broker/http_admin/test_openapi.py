@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the operations do, all of it from their declarations."""
+"""The OpenAPI document describes the operations, from their declarations."""
 
 import json
 import re
@@ -29,9 +29,11 @@ def test_the_parameters_of_a_path_are_described_and_required(document: dict[str,
     for path, methods in document["paths"].items():
         for method in methods.values():
             parameters = method.get("parameters", [])
-            required = [each["name"] for each in parameters if each["in"] == "path"]
+            required = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
             assert sorted(required) == sorted(re.findall(r"{(\w+)}", path))
-            assert all(each["required"] for each in parameters if each["in"] == "path")
+            assert all(
+                parameter["required"] for parameter in parameters if parameter["in"] == "path"
+            )
 
 
 def test_every_reference_resolves(document: dict[str, Any]) -> None:
@@ -43,9 +45,9 @@ def test_every_reference_resolves(document: dict[str, Any]) -> None:
 
 def test_a_parameter_that_may_be_left_out_is_not_null(document: dict[str, Any]) -> None:
     (broker,) = (
-        each
-        for each in document["paths"]["/v1/requests"]["get"]["parameters"]
-        if each["name"] == "broker"
+        parameter
+        for parameter in document["paths"]["/v1/requests"]["get"]["parameters"]
+        if parameter["name"] == "broker"
     )
     assert broker["schema"] == {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
     assert broker["required"] is False

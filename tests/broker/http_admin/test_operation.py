@@ -1,4 +1,4 @@
-"""An operation reads what it declares, and says what is wrong with anything else."""
+"""An operation reads the declared input, and refuses other input with a message."""
 
 import json
 from typing import Any

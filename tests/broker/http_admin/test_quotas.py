@@ -1,4 +1,4 @@
-"""Quotas over the admin port are those that Kafka's own requests set and show."""
+"""Quotas over the admin port are those of AlterClientQuotas and DescribeClientQuotas."""
 
 import json
 
@@ -106,12 +106,12 @@ def test_tokens_are_measured_at_the_current_time() -> None:
     put_quotas(admin, QuotaBody({"user": "alice"}, {CONTROLLER_MUTATION_RATE.name: 2}))
     admin.cluster.quotas.controller_mutation.charge("alice", "app", 25, NOW_MS)
 
-    (tokens,) = (each for each in list_measurements(admin) if each.name == "tokens")
+    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
     assert tokens.group == "ControllerMutation"
     assert tokens.tags["user"] == "alice"
     assert tokens.value == 22 - 25
     admin.clock.move_to(NOW_MS + 1000)
-    (tokens,) = (each for each in list_measurements(admin) if each.name == "tokens")
+    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
     assert tokens.value == -1
 
 
@@ -145,5 +145,7 @@ def test_a_value_that_was_not_measured_recently_is_null() -> None:
     admin.clock.move_to(NOW_MS + 600_000)
 
     measurements = json.loads(msgspec.json.encode(list_measurements(admin)))
-    (throttle,) = (each for each in measurements if each["name"] == "throttle-time")
+    (throttle,) = (
+        measurement for measurement in measurements if measurement["name"] == "throttle-time"
+    )
     assert throttle["value"] is None

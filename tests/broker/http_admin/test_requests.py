@@ -57,7 +57,7 @@ def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:
 
 
 def test_every_query_parameter_reaches_the_filter() -> None:
-    asked = {
+    parameters = {
         "api": "Produce",
         "topic": "t",
         "group": "g",
@@ -72,9 +72,9 @@ def test_every_query_parameter_reaches_the_filter() -> None:
         "since": 3,
         "since_ms": 4,
     }
-    assert asked.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
-    wish = journal_filter(JournalQuery(**asked))  # type: ignore[arg-type]
-    assert {name: getattr(wish, name) for name in asked} == asked
+    assert parameters.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
+    line_filter = journal_filter(JournalQuery(**parameters))  # type: ignore[arg-type]
+    assert {name: getattr(line_filter, name) for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_an_unknown_api_or_error_name_is_refused(names: Any, hint: str) -> None:
 
 
 def test_a_query_has_the_fields_of_the_journal_filter_and_so_does_mock_kafka() -> None:
-    names = [each.name for each in fields(JournalFilter)]
+    names = [field.name for field in fields(JournalFilter)]
     assert [*names, "bodies"] == list(JournalQuery.__struct_fields__)
     which = get_type_hints(Which)
     assert {"api", *which} == set(names)

@@ -1,4 +1,4 @@
-"""Health, metrics, and everything back to the start."""
+"""Health, metrics and reset."""
 
 import asyncio
 import re
@@ -44,7 +44,7 @@ def test_metrics_are_in_prometheus_text_format() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": 'a"b\n'}, {"controller_mutation_rate": 1}))
     admin.cluster.quotas.controller_mutation.charge('a"b\n', None, 1, NOW_MS)
-    families = {each.name for each in text_string_to_metric_families(get_metrics(admin))}
+    families = {family.name for family in text_string_to_metric_families(get_metrics(admin))}
     assert "kafka_server_controller_mutation_tokens" in families
 
 
@@ -80,7 +80,7 @@ async def test_a_reset_removes_all_state() -> None:
         reader, writer = await connect(site.kafka_ports[2])
         cluster.create_topic("empty", [(3,)], {})
         writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
-        while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
+        while not any(protocol.connection.is_waiting for protocol in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         failover.stop_broker(cluster, 1, NOW_MS)
         failover.isolate_broker(cluster, 2, NOW_MS, elect=True)
@@ -138,5 +138,5 @@ async def test_a_reset_is_quick() -> None:
             took_ms.append((perf_ns() - started_ns) / 1_000_000)
             for _reader, writer in connections:
                 await leave(writer)
-        # The best of some: other programs on the machine are no concern of this test.
+        # The best of several runs, since other programs share the machine.
         assert min(took_ms) <= RESET_MS_MAX

@@ -1,4 +1,4 @@
-"""Look-ups that find nothing are errors, and bytes are encoded for JSON."""
+"""Look-ups of missing resources are errors, and bytes are encoded for JSON."""
 
 from uuid import UUID
 

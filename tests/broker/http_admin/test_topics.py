@@ -1,4 +1,4 @@
-"""Topics over the admin port: made, moved, looked into, deleted."""
+"""Topics over the admin port: create, read, move leaders, delete."""
 
 from base64 import b64decode
 
@@ -42,8 +42,8 @@ def store(admin: Admin, name: str, partition_index: int, *values: bytes | None) 
 
 def values_of(view: topics.RecordsView) -> list[tuple[int, int, str | None]]:
     return [
-        (each.partition, each.offset, each.value.text if each.value else None)
-        for each in view.records
+        (record.partition, record.offset, record.value.text if record.value else None)
+        for record in view.records
     ]
 
 
@@ -153,13 +153,13 @@ def test_following_next_offsets_returns_every_record_once(
         partition_index, offset = left.popitem()
         query = RecordsQuery(partition=partition_index, offset=offset, limit=limit)
         view = get_records(admin, TopicPath("a"), query)
-        seen += [(each.partition, each.offset) for each in view.records]
+        seen += [(record.partition, record.offset) for record in view.records]
         assert len(view.records) <= limit
         left |= view.next_offsets
 
     assert sorted(seen) == expected
-    whole = get_records(admin, TopicPath("a"), RecordsQuery())
-    assert [(each.partition, each.offset) for each in whole.records] == expected
+    all_records = get_records(admin, TopicPath("a"), RecordsQuery())
+    assert [(record.partition, record.offset) for record in all_records.records] == expected
 
 
 def test_a_limited_response_has_the_next_offset_of_every_partition() -> None:
@@ -190,5 +190,5 @@ def test_records_begin_at_the_log_start_offset() -> None:
     store(admin, "a", 0, b"1", b"2", b"3")
     admin.cluster.delete_records_before(admin.partition("a", 0), 1, NOW_MS)
     view = get_records(admin, TopicPath("a"), RecordsQuery())
-    assert [each.offset for each in view.records] == [1, 2]
+    assert [record.offset for record in view.records] == [1, 2]
     assert get_records(admin, TopicPath("a"), RecordsQuery(offset=99)).records == []

@@ -1,4 +1,4 @@
-"""The admin port over HTTP: errors are documents, the token is needed, browsers are kept out."""
+"""The admin port over HTTP: problem documents, the token, and requests of other sites."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""The journal keeps what went by, in order and within its bounds, and costs nothing when off."""
+"""The journal keeps requests in order and within its bounds, and nothing while disabled."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,7 +44,7 @@ def entries(client: Client) -> list[Entry]:
 
 
 def connection(connection_id: int) -> Connection:
-    """One that nobody is at the other end of."""
+    """Return a connection without a client."""
     return Connection(
         Dispatcher(make_cluster(1), lambda *_rest: None),
         broker_id=1,

@@ -1,4 +1,4 @@
-"""A batch is noted in the context of its request as its header says."""
+"""A batch is recorded in the context of its request with its header."""
 
 from broker.produce.acknowledge import CLIENT_ID_LENGTH_MAX, note_batch
 from protocol.api_keys import ApiKey

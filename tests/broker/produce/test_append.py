@@ -1,4 +1,4 @@
-"""An append changes the log, the producer's state and the memory account together, or nothing."""
+"""An append changes the log, the producer's state and the stored bytes together, or nothing."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def test_a_refused_batch_changes_nothing(batches: str) -> None:
     assert send(1, damage=1) == ErrorCode.CORRUPT_MESSAGE
     assert send(2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert (partition.log.log_end_offset, cluster.log_bytes) == (1, size_bytes)
-    # The corrupt batch left no trace in the producer's state: its sequence is still the next.
+    # The corrupt batch did not change the producer's state: its sequence is still the next.
     assert send(1) == ErrorCode.NONE
 
 

@@ -1,4 +1,4 @@
-"""A whole authentication on a connection: order, delay, end, and what is logged."""
+"""Authentication on a connection: order, delay, end, and logs."""
 
 import asyncio
 from struct import pack

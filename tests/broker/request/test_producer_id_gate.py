@@ -1,4 +1,4 @@
-"""The quota of new producer ids at a connection: who is refused, what is kept, who waits."""
+"""The quota on new producer ids at a connection: refusals, filters and mutes."""
 
 from bisect import insort
 from itertools import count, islice
@@ -24,7 +24,7 @@ from tests.broker.request.producer_driver import Producers, codes
 HOUR_MS = 3_600_000
 REFUSED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 PAUSES_MS = st.sampled_from([0, 0, 1, 500, 1999, 2000, 2001, 6000, 8000])
-"""Layers begin every 2 s and go after 8."""
+"""Layers begin every 2 s and expire after 8 s."""
 
 
 def test_a_producer_id_beyond_the_quota_is_refused_and_not_remembered() -> None:
@@ -38,14 +38,14 @@ def test_a_producer_id_beyond_the_quota_is_refused_and_not_remembered() -> None:
     assert (part.base_offset, part.log_append_time_ms, part.log_start_offset) == (-1, -1, -1)
     assert part.error_message == "The throttling quota has been exceeded."
     assert producers.partition().log.log_end_offset == 1
-    assert [each.producer_id for each in producers.partition().producers.describe()] == [1]
+    assert [producer.producer_id for producer in producers.partition().producers.describe()] == [1]
 
 
 def test_a_refused_id_does_not_affect_known_ids_and_batches_without_an_id() -> None:
     producers = Producers("1")
     assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
     assert producers.codes((0, 1, 1), (1, 2, 0)) == [ErrorCode.NONE, REFUSED]
-    # Muted for an hour: others of the user write on by connections of their own.
+    # It is muted for an hour; other producers of the user write over their own connections.
     others = Producers(None, producers.cluster)
     assert others.codes((0, -1, -1), (1, 1, 0)) == [ErrorCode.NONE, ErrorCode.NONE]
 
@@ -118,7 +118,7 @@ def test_by_default_the_error_is_one_that_the_client_library_retries(
 
     assert codes(response) == [error]
     assert response.throttle_time_ms == HOUR_MS
-    # A name belongs to its connection.
+    # A software name applies only to its connection.
     assert codes(Producers(None, producers.cluster).send((0, 3, 0))) == [REFUSED]
 
 
@@ -165,12 +165,12 @@ def test_later_batches_are_refused_until_the_refused_batch_is_retried() -> None:
     (response,) = producers.responses()
     assert codes(response) == [REFUSED]
 
-    # The mute ends when a new id may come. It must not be the second batch that brings it.
+    # The mute ends when a new id is admitted. The second batch must not be admitted first.
     due_ms = NOW_MS + response.throttle_time_ms
     producers.client.settle(due_ms)
     responses = producers.responses()
-    assert [codes(each) for each in responses] == [[REFUSED], [REFUSED]]
-    assert [each.throttle_time_ms for each in responses] == [0, 0]
+    assert [codes(response) for response in responses] == [[REFUSED], [REFUSED]]
+    assert [response.throttle_time_ms for response in responses] == [0, 0]
     for sequence in range(3):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
     assert producers.partition().log.log_end_offset == 4
@@ -192,7 +192,7 @@ def test_a_producer_with_requests_in_flight_that_retries_loses_no_records(
     turns = iter([True, *rivals])
     while waiting or in_flight:
         if next(turns, False):
-            # Another producer of the user is there first when a new id may come.
+            # Another producer of the user takes the next token first.
             Producers(None, producers.cluster).codes((1, next(rival_ids), 0), now_ms=now_ms)
         while waiting and len(in_flight) < in_flight_max:
             in_flight.append(waiting.pop(0))
@@ -216,13 +216,13 @@ def test_a_producer_with_requests_in_flight_that_retries_loses_no_records(
 
 
 def test_a_window_of_requests_in_flight_waits_for_a_refused_batch() -> None:
-    """With KIP-758 more than five are in flight; the sixth once came through before the first."""
+    """With KIP-758 more than five requests are in flight, and all must wait."""
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
     due_ms = NOW_MS + producers.responses()[0].throttle_time_ms
     producers.client.settle(due_ms)
-    assert [codes(each) for each in producers.responses()] == [[REFUSED]] * 11
+    assert [codes(response) for response in producers.responses()] == [[REFUSED]] * 11
     for sequence in range(12):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
 
@@ -254,7 +254,7 @@ def test_requests_in_flight_wait_when_sequence_numbers_wrap() -> None:
     last = 2**31 - 1
     producers.client.send(producers.frame((0, 2, last)) + producers.frame((0, 2, 0)))
     producers.client.settle(NOW_MS + HOUR_MS)
-    assert [codes(each) for each in producers.responses()] == [[REFUSED], [REFUSED]]
+    assert [codes(response) for response in producers.responses()] == [[REFUSED], [REFUSED]]
     for sequence in (last, 0):
         assert producers.codes((0, 2, sequence), now_ms=NOW_MS + HOUR_MS) == [ErrorCode.NONE]
 
@@ -276,7 +276,7 @@ def test_each_broker_counts_ids_and_a_new_leader_starts_from_zero() -> None:
     at_two = Producers(None, producers.cluster)
     at_two.client = Client(producers.cluster, broker_id=2)
 
-    # The known id is new here, although its sequence came along with the leadership.
+    # The known id is new here, although its producer state moved with the leadership.
     assert at_two.codes((0, 1, 7)) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
     assert at_two.measured(broker_id=2).get("tracked-ids") is None
     assert at_two.codes((0, 1, 1)) == [ErrorCode.NONE]
@@ -297,9 +297,9 @@ def test_a_restarted_broker_remembers_no_producer_ids() -> None:
     assert again.codes((0, 1, 1)) == [REFUSED]
 
 
-# A connection of the first user or of the second, a producer id, and a pause before.
+# A user's connection (first or second), a producer id, and the pause before the request.
 WRITES = st.tuples(st.sampled_from("aab"), st.integers(0, 1), st.integers(0, 4), PAUSES_MS)
-# What the default is changed to, one after the other, while nobody writes.
+# Changes of the default quota, one after the other, without writes.
 CHANGES = st.sampled_from([[None], [5.0], [1.0], [None, 2.0]])
 
 
@@ -347,7 +347,7 @@ def test_the_cache_of_a_connection_changes_no_decision_and_no_filter(
 def test_a_user_within_the_quota_gets_the_same_bytes_as_without_a_quota(
     crowd_sizes: list[int],
 ) -> None:
-    """The same at the same time: same throughput, no error, no wait."""
+    """The same responses at the same times: equal throughput, no error, no throttle."""
     responded, stored = [], []
     for quota in (None, "2"):
         careful = Producers(quota)
@@ -361,7 +361,7 @@ def test_a_user_within_the_quota_gets_the_same_bytes_as_without_a_quota(
                 refused += careless.codes((1, producer_id, 0), now_ms=now_ms) == [REFUSED]
             careful.client.send(careful.frame((0, 1, sequence)), now_ms)
             assert careful.client.connection.muted_until_ms == 0
-            # In this turn, not in a later one.
+            # In this turn of the loop, not in a later one.
             assert len(careful.responses()) == 1
         responded.append(careful.client.written)
         stored.append(careful.partition().log.log_end_offset)
@@ -409,7 +409,7 @@ def test_expired_layers_are_dropped_at_the_next_cleanup(interval_ms: int) -> Non
     producers.client.settle(look_ms)
     assert not manager.is_tracking
     assert len(producers.cluster.timers) == 0
-    # And so again, when somebody comes back.
+    # The same happens again for a later id.
     assert producers.codes((0, 1, 1), now_ms=look_ms) == [ErrorCode.NONE]
     assert len(producers.cluster.timers) == 1
 

@@ -1,4 +1,4 @@
-"""Sessions: who is limited to authentication, and from when."""
+"""Sessions: when only the APIs of authentication are served."""
 
 from broker.request.session import Session
 from broker.security.plain import PlainExchange

@@ -1,4 +1,4 @@
-"""Quotas in shadow mode at a connection: nothing is throttled, and all of it is counted."""
+"""Quotas in shadow mode at a connection: requests are counted and not throttled."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ IDS = "producer_ids_rate"
 
 
 def counters(cluster: Cluster, now_ms: int = NOW_MS) -> dict[str, ShadowCounter]:
-    """Of the only scope and broker that there is, by quota key."""
+    """Return the counters of the only scope and broker by quota key."""
     rows = list(cluster.quotas.shadow.rows(now_ms))
     assert len({key.quota for key, _counter in rows}) == len(rows)
     return {key.quota: counter for key, counter in rows}
@@ -86,7 +86,7 @@ def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled() -> None:
     for body in responses(client):
         assert messages.ProduceResponse.decode(body, version=8).throttle_time_ms == 0
     counter = counters(client.cluster)[BYTES]
-    # As in test_throttling: what the enforced quota answers.
+    # As in test_throttling: the throttle time of an enforced quota.
     would_wait_ms = len(frame) - 4 - BURST
     assert counter.throttled == 1
     assert counter.throttle_time_total_ms == counter.throttle_time_max_ms == would_wait_ms
@@ -98,10 +98,18 @@ def test_a_request_during_a_shadow_mute_counts_as_held_and_is_not_charged() -> N
     client = make_client(f"client-id=test,{BYTES}={RATE}", **SHADOW)
     client.send(produce_frame(1, 12_000))
     rate_before = client.cluster.quotas.brokers[1].produce
-    before = [each.value for each in rate_before.measurements(NOW_MS) if each.name == "byte-rate"]
+    before = [
+        measurement.value
+        for measurement in rate_before.measurements(NOW_MS)
+        if measurement.name == "byte-rate"
+    ]
     later = produce_frame(2, 500)
     client.send(later, NOW_MS + 1)
-    after = [each.value for each in rate_before.measurements(NOW_MS) if each.name == "byte-rate"]
+    after = [
+        measurement.value
+        for measurement in rate_before.measurements(NOW_MS)
+        if measurement.name == "byte-rate"
+    ]
 
     counter = counters(client.cluster)[BYTES]
     assert (counter.throttled, counter.held, counter.over_quota) == (1, 1, len(later) - 4)
@@ -113,7 +121,7 @@ def test_a_request_during_a_shadow_mute_counts_as_held_and_is_not_charged() -> N
 def test_for_a_client_that_waits_a_shadow_quota_decides_like_an_enforced_one(
     requests: list[tuple[int, int]],
 ) -> None:
-    """Each request comes so many ms after the wait that the quota asked for."""
+    """Each request arrives a number of ms after the end of the throttle time."""
 
     def throttle_times(overrides: dict[str, str]) -> list[int]:
         client = make_client(f"client-id=test,{BYTES}={RATE}", **overrides)
@@ -153,7 +161,7 @@ def test_shadow_mutes_of_a_connection_do_not_overlap(
 
 
 def test_a_consumer_beyond_a_shadow_quota_gets_the_same_records_as_without_a_quota() -> None:
-    # An enforced one of 500 bytes per second brings no more than 5,000 bytes at a time.
+    # An enforced quota of 500 bytes per second allows at most 5,000 bytes at a time.
     client = make_client("client-id=test,consumer_byte_rate=500", **SHADOW)
     writer = Client(client.cluster)
     for number in range(2):
@@ -203,7 +211,11 @@ def test_topics_beyond_a_shadow_mutation_quota_are_created_and_not_charged() -> 
     counter = counters(cluster)[MUTATIONS]
     assert (counter.throttled, counter.held, counter.over_quota) == (1, 0, 5)
     assert counter.throttle_time_total_ms == 4000
-    [tokens] = [each for each in cluster.quotas.metrics.measure(NOW_MS) if each.name == "tokens"]
+    [tokens] = [
+        measurement
+        for measurement in cluster.quotas.metrics.measure(NOW_MS)
+        if measurement.name == "tokens"
+    ]
     assert tokens.value == -4
 
     client.send(create_frame(2, 1), NOW_MS + 3999)
@@ -267,7 +279,7 @@ def test_an_enforced_quota_does_not_charge_bytes_sent_in_shadow_mode() -> None:
     client.send(produce_frame(100, 20_000), NOW_MS + 100)
 
     (*_, body) = responses(client)
-    # Two requests of 20 KB are owed for, not a hundred.
+    # Two requests of 20 KB are charged, not a hundred.
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert 28_000 < throttle_time_ms < 32_000
 

@@ -1,4 +1,4 @@
-"""Client quotas at a connection: what is charged, the throttle time, how long it is mute."""
+"""Client quotas at a connection: charges, throttle times and mutes."""
 
 from itertools import count
 from typing import Any
@@ -33,7 +33,7 @@ def test_produced_bytes_are_appended_and_throttle_the_connection() -> None:
     (body,) = responses(client)
     response: Any = messages.ProduceResponse.decode(body, version=8)
     throttle_time_ms = response.throttle_time_ms
-    # The whole request counts, without the size in front: (rate - 1000) / 1000 of 10 seconds.
+    # The complete request counts, without its size field: (rate - 1000) / 1000 of 10 seconds.
     assert throttle_time_ms == len(frame) - 4 - BURST
     assert response.responses[0].partition_responses[0].error_code == 0
     assert stored_count(client.cluster) == 1
@@ -68,7 +68,7 @@ def test_a_consumer_beyond_its_rate_gets_no_records_until_the_burst_expires() ->
     assert (second.throttle_time_ms > 0, second.responses, second.error_code) == (True, [], 0)
     assert second.throttle_time_ms == throttle_of(2 * fetch_bytes(client, 0))
 
-    # What it did not get is not charged: asked for in vain, the bytes are free again.
+    # Records that it did not get are not charged.
     client.settle(NOW_MS + 11_000)
     client.send(fetch_frame(3, "t", 0), NOW_MS + 11_000)
     (*_, third) = map(decode_fetch, responses(client))
@@ -94,7 +94,7 @@ def test_a_fetch_returns_at_most_the_burst_of_its_quota() -> None:
 
 def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
     client = make_client("client-id=test,request_percentage=1")
-    # Each reading is 250 ms after the one before: one request takes that long.
+    # Each reading is 250 ms after the previous one, which is the time of one request.
     readings = count(0, 250_000_000)
     client.connection = Connection(
         Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
@@ -121,8 +121,8 @@ def test_with_two_quotas_only_the_longer_throttle_time_applies() -> None:
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert throttle_time_ms > 3000
     measured = {
-        (each.group, each.name): each.value
-        for each in client.cluster.quotas.metrics.measure(NOW_MS)
+        (measurement.group, measurement.name): measurement.value
+        for measurement in client.cluster.quotas.metrics.measure(NOW_MS)
     }
     assert measured["Produce", "throttle-time"] == throttle_time_ms
     assert measured["Produce", "queue-size"] == 1

@@ -1,4 +1,4 @@
-"""Users from configuration, and what each mechanism knows of them."""
+"""Users from the configuration, and their credentials for each mechanism."""
 
 import pytest
 

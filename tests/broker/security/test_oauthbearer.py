@@ -1,4 +1,4 @@
-"""OAUTHBEARER: what an unsecured token must say, and until when it counts."""
+"""OAUTHBEARER: the claims and the expiry of an unsecured token."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The words of a refusal."""
+"""The message of a refusal."""
 
 from broker.security.sasl import invalid_credentials
 

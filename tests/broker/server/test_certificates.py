@@ -1,4 +1,4 @@
-"""Certificates that TLS itself accepts: a client trusts the server and says who it is."""
+"""TLS accepts the certificates of server and clients."""
 
 import ssl
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""One client's socket: what is wrong is closed and logged, and nobody fills our memory."""
+"""One client's socket: invalid input closes it with a log line, and memory is bounded."""
 
 import asyncio
 from struct import pack
@@ -70,7 +70,7 @@ async def test_the_broker_stops_reading_requests_behind_a_pending_response() -> 
 async def ask_without_reading(
     server: Server, port: int
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientProtocol]:
-    """Ask for all topics a thousand times over a connection that reads no response."""
+    """Send a thousand Metadata requests over a connection that reads no response."""
     reader, writer = await connect(port)
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)

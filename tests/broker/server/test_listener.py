@@ -9,7 +9,7 @@ from broker.server.listener import Listener, ListenError, listening_sockets
 
 
 class Greeter(asyncio.Protocol):
-    """Says hello and hangs up."""
+    """Sends a greeting and closes the connection."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
@@ -102,11 +102,11 @@ def test_a_host_of_two_addresses_has_two_sockets_or_none(monkeypatch: pytest.Mon
     )
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, second, first])
     sockets = listening_sockets("both", 0)
-    assert [each.getsockname()[0] for each in sockets] == ["127.0.0.1", "127.0.0.2"]
+    assert [bound.getsockname()[0] for bound in sockets] == ["127.0.0.1", "127.0.0.2"]
 
     taken = (*second[:4], sockets[1].getsockname())
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, taken])
     with pytest.raises(OSError, match="in use"):
         listening_sockets("both", 0)
-    for each in sockets:
-        each.close()
+    for bound in sockets:
+        bound.close()

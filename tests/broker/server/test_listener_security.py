@@ -1,4 +1,4 @@
-"""A session begins with what its listener knows of the client."""
+"""A session begins with the principal that its listener determines."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 
 
 class Transport:
-    """A transport whose client has, or has not, shown a certificate."""
+    """A transport whose client has a certificate or none."""
 
     def __init__(self, common_name: str | None) -> None:
         self._subject = ((("commonName", common_name),),) if common_name else ()

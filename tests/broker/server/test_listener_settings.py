@@ -1,4 +1,4 @@
-"""Listeners: names, addresses, protocols, and ports that never meet."""
+"""Listeners: names, addresses, protocols, and distinct ports."""
 
 import pytest
 from hypothesis import given
@@ -114,7 +114,7 @@ def test_no_two_brokers_share_a_port_and_the_port_step_is_minimal(
     names = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
     text = ",".join(f"{name}://:{port}" for name, port in zip(names, ports, strict=False))
     listeners = plan(broker_count, listeners=text)
-    taken = [each.bound_by(i).port for each in listeners for i in range(broker_count)]
+    taken = [listener.bound_by(i).port for listener in listeners for i in range(broker_count)]
     assert len(set(taken)) == len(taken)
     for step in range(1, listeners[0].port_step):
         shifted = [port + i * step for port in ports for i in range(broker_count)]

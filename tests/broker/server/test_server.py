@@ -1,4 +1,4 @@
-"""The shell over real sockets: bad clients hurt nobody else, and a stop is orderly."""
+"""The server over real sockets: clients are isolated from each other, and a stop is orderly."""
 
 import asyncio
 import random
@@ -103,8 +103,8 @@ async def test_a_stopped_broker_closes_and_refuses_connections_until_it_is_start
         await read_frame(other_reader)
         failover.start_broker(server.cluster, 1, server.clock.now_ms())
         await assert_serves(first_port)
-        for each in (writer, other_writer):
-            each.close()
+        for client in (writer, other_writer):
+            client.close()
 
 
 async def test_an_isolated_broker_responds_to_waiting_requests_once_it_is_started() -> None:
@@ -119,7 +119,7 @@ async def test_an_isolated_broker_responds_to_waiting_requests_once_it_is_starte
         writer.write(metadata_frame(2))
         new_writer.write(metadata_frame(3))
         await assert_serves(other_port)
-        # An hour without a sign of life: nobody may be taken for idle.
+        # An hour without requests must not close these connections as idle.
         server.advance(3_600_000)
         await assert_serves(other_port)
         assert not reader._buffer  # type: ignore[attr-defined]
@@ -128,8 +128,8 @@ async def test_an_isolated_broker_responds_to_waiting_requests_once_it_is_starte
         failover.start_broker(server.cluster, 1, now_ms)
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
         assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
-        for each in (writer, new_writer):
-            each.close()
+        for client in (writer, new_writer):
+            client.close()
 
 
 async def test_a_fault_rule_closes_or_delays_a_new_connection() -> None:
@@ -152,7 +152,10 @@ async def test_a_fault_rule_closes_or_delays_a_new_connection() -> None:
         server.advance(1)
         await read_frame(reader)
         came = [line for line in server.dispatcher.journal if isinstance(line, Arrival)]
-        assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
+        assert [(arrival.outcome, arrival.broker_id) for arrival in came] == [
+            ("refused", 1),
+            ("delayed", 1),
+        ]
         assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
 
@@ -188,7 +191,7 @@ async def test_advancing_the_clock_runs_due_timers_in_order_at_their_times() -> 
         assert server.advance(65_000) == started_ms + 65_000
         assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
 
-        # Also a response that waits is on its way before the call returns.
+        # A pending response is also written before the call returns.
         reader, writer = await connect(port)
         server.cluster.create_topic("a", [(1,)], {})
         writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
@@ -209,7 +212,7 @@ async def test_timers_fire_sooner_on_a_faster_clock() -> None:
     server.start()
     rung = asyncio.Event()
     server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
-    # What is due at once needs no time to pass.
+    # A timer that is due now fires without a delay.
     due = asyncio.Event()
     server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
     await asyncio.wait_for(due.wait(), 10)

@@ -1,4 +1,4 @@
-"""Contexts: what is asked of clients, and what is wrong with a file."""
+"""TLS contexts: client certificates, and errors of files."""
 
 import asyncio
 import ssl
@@ -129,8 +129,10 @@ async def test_the_principal_is_the_name_in_the_certificate(
         writer.write(metadata_frame(1))
         await reader.read(1)
         writer.close()
-        connections = [each.connection for each in server._protocols]
-        found = [each.session.principal for each in connections if each is not None]
+        connections = [protocol.connection for protocol in server._protocols]
+        found = [
+            connection.session.principal for connection in connections if connection is not None
+        ]
     finally:
         await server.stop()
     assert found == ([] if principal is None else [principal])
