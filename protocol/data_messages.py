@@ -16,6 +16,7 @@ from kafka.protocol.schemas.fields.codecs import EncodeBufferPool
 
 from protocol import schemas
 from protocol.codec import DecodeError, decode_body
+from protocol.tagged_struct import NullableTaggedStruct
 
 __all__ = [
     "ConsumerProtocolAssignment",
@@ -32,12 +33,14 @@ _PREFIX = Struct(">h")
 
 def data_class(name: str) -> Any:
     """Return the class of a message whose schema is in `protocol/schemas/`."""
-    return new_class(
+    made: Any = new_class(
         name,
         (ApiData,),
         {"load_json": schemas},
         lambda attributes: attributes.update(__module__=__name__),
     )
+    NullableTaggedStruct.use_in(made._struct)
+    return made
 
 
 def encode_data(message: Any, version: int) -> bytes:
