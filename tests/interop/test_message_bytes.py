@@ -76,6 +76,8 @@ def _message_classes() -> dict[str, tuple[Any, Kind]]:
 
 MESSAGES = _message_classes()
 
+pytestmark = pytest.mark.xdist_group("jvm")  # one worker runs Java once
+
 
 @pytest.fixture(scope="module")
 def jars() -> Path:
