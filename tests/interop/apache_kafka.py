@@ -44,7 +44,7 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
+        jars = fetch_kafka_jars()
         java = [
             "java",
             "-Xmx512m",
@@ -142,6 +142,15 @@ class ApacheKafka:
         export = ["keytool", "-exportcert", "-rfc", "-file", str(self.certificate), *store]
         for command in (make, export):
             _run(command)
+
+
+def fetch_kafka_jars() -> Path:
+    """Return the folder with the jars of the broker, its clients and coordinators.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    return fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
 
 
 def _run(command: list[str]) -> None:
