@@ -19,7 +19,7 @@ from struct import Struct
 
 from benchmarks import request_bytes, server_process
 from benchmarks.cost_clock import Cost, CostClock
-from benchmarks.request_bytes import BlockingConnection, ProduceRequests
+from benchmarks.request_bytes import ProduceRequests, UnmeasuredConnection
 from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
@@ -41,10 +41,12 @@ class LoadConnection:
 
     @classmethod
     def open(
-        cls, address: tuple[str, int], requests_of: Callable[[BlockingConnection], ProduceRequests]
+        cls,
+        address: tuple[str, int],
+        requests_of: Callable[[UnmeasuredConnection], ProduceRequests],
     ) -> "LoadConnection":
         """Connect; `requests_of` may use the connection for a producer id first."""
-        blocking = BlockingConnection(address)
+        blocking = UnmeasuredConnection(address)
         requests = requests_of(blocking)
         blocking.socket.setblocking(False)
         return cls(blocking.socket, requests)
@@ -265,11 +267,11 @@ def measure(
 def _connect(
     address: tuple[str, int], connection_count: int, each: int, is_idempotent: bool
 ) -> list[LoadConnection]:
-    with BlockingConnection(address) as admin:
+    with UnmeasuredConnection(address) as admin:
         admin.create_topic(TOPIC)
     plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, each)
 
-    def requests_of(connection: BlockingConnection) -> ProduceRequests:
+    def requests_of(connection: UnmeasuredConnection) -> ProduceRequests:
         if plain is not None:
             return plain
         producer_id, epoch = connection.init_producer_id()

@@ -3,16 +3,16 @@
 All produce requests of a run have one size, so a run of them is one slice of one buffer.
 """
 
-import socket
 import time
 from dataclasses import dataclass
 from struct import Struct
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from client.blocking_connection import BlockingConnection
+from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.records import HEADER_BYTES
@@ -31,7 +31,6 @@ _CRC_START = 21
 _SEQUENCE = Struct(">i")
 _SEQUENCE_POSITION = 53
 _SEQUENCE_MASK = 0x7FFFFFFF
-_SIZE = Struct(">i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,43 +124,19 @@ def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview
     return response.decode(bytes(frame), version=api_version, header=True, framed=True)
 
 
-class BlockingConnection:
-    """A connection for one request at a time, for requests that are not measured."""
+class UnmeasuredConnection(BlockingConnection):
+    """A connection for one request at a time in the version that the request has.
+
+    It is for requests that are not measured, to servers of any kind: it sends no ApiVersions.
+    """
 
     def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
-        self.socket = socket.create_connection(address, timeout=timeout_s)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().__init__(Address(*address), CLIENT_ID, timeout_s=timeout_s)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.socket.close()
-
-    def exchange(self, request: Any, correlation: int = 0) -> Any:
+    def ask(self, request: Any, correlation: int = 0) -> Any:
         """Send a kafka-python request and return its decoded response."""
-        self.socket.sendall(frame_request(request, correlation))
-        return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.read_frame())
-
-    def read_frame(self) -> bytes:
-        """Return the next response with its size."""
-        prefix = self._read(4)
-        return prefix + self._read(_SIZE.unpack(prefix)[0])
-
-    def _read(self, size: int) -> bytes:
-        parts = []
-        while size:
-            part = self.socket.recv(size)
-            if not part:
-                raise ConnectionError("the server closed the connection")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+        self.send(frame_request(request, correlation))
+        return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.receive_frame())
 
     def create_topic(self, topic: str) -> None:
         """Create a topic by a Metadata request, as producers do, and wait for it."""
@@ -169,7 +144,7 @@ class BlockingConnection:
         request_topic = messages.MetadataRequest.MetadataRequestTopic
         deadline_s = time.monotonic() + TOPIC_WAIT_S
         while time.monotonic() < deadline_s:
-            response = self.exchange(
+            response = self.ask(
                 messages.MetadataRequest(
                     version=version,
                     topics=[request_topic(version=version, name=topic)],
@@ -184,12 +159,12 @@ class BlockingConnection:
 
     def offers(self, api_key: ApiKey) -> bool:
         """Whether the server's ApiVersions lists a key."""
-        response = self.exchange(messages.ApiVersionsRequest(version=0))
+        response = self.ask(messages.ApiVersionsRequest(version=0))
         return any(entry.api_key == api_key for entry in response.api_keys)
 
     def init_producer_id(self, version: int = 1) -> tuple[int, int]:
         """Return a new producer id and its epoch."""
-        response = self.exchange(init_producer_id_request(version))
+        response = self.ask(init_producer_id_request(version))
         if response.error_code:
             raise ConnectionError(f"InitProducerId answered error {response.error_code}")
         return response.producer_id, response.producer_epoch

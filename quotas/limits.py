@@ -2,7 +2,8 @@
 
 Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`). Eight levels, the most
 specific first: user and client id, user and default client id, user, default user and client id,
-both defaults, default user, client id, default client id.
+both defaults, default user, client id, default client id. `protocol.client_quotas.quota_levels`
+lists them; here each decision looks at as few of them as it can.
 """
 
 from fractions import Fraction

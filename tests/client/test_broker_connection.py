@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 from client.broker_connection import BrokerConnection
-from client.errors import ClientError, ConnectionLostError, SecurityError
+from client.errors import ClientError, ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings
 from protocol import messages
@@ -19,6 +19,10 @@ class Transport(asyncio.Transport):
         super().__init__()
         self.written: list[Any] = []
         self.is_aborted = False
+        self.protocol: asyncio.BaseProtocol | None = None
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
 
     def write(self, data: Any) -> None:
         self.written.append(data)
@@ -116,6 +120,20 @@ async def test_a_refused_connection_is_reported_as_lost() -> None:
     heard = Heard()
     await heard.connection.connect(Address("127.0.0.1", 1), None)
     (error,) = heard.events
-    assert isinstance(error, ConnectionLostError)
+    assert isinstance(error, UnreachableError)
     assert not isinstance(error, SecurityError)
     assert "127.0.0.1:1" in str(error)
+
+
+def test_another_protocol_can_take_over_the_transport() -> None:
+    class Other(asyncio.Protocol):
+        transport: asyncio.BaseTransport | None = None
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport = transport
+
+    heard, other = Heard(), Other()
+    heard.open()
+    heard.connection.hand_over(other)
+    assert heard.transport.protocol is other
+    assert other.transport is heard.transport

@@ -8,6 +8,7 @@ from typing import Any
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
+from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
@@ -74,6 +75,7 @@ class ClientLink:
         self._on_open = on_open
         self._on_lost = on_lost
         self._wire = ProtocolCodec(client_id)
+        self._handshake = Handshake(self._wire, None)
         self._waiting: deque[tuple[Responded, OnResponse]] = deque()
         self._throttled: tuple[str, int, int] | None = None
         self._muted_until_ms = 0
@@ -129,13 +131,13 @@ class ClientLink:
         if self._says_hello:
             responded = Responded(None, self._network.schedule.time_ms)
             self._waiting.append((responded, self._on_hello))
-            self._link.send_to_broker(self._wire.api_versions_request())
+            self._link.send_to_broker(self._handshake.first_frame())
         else:
             self._wire.on_api_versions(known_versions())
             self._be_ready()
 
     def _on_hello(self, response: Any, _responded: Responded) -> None:
-        again = self._wire.on_api_versions(response)
+        again = self._handshake.next_frame(response)
         assert again is None, "the broker speaks our version of ApiVersions"
         self._be_ready()
 

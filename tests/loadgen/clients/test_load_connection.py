@@ -10,12 +10,15 @@ import pytest
 
 from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings, Security
+from loadgen import clock
 from loadgen.clients.connection_settings import ConnectionSettings
-from loadgen.clients.load_connection import LoadConnection, ResponseQueue, open_connection
+from loadgen.clients.load_connection import LoadConnection, open_connection
 from mock_kafka import MockKafka
 from protocol import messages
+from protocol.codec import frame_response
 
 SETTINGS = ConnectionSettings("test")
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -46,7 +49,7 @@ async def server_that(talk: Talk) -> AsyncIterator[Address]:
 
 def raw_connection(address: Address) -> "Awaitable[LoadConnection]":
     async def connect() -> LoadConnection:
-        connection = LoadConnection("test")
+        connection = LoadConnection(ProtocolCodec("test"))
         await asyncio.get_running_loop().create_connection(lambda: connection, *address)
         return connection
 
@@ -90,12 +93,15 @@ async def test_silence_breaks_the_connection() -> None:
         await reader.read()
 
     async with server_that(say_nothing) as address:
-        connection = await raw_connection(address)
         with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
-            await connection.handshake(SETTINGS, 0.02)
+            await open_connection(address, SETTINGS, 0.02)
+        connection = await raw_connection(address)
+        frame = connection.wire.api_versions_request()
+        with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
+            await connection.exchange(frame, 0.02)
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionLostError, match="is closed"):
-            await connection.handshake(SETTINGS, 0.02)
+            await connection.exchange(frame, 0.02)
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
@@ -106,9 +112,11 @@ async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
         await reader.read()
 
     async with server_that(response) as address:
+        with pytest.raises(ConnectionLostError, match="the broker's response"):
+            await open_connection(address, SETTINGS)
         connection = await raw_connection(address)
         with pytest.raises(ConnectionLostError, match="the broker's response"):
-            await connection.handshake(SETTINGS, 5)
+            await connection.exchange(connection.wire.api_versions_request(), 5)
 
 
 class Collector:
@@ -116,13 +124,9 @@ class Collector:
 
     def __init__(self) -> None:
         self.responses: list[bytes] = []
-        self.is_lost = asyncio.Event()
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         self.responses.append(buffer[start:end])
-
-    def lost(self, now_us: int) -> None:
-        self.is_lost.set()
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
@@ -134,10 +138,12 @@ async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
             await asyncio.sleep(0.001)
 
     async with server_that(response) as address:
-        collector = Collector()
+        collector, is_lost = Collector(), asyncio.Event()
         connection = await raw_connection(address)
-        connection.reader = collector
-        await asyncio.wait_for(collector.is_lost.wait(), 10)
+        connection.on_lost = lambda _now_us: is_lost.set()
+        for _ in range(3):
+            connection.send(b"frame", collector)
+        await asyncio.wait_for(is_lost.wait(), 10)
         assert connection.is_lost
     assert collector.responses == [b"a", b"", b"bcd"]
 
@@ -152,47 +158,84 @@ async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
     async with server_that(response) as address:
         collector = Collector()
         connection = await raw_connection(address)
-        connection.reader = collector
-        connection.send(b"everything")
+        connection.send(b"everything", collector)
         await connection.discard_responses(5)
         assert connection.is_lost
     assert collector.responses == []
     assert got == [b"everything"]
 
 
-async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> None:
-    queue = ResponseQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
-    first, second, third = queue.expect(), queue.expect(), queue.expect()
-    queue.responded(b"\1\2", 0, 1, 100)
+class Transport:
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.is_aborted = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+def connection_on(transport: Transport) -> LoadConnection:
+    connection = LoadConnection(ProtocolCodec("test"))
+    connection.connection_made(cast("asyncio.Transport", transport))
+    return connection
+
+
+async def test_each_response_goes_to_who_waits_for_it() -> None:
+    connection = connection_on(Transport())
+    first, second, third = (
+        connection.request(b"frame", lambda buffer, start, _end: buffer[start]) for _ in range(3)
+    )
+    connection.data_received(b"\0\0\0\1\7")
     second.cancel()
-    queue.responded(b"\1\2", 1, 2, 200)
-    queue.lost(300)
-    assert await first == (100, 1, 5, 6)
+    connection.data_received(b"\0\0\0\1\10")
+    connection.connection_lost(None)
+    received_us, content = await first
+    assert content == 7
+    assert 0 <= clock.now_us() - received_us < 10_000_000
     with pytest.raises(ConnectionLostError):
         await third
 
 
+async def test_messages_and_frames_share_a_connection_in_any_order() -> None:
+    connection, collector = connection_on(Transport()), Collector()
+    connection.send(b"frame", collector)
+    exchange = asyncio.create_task(connection.exchange(connection.wire.api_versions_request(), 10))
+    await asyncio.sleep(0)
+    connection.send(b"frame", collector)
+    body = bytes(messages.ApiVersionsResponse(error_code=0, api_keys=[]).encode(version=4))
+    response = frame_response(1, body, has_tagged_header=False)
+    connection.data_received(b"\0\0\0\1a" + response + b"\0\0\0\1b")
+    assert collector.responses == [b"a", b"b"]
+    assert (await exchange).error_code == 0
+
+
+async def test_a_response_without_a_request_closes_the_connection() -> None:
+    transport = Transport()
+    connection = connection_on(transport)
+    connection.data_received(b"\0\0\0\1a")
+    assert transport.is_aborted
+
+
 async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
-    written: list[bytes] = []
-
-    class Transport:
-        def write(self, data: bytes) -> None:
-            written.append(data)
-
     class Asking:
+        """Sends a frame after each response."""
+
         def __init__(self, connection: LoadConnection) -> None:
             self._connection = connection
 
         def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-            self._connection.send(b"next")
+            self._connection.send(b"next", self)
 
-        def lost(self, now_us: int) -> None:
-            raise AssertionError("never")
-
-    connection = LoadConnection("test")
-    connection.connection_made(cast("asyncio.Transport", Transport()))
-    connection.reader = Asking(connection)
-    connection.send(b"first")
+    transport = Transport()
+    connection = connection_on(transport)
+    reader = Asking(connection)
+    connection.send(b"first", reader)
+    connection.send(b"second", reader)
     connection.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
     connection.data_received(b"\0\1c")
-    assert written == [b"first", b"nextnext", b"next"]
+    assert transport.written == [b"first", b"second", b"nextnext", b"next"]
