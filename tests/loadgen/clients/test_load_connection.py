@@ -4,15 +4,19 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
+import uvloop
 
+from broker.server.certificates import write_certificates
 from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
-from client.security import SaslSettings, Security
+from client.security import SaslSettings, Security, TlsSettings
+from client.transport import tls_context
 from loadgen import clock
 from loadgen.clients.connection_settings import ConnectionSettings
 from loadgen.clients.load_connection import LoadConnection, open_connection
@@ -86,6 +90,35 @@ async def test_wrong_credentials_are_refused() -> None:
             )
             with pytest.raises(SecurityError, match=expected):
                 await open_connection(address, access)
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_connection_with_tls_and_sasl_gets_its_responses_on_either_event_loop(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    write_certificates(tmp_path, ["127.0.0.1"], [], clock.epoch_us() // 1000)
+    tls = TlsSettings(ca_path=str(tmp_path / "ca.pem"))
+    sasl = SaslSettings("SCRAM-SHA-256", "a", "b")
+    settings = ConnectionSettings("test", Security(tls, sasl), tls_context(tls))
+    request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
+
+    async def ask(address: Address) -> int:
+        connection = await open_connection(address, settings)
+        is_lost = asyncio.Event()
+        connection.on_lost = lambda _now_us: is_lost.set()
+        response = await connection.send_request(request, 10)
+        connection.abort()
+        await asyncio.wait_for(is_lost.wait(), 10)
+        return len(response.brokers)
+
+    config: dict[str, str | int] = {
+        "listeners": "SASL_SSL://:0",
+        "sasl.users": "a:b",
+        "ssl.keystore.location": str(tmp_path / "server.pem"),
+    }
+    with MockKafka(config=config) as kafka, asyncio.Runner(loop_factory=new_loop) as runner:
+        [address] = addresses_of(kafka.bootstrap_servers)
+        assert runner.run(ask(address)) == 1
 
 
 async def test_silence_breaks_the_connection() -> None:
