@@ -24,12 +24,12 @@ def encode_subscription(topics: Sequence[str]) -> bytes:
 def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
     """Return the topics of a subscription, or None if it is invalid.
 
-    The bytes are the client's own and may be anything.
+    The bytes come from the client and may be invalid.
     """
     try:
         count, position = _count(metadata)
         topics = []
-        # With a wrong count it ends at the first name that is not there, not after 2^31 names.
+        # A count that is too large ends at the first missing name, not after 2^31 iterations.
         for _ in range(count):
             name, position = _read_string(metadata, position)
             topics.append(name)
