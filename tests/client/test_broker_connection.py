@@ -55,7 +55,7 @@ class Heard:
         self.response(1, response(error_code=0, api_keys=keys), 4)
 
 
-def test_it_says_hello_and_then_is_open() -> None:
+def test_a_connection_is_open_after_api_versions() -> None:
     heard = Heard()
     heard.begin()
     assert len(heard.transport.written) == 1
@@ -65,7 +65,7 @@ def test_it_says_hello_and_then_is_open() -> None:
     assert heard.events == ["open"]
 
 
-def test_responses_come_one_by_one() -> None:
+def test_each_response_is_reported_separately() -> None:
     heard = Heard()
     heard.open()
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_responses_come_one_by_one() -> None:
     assert [type(each) for each in heard.events[1:]] == [messages.MetadataResponse] * 2
 
 
-def test_a_broker_that_hangs_up_is_lost_once() -> None:
+def test_a_connection_that_the_broker_closes_is_reported_once() -> None:
     heard = Heard()
     heard.open()
     heard.connection.connection_lost(None)

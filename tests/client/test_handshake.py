@@ -36,7 +36,7 @@ def outcome(steps: Generator[bytes, Any, None], *responses: Any) -> int:
     raise AssertionError("it goes on")
 
 
-def test_without_sasl_versions_are_all() -> None:
+def test_without_sasl_the_handshake_is_api_versions_only() -> None:
     assert outcome(handshake(ProtocolCodec("me"), None), versions()) == 1
 
 
@@ -46,13 +46,13 @@ def test_sasl_follows_the_versions() -> None:
     assert outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, done) == 3
 
 
-def test_a_mechanism_that_is_not_taken_names_those_that_are() -> None:
+def test_an_unsupported_mechanism_is_an_error_that_names_the_supported_ones() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256"])
     with pytest.raises(SecurityError, match="SCRAM-SHA-256"):
         outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken)
 
 
-def test_refused_credentials_say_so() -> None:
+def test_refused_credentials_are_a_security_error() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
     refused = messages.SaslAuthenticateResponse(
         error_code=58, error_message="not you", auth_bytes=b""

@@ -20,7 +20,7 @@ def address(servers: str) -> Address:
     return Address(host, int(port))
 
 
-def test_a_refused_topic_is_created_after_the_wait_that_the_broker_asked_for(
+def test_a_refused_topic_is_created_after_the_throttle_time(
     address: Address,
 ) -> None:
     with SocketTransport("retrying") as transport:

@@ -39,7 +39,7 @@ def admin_address() -> Iterator[str]:
     ("name", "count_min"),
     [("docs/admin.md", 4), ("docs/faults.md", 1), ("docs/testing.md", 4), ("README.md", 4)],
 )
-def test_every_curl_line_is_answered_with_success(
+def test_every_curl_line_of_the_documents_succeeds(
     name: str, count_min: int, admin_address: str, tmp_path: Path
 ) -> None:
     lines = commands(name)

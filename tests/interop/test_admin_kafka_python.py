@@ -59,12 +59,12 @@ def test_topics_are_created_with_configs(admin: Any, topic: str) -> None:
     assert modified_configs(admin, topic) == {"retention.ms": "100000"}
 
 
-def test_a_topic_without_numbers_gets_the_brokers_defaults(admin: Any, topic: str) -> None:
+def test_a_topic_without_counts_gets_the_brokers_defaults(admin: Any, topic: str) -> None:
     [response] = admin.create_topics([topic])["topics"]
     assert (response["num_partitions"], response["replication_factor"]) == (1, 1)
 
 
-def test_creating_is_refused_with_kafkas_errors(admin: Any, created: str) -> None:
+def test_invalid_topics_are_refused_with_kafkas_errors(admin: Any, created: str) -> None:
     with pytest.raises(TopicAlreadyExistsError):
         admin.create_topics([created])
     with pytest.raises(InvalidTopicError):
@@ -118,7 +118,7 @@ def test_configs_are_altered_reset_and_listed(admin: Any, created: str) -> None:
     assert resources["broker"] == ["1", "2", "3"]
 
 
-def test_partitions_are_added_and_never_taken_away(admin: Any, created: str) -> None:
+def test_partitions_are_added_and_never_removed(admin: Any, created: str) -> None:
     admin.create_partitions({created: 5})
     assert len(admin.describe_topics([created])[0]["partitions"]) == 5
     with pytest.raises(InvalidPartitionsError):
@@ -182,7 +182,7 @@ def test_groups_are_listed_described_altered_and_deleted(
     assert group not in {each["group_id"] for each in admin.list_groups()}
 
 
-def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, created: str) -> None:
+def test_leaders_move_by_reassignment_and_return_by_election(admin: Any, created: str) -> None:
     where = TopicPartition(created, 0)
 
     def leader_and_replicas() -> tuple[int, list[int]]:

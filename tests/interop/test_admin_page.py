@@ -121,7 +121,7 @@ def keep(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, scheme: Any) -> None:
+def test_the_page_shows_the_state_and_new_requests(cluster: Cluster, page: Page, scheme: Any) -> None:
     page.emulate_media(color_scheme=scheme)
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
     quota = {"controller_mutation_rate": 2, "producer_byte_rate": 5000}
@@ -145,7 +145,7 @@ def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, sch
     expect(page.locator(".opened")).to_contain_text("Leader")
 
 
-def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, page: Page) -> None:
+def test_the_page_lists_a_connection_that_a_rule_refused(cluster: Cluster, page: Page) -> None:
     cluster.ask("POST", "/v1/faults", [{"broker": 1, "refuse_connection": True}])
     host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
     with socket.create_connection((host, int(port)), timeout=20) as client:
@@ -156,7 +156,7 @@ def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, p
     expect(row).to_contain_text("#1 refuse_connection")
 
 
-def test_it_shows_whom_shadow_quotas_would_throttle(cluster: Cluster, page: Page) -> None:
+def test_the_page_shows_which_clients_shadow_quotas_would_throttle(cluster: Cluster, page: Page) -> None:
     quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 1}, "shadow": True}
     cluster.ask("PUT", "/v1/quotas", quota)
     cluster.produce("checkout", "orders", b"one coffee")
@@ -171,14 +171,14 @@ def test_it_shows_whom_shadow_quotas_would_throttle(cluster: Cluster, page: Page
     expect(page.locator("#shadow")).to_have_text("No client went beyond a quota in shadow mode.")
 
 
-def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
+def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"one coffee")
     page.set_viewport_size({"width": 400, "height": 850})
     expect(page.locator("#lines tr").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
+def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
     cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1, "replication_factor": 1})
     page.get_by_role("button", name="Lose the next Produce response").click()
     expect(page.locator("#faults tbody tr")).to_have_count(1)
@@ -217,7 +217,7 @@ def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
     assert cluster.ask("GET", "/v1/faults") == []
 
 
-def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
+def test_an_invalid_rule_shows_the_error(page: Page) -> None:
     page.get_by_text("Add a rule").click()
     page.locator("#rule").fill('{"api": "Prodcue", "delay_ms": 5}')
     with page.expect_response(lambda response: response.status == 400):
@@ -225,7 +225,7 @@ def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
     expect(page.locator("#notice")).to_contain_text("Produce")
 
 
-def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
+def test_names_are_escaped(cluster: Cluster, page: Page) -> None:
     values = {"producer_byte_rate": 5000}
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": EVIL}, "values": values})
     cluster.ask("POST", "/v1/faults", {"client_id": EVIL, "name": EVIL, "delay_ms": 1})
@@ -243,7 +243,7 @@ def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
     assert page.title() == "mock-kafka"
 
 
-def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None:
+def test_requests_can_be_filtered_and_paused(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"1")
     expect(page.locator("#lines tr", has_text=PRODUCE)).to_have_count(1)
     page.locator("#search").fill("produce orders")
@@ -255,7 +255,7 @@ def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None
     expect(page.locator("#lines tr")).to_have_count(2)
 
 
-def test_it_asks_for_the_token_where_one_is_needed(browser: Browser) -> None:
+def test_the_page_asks_for_the_token_if_one_is_set(browser: Browser) -> None:
     for cluster in serve("-o", f"broker.admin.token={TOKEN}"):
         page = browser.new_page()
         page.goto(cluster.url)

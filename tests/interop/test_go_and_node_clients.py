@@ -51,7 +51,7 @@ def test_records_are_produced_and_read_by_a_group_that_resumes(
 @pytest.mark.parametrize(
     ("run", "batches"), [("franz-go", 1), ("franz-go", 5), ("kafkajs", 5)], indirect=["run"]
 )
-def test_lost_responses_lose_no_record_and_double_none(run: Run, topic: str, batches: int) -> None:
+def test_lost_responses_lose_and_duplicate_no_record(run: Run, topic: str, batches: int) -> None:
     port = free_port_run(2)
     config: dict[str, ConfigValue] = {
         "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",

@@ -49,7 +49,7 @@ def values_by_partition(records: list[Record]) -> dict[int, list[bytes | None]]:
 ALL_VALUES = values_by_partition(RECORDS)
 
 
-def test_a_lone_member_has_all_partitions_and_reads_all_of_them_in_order(
+def test_a_single_member_reads_all_partitions_in_order(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     with member(client, kafka.bootstrap_servers, filled, filled) as lone:
@@ -58,7 +58,7 @@ def test_a_lone_member_has_all_partitions_and_reads_all_of_them_in_order(
     assert values_by_partition(found) == ALL_VALUES
 
 
-def test_what_was_committed_is_not_read_again_and_what_was_not_is(
+def test_a_group_resumes_after_the_committed_offset(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -72,7 +72,7 @@ def test_what_was_committed_is_not_read_again_and_what_was_not_is(
     assert values_by_partition(rest) == {p: values[60:] for p, values in ALL_VALUES.items()}
 
 
-def test_a_plain_commit_is_of_what_was_polled(
+def test_commit_without_arguments_commits_the_polled_position(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -104,7 +104,7 @@ def test_a_commit_keeps_its_metadata_and_every_client_can_read_it(
             assert reader.committed(1) is None, reader_client.name
 
 
-def test_a_second_member_takes_half_and_gives_it_back_when_it_leaves(
+def test_a_second_member_gets_half_of_the_partitions_until_it_leaves(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -216,7 +216,7 @@ def test_a_member_that_is_killed_loses_its_partitions_after_its_session_timeout(
         poll_until([survivor], lambda: len(survivor.assigned()) == PARTITIONS, "all partitions")
 
 
-def test_a_static_member_that_comes_back_has_its_partitions_and_disturbs_nobody(
+def test_a_static_member_that_returns_keeps_its_partitions_without_a_rebalance(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -232,7 +232,7 @@ def test_a_static_member_that_comes_back_has_its_partitions_and_disturbs_nobody(
             assert first.assigned() == set(range(PARTITIONS)) - partitions
 
 
-def test_cooperative_members_keep_what_they_need_not_give_up(kafka: MockKafka, filled: str) -> None:
+def test_cooperative_members_keep_the_partitions_that_do_not_move(kafka: MockKafka, filled: str) -> None:
     servers = kafka.bootstrap_servers
 
     def cooperative() -> ConfluentMember:

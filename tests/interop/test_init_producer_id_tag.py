@@ -68,7 +68,7 @@ def ask(server: str, version: int) -> Any:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("version", range(7))
-def test_the_window_is_on_the_wire_where_there_is_one(
+def test_init_producer_id_response_has_the_window_under_kip_758(
     kafka_with_window: MockKafka, batches: int, version: int
 ) -> None:
     response = ask(kafka_with_window.bootstrap_servers, version)
@@ -80,7 +80,7 @@ def test_the_window_is_on_the_wire_where_there_is_one(
 
 
 @pytest.mark.interop
-def test_clients_that_do_not_know_the_tag_produce_as_ever(
+def test_clients_that_do_not_know_the_tag_produce_as_before(
     kafka_with_window: MockKafka, batches: int, client: Client
 ) -> None:
     """And get different producer ids, so that they have read the response to the right place."""
@@ -131,7 +131,7 @@ def test_describe_configs_shows_the_window_and_a_broker_can_have_another(
 
 
 @pytest.mark.interop
-def test_describe_producers_says_who_does_not_have_a_partition(
+def test_describe_producers_returns_an_error_for_an_unknown_partition(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers

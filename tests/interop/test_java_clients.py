@@ -50,7 +50,7 @@ def test_records_are_produced_and_read_by_a_group_that_resumes(
 
 
 @pytest.mark.parametrize("assignor", ["RangeAssignor", "CooperativeStickyAssignor"])
-def test_members_of_a_group_share_partitions_and_take_over(
+def test_members_of_a_group_share_partitions_and_take_over_from_a_leaver(
     java: JavaClients, kafka_of_three: MockKafka, topic: str, assignor: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -69,7 +69,7 @@ def test_members_of_a_group_share_partitions_and_take_over(
     assert lines == [["read", "40"], ["shared", "2", "2"], ["alone", "4"]]
 
 
-def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, topic: str) -> None:
+def test_admin_operations_of_the_java_client(java: JavaClients, kafka_of_three: MockKafka, topic: str) -> None:
     lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
     assert lines == [
         ["brokers", "3"],
@@ -94,7 +94,7 @@ def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, top
     ]
 
 
-def test_a_leader_that_moves_costs_no_record(
+def test_no_record_is_lost_when_a_leader_moves(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -132,7 +132,7 @@ def test_a_producer_beyond_its_quota_waits(java: JavaClients, topic: str) -> Non
     assert float(lines[-1][1]) > 0
 
 
-def test_a_producer_goes_on_after_records_expired(
+def test_a_producer_continues_after_records_expired(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
     """One record a round: of several the client sends a later one between two expiries."""
@@ -143,7 +143,7 @@ def test_a_producer_goes_on_after_records_expired(
 
 
 @pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
-def test_lost_responses_lose_no_record_and_double_none(
+def test_lost_responses_lose_and_duplicate_no_record(
     java: JavaClients, topic: str, batches: int
 ) -> None:
     port = free_port_run(2)

@@ -98,7 +98,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("way", ["reassignment", "election"])
-def test_nothing_is_lost_nor_doubled_while_leaders_move(
+def test_nothing_is_lost_or_duplicated_while_leaders_move(
     kafka_of_three: MockKafka, topic: str, client: Client, way: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers

@@ -68,7 +68,7 @@ def test_kafka_python_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert [(r.offset, r.value) for r in poll_kafka_python(consumer, 1)] == [(100, b"new")]
 
 
-def test_kafka_python_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, filled: str) -> None:
+def test_kafka_python_finds_offsets_by_time_beginning_and_end(kafka: MockKafka, filled: str) -> None:
     where = kafka_tp(filled)
     with kafka_python_consumer(kafka.bootstrap_servers) as consumer:
         for time_ms, offset in TIMES:
@@ -95,7 +95,7 @@ async def test_aiokafka_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert await consumer.position(where) == 100
 
 
-async def test_aiokafka_finds_offsets_by_time_and_at_both_ends(
+async def test_aiokafka_finds_offsets_by_time_beginning_and_end(
     kafka: MockKafka, filled: str
 ) -> None:
     where = aiokafka.TopicPartition(filled, 0)
@@ -115,7 +115,7 @@ def test_confluent_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert poll_confluent(consumer, 1)[0].offset == 0
 
 
-def test_confluent_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, filled: str) -> None:
+def test_confluent_finds_offsets_by_time_beginning_and_end(kafka: MockKafka, filled: str) -> None:
     with confluent_consumer(kafka.bootstrap_servers) as consumer:
         for time_ms, offset in TIMES:
             [found] = consumer.offsets_for_times([confluent_tp(filled, time_ms)], DEADLINE_S)
@@ -215,7 +215,7 @@ def first_offset(servers: str, topic: str, poll: Callable[[], list[int]]) -> int
     [first_of_kafka_python, first_of_aiokafka, first_of_confluent],
     ids=["kafka-python", "aiokafka", "confluent-kafka"],
 )
-def test_an_offset_out_of_range_is_reset_as_the_consumer_wants(
+def test_an_offset_out_of_range_is_reset_by_the_consumers_policy(
     kafka: MockKafka,
     shortened: str,
     first_of: Callable[[str, str, int, str], int],
@@ -226,7 +226,7 @@ def test_an_offset_out_of_range_is_reset_as_the_consumer_wants(
     assert offset == 30 if reset == "earliest" else offset >= 100
 
 
-def test_without_a_reset_policy_the_consumer_hears_that_its_offset_is_out_of_range(
+def test_without_a_reset_policy_the_consumer_gets_offset_out_of_range(
     kafka: MockKafka, shortened: str
 ) -> None:
     with kafka_python_consumer(kafka.bootstrap_servers, auto_offset_reset="none") as consumer:
@@ -236,14 +236,14 @@ def test_without_a_reset_policy_the_consumer_hears_that_its_offset_is_out_of_ran
             poll_kafka_python(consumer, 1)
 
 
-def test_a_new_group_starts_where_its_reset_policy_says(kafka: MockKafka, shortened: str) -> None:
+def test_a_new_group_starts_by_its_reset_policy(kafka: MockKafka, shortened: str) -> None:
     servers = kafka.bootstrap_servers
     with kafka_python_consumer(servers, shortened, group_id=shortened) as consumer:
         assert poll_kafka_python(consumer, 70)[0].offset == 30
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_both_isolation_levels_read_all_that_is_not_transactional(
+def test_both_isolation_levels_read_all_non_transactional_records(
     kafka: MockKafka, filled: str, isolation: str
 ) -> None:
     servers = kafka.bootstrap_servers

@@ -107,20 +107,20 @@ def stored(mock_kafka: MockKafka) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("send", SENDERS.values(), ids=SENDERS)
-def test_every_client_tries_again_after_not_enough_replicas(send: Send) -> None:
+def test_every_client_retries_not_enough_replicas(send: Send) -> None:
     with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
         assert refused_first(send, mock_kafka, "NOT_ENOUGH_REPLICAS") == [*range(1, 21)]
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_kafka_python_tries_again_after_the_quotas_own_error() -> None:
+def test_kafka_python_retries_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         assert refused_first(by_kafka_python, mock_kafka, error) == [*range(1, 21)]
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_for_librdkafka_the_quotas_own_error_ends_the_records_in_flight() -> None:
+def test_librdkafka_fails_records_in_flight_on_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         outcomes = refused_first(by_confluent, mock_kafka, error)
@@ -132,7 +132,7 @@ def test_for_librdkafka_the_quotas_own_error_ends_the_records_in_flight() -> Non
         assert stored(mock_kafka) == [b"first", *VALUES[refused:]]
 
 
-def test_for_aiokafka_the_quotas_own_error_ends_the_producer() -> None:
+def test_aiokafka_fails_the_producer_on_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         assert refused_first(by_aiokafka, mock_kafka, error) == ["UnknownError"] * len(VALUES)
@@ -141,7 +141,7 @@ def test_for_aiokafka_the_quotas_own_error_ends_the_producer() -> None:
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> None:
+def test_a_known_producer_is_not_refused_while_others_of_its_user_are() -> None:
     with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
         throttles: list[Any] = []
         settings = {
@@ -177,7 +177,7 @@ def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> No
         ("--entity-type ips --entity-name 127.0.0.1", False),
     ],
 )
-def test_the_tool_sets_it_for_users_alone(
+def test_the_tool_sets_the_quota_for_users_only(
     kafka: MockKafka, capsys: pytest.CaptureFixture[str], entity: str, is_set: bool
 ) -> None:
     tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers]

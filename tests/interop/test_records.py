@@ -32,7 +32,7 @@ def forget_offsets(records: list[Record]) -> list[Record]:
 @pytest.mark.parametrize(
     ("client", "codec"), CODECS, ids=[f"{client.name}-{codec}" for client, codec in CODECS]
 )
-def test_records_come_back_whole_and_in_order(
+def test_records_are_read_unchanged_and_in_order(
     kafka: MockKafka, topic: str, client: Client, codec: str, acks: int, is_idempotent: bool
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -90,7 +90,7 @@ def can_send(client: Client, record: Record) -> bool:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_nulls_empties_and_many_headers_survive_each_pair_of_clients(
+def test_each_pair_of_clients_transfers_nulls_empty_values_and_many_headers(
     kafka: MockKafka, topic: str, client: Client, codec: str
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -102,7 +102,7 @@ def test_nulls_empties_and_many_headers_survive_each_pair_of_clients(
 
 
 @pytest.mark.parametrize("is_idempotent", [False, True])
-def test_large_records_survive_each_pair_of_clients(
+def test_each_pair_of_clients_transfers_large_records(
     kafka: MockKafka, topic: str, client: Client, is_idempotent: bool
 ) -> None:
     servers = kafka.bootstrap_servers

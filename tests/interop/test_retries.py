@@ -408,7 +408,7 @@ class LeaderMover:
 @pytest.mark.interop
 @pytest.mark.parametrize("compression", CODECS)
 @pytest.mark.parametrize("name", SENDERS)
-def test_lost_responses_lose_no_record_and_double_none(
+def test_lost_responses_lose_and_duplicate_no_record(
     cluster: Cluster, name: str, compression: str
 ) -> None:
     """No batch is ever out of order: with fixed leaders nothing can come between two of them.
@@ -432,7 +432,7 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", SENDERS)
-def test_leaders_that_move_during_retries_change_nothing(cluster: Cluster, name: str) -> None:
+def test_leaders_that_move_during_retries_lose_and_duplicate_no_record(cluster: Cluster, name: str) -> None:
     """Leaders move every few drops, each to the next broker.
 
     Not tried: a leader that goes and comes back at once. librdkafka 2.16 then knows the

@@ -204,7 +204,7 @@ ROUND_TRIPS = {
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_a_client_that_says_who_it_is_writes_and_reads(
+def test_an_authenticated_client_writes_and_reads(
     secured: Secured, topic: str, library: str, listener: str, mechanism: str
 ) -> None:
     value = ROUND_TRIPS[library](secured, topic, listener, mechanism, "secret-of-alice")
@@ -213,7 +213,7 @@ def test_a_client_that_says_who_it_is_writes_and_reads(
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_without_sasl_too(secured: Secured, topic: str, library: str, listener: str) -> None:
+def test_a_client_without_sasl_writes_and_reads(secured: Secured, topic: str, library: str, listener: str) -> None:
     assert ROUND_TRIPS[library](secured, topic, listener, None, "secret-of-alice") == b"hello"
 
 
@@ -226,7 +226,7 @@ AUTHENTICATION_ERRORS = {
 
 @pytest.mark.parametrize("mechanism", PASSWORD_MECHANISMS)
 @pytest.mark.parametrize("library", CLIENTS)
-def test_a_wrong_password_is_the_clients_own_authentication_error(
+def test_a_wrong_password_is_an_authentication_error_of_the_client(
     secured: Secured, topic: str, library: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def reasons() -> int:
@@ -244,7 +244,7 @@ def test_a_wrong_password_is_the_clients_own_authentication_error(
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM_SHA_256", "SCRAM_SHA_512"])
-def test_a_user_that_an_administrator_made_gets_in_until_deleted(
+def test_a_scram_user_can_authenticate_until_deleted(
     secured: Secured, mechanism: str
 ) -> None:
     admin = AdminClient({"bootstrap.servers": secured.servers("PLAINTEXT")})

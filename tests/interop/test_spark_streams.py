@@ -40,7 +40,7 @@ def topics(kafka_of_three: MockKafka, topic: str) -> tuple[str, str]:
     return source, sink
 
 
-def test_a_stream_goes_on_from_its_checkpoint(
+def test_a_stream_resumes_from_its_checkpoint(
     connector: Connector, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -61,7 +61,7 @@ def test_a_stream_goes_on_from_its_checkpoint(
     assert sum(progress.numInputRows for progress in third.recentProgress) == 0
 
 
-def test_a_trigger_takes_no_more_offsets_than_it_may(
+def test_max_offsets_per_trigger_limits_a_trigger(
     connector: Connector, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -74,7 +74,7 @@ def test_a_trigger_takes_no_more_offsets_than_it_may(
     assert values(copied, 0) == values(copied, 1) == list(range(30))
 
 
-def test_a_running_stream_sees_what_comes_and_new_partitions_and_topics(
+def test_a_running_stream_reads_new_records_partitions_and_topics(
     connector: Connector, kafka_of_three: MockKafka, topic: str, tmp_path: Path
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -110,7 +110,7 @@ def test_a_running_stream_sees_what_comes_and_new_partitions_and_topics(
         query.stop()
 
 
-def test_a_stream_starts_where_a_timestamp_says(
+def test_a_stream_starts_at_a_timestamp(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -124,7 +124,7 @@ def test_a_stream_starts_where_a_timestamp_says(
     assert (values(copied, 0), values(copied, 1)) == ([1007, 1008, 1009], [1009])
 
 
-def test_records_that_are_gone_fail_a_stream_unless_it_does_not_mind(
+def test_deleted_records_fail_a_stream_unless_fail_on_data_loss_is_false(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -142,7 +142,7 @@ def test_records_that_are_gone_fail_a_stream_unless_it_does_not_mind(
     assert values(copied) == [*range(10), *range(15, 20)]
 
 
-def test_a_stream_notices_that_its_topic_was_created_again(
+def test_a_stream_detects_a_recreated_topic(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics

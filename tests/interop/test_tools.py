@@ -54,7 +54,7 @@ def comes_to(run: Tool, words: str, expected: str) -> None:
         pass
 
 
-def test_a_topic_from_its_creation_to_its_end(run: Tool) -> None:
+def test_a_topic_is_created_described_altered_and_deleted(run: Tool) -> None:
     created = run(
         "topics --create --topic life --partitions 2 --config cleanup.policy=compact,delete"
     )
@@ -104,13 +104,13 @@ def test_a_topic_from_its_creation_to_its_end(run: Tool) -> None:
         ("--describe --topic none", "Topic 'none' does not exist as expected"),
     ],
 )
-def test_an_error_is_kafkas_sentence(words: str, error: str, run: Tool) -> None:
+def test_errors_have_the_text_of_kafkas_tool(words: str, error: str, run: Tool) -> None:
     run("topics --create --topic taken --partitions 2 --if-not-exists")
     comes_to(run, "topics --list --topic taken", "taken\n")
     assert refused(run, f"topics {words}") == f"Error while executing topic command : {error}"
 
 
-def test_a_topics_configuration_is_changed_described_and_taken_back(run: Tool) -> None:
+def test_a_topics_configuration_is_set_described_and_removed(run: Tool) -> None:
     run("topics --create --topic set")
     comes_to(run, "topics --list --topic set", "set\n")
     topic = "--entity-type topics --entity-name set"
@@ -156,7 +156,7 @@ def test_a_topics_configuration_is_changed_described_and_taken_back(run: Tool) -
         ),
     ],
 )
-def test_a_brokers_configuration_is_changed_described_and_taken_back(
+def test_a_brokers_configuration_is_set_described_and_removed(
     broker: str, heading: str, said: str, source: str, run: Tool
 ) -> None:
     broker = f"--entity-type brokers {broker}"
@@ -190,7 +190,7 @@ def test_a_brokers_configuration_is_changed_described_and_taken_back(
         ),
     ],
 )
-def test_client_quotas_are_set_described_and_taken_back(
+def test_client_quotas_are_set_described_and_removed(
     entity: str, said: str, described: str, run: Tool
 ) -> None:
     changes = "controller_mutation_rate=10,producer_byte_rate=10485760"
@@ -215,7 +215,7 @@ def test_client_quotas_are_set_described_and_taken_back(
     comes_to(run, f"configs --describe {entity}", "")
 
 
-def test_a_topic_change_above_the_quota_is_refused_with_its_wait(run: Tool, tmp_path: Path) -> None:
+def test_a_topic_change_above_the_quota_is_refused_with_its_throttle_time(run: Tool, tmp_path: Path) -> None:
     run("configs --alter --add-config controller_mutation_rate=0.1 --client limited")
     comes_to(
         run,
@@ -248,7 +248,7 @@ def write(path: Path, **properties: str) -> str:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize(("password", "status"), [(PASSWORD, 0), ("wrong", 1)])
-def test_apache_kafka_lets_in_who_knows_the_password(
+def test_the_tool_authenticates_to_apache_kafka_with_a_password(
     mechanism: str,
     password: str,
     status: int,
@@ -268,7 +268,7 @@ def test_apache_kafka_lets_in_who_knows_the_password(
         assert "invalid" in capsys.readouterr().err.lower()
 
 
-def test_apache_kafka_is_reached_by_tls_with_its_certificate_and_only_with_it(
+def test_the_tool_connects_to_apache_kafka_by_tls_only_with_its_certificate(
     apache_kafka: ApacheKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["topics", "--bootstrap-server", apache_kafka.tls_servers, "--list"]

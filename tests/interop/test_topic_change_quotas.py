@@ -26,7 +26,7 @@ def limited() -> Iterator[MockKafka]:
 
 
 @pytest.mark.interop
-def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka) -> None:
+def test_kafka_python_is_refused_and_its_retries_succeed(limited: MockKafka) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=limited.bootstrap_servers)) as admin:
         wanted = {"num_partitions": PER_SECOND + 50, "replication_factor": 1}
         started_s = time.monotonic()
@@ -45,7 +45,7 @@ def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka)
 
 
 @pytest.mark.interop
-def test_librdkafka_asks_in_versions_that_are_never_refused(limited: MockKafka) -> None:
+def test_librdkafka_uses_versions_that_are_never_refused(limited: MockKafka) -> None:
     admin = AdminClient({"bootstrap.servers": limited.bootstrap_servers})
     for name in ("first", "second"):
         topics = admin.create_topics([NewTopic(name, PER_SECOND + 50, 1)])

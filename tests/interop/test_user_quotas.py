@@ -33,7 +33,7 @@ def throttles_of(servers: str, user: str) -> list[float]:
 
 
 @pytest.mark.interop
-def test_each_user_has_a_quota_of_their_own() -> None:
+def test_each_user_has_its_own_quota() -> None:
     config: dict[str, ConfigValue] = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": "alice:secret-of-alice,bob:secret-of-bob",

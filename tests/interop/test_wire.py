@@ -75,7 +75,7 @@ def receive_fetch(client: RawClient, version: int = 11) -> dict[int, Any]:
 
 
 @pytest.mark.parametrize("version", [5, 99])
-def test_an_unknown_version_of_api_versions_gets_ours_in_the_oldest_format(
+def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0(
     kafka: MockKafka, version: int
 ) -> None:
     with RawClient(kafka.bootstrap_servers) as client:
@@ -118,7 +118,7 @@ def test_a_version_of_produce_that_is_not_served_closes_the_connection(
         assert client.is_closed_by_peer()
 
 
-def test_an_unknown_api_closes_that_connection_and_no_other(kafka: MockKafka) -> None:
+def test_an_unknown_api_closes_only_its_connection(kafka: MockKafka) -> None:
     with RawClient(kafka.bootstrap_servers) as other, RawClient(kafka.bootstrap_servers) as client:
         client.send_body(9999, 0, b"", is_flexible=False)
         assert client.is_closed_by_peer()
@@ -138,7 +138,7 @@ def test_responses_come_in_the_order_of_the_requests_even_when_one_must_wait(
         assert client.receive_frame()[0] == second
 
 
-def test_an_empty_fetch_waits_for_a_record_and_no_longer(kafka: MockKafka, topic: str) -> None:
+def test_an_empty_fetch_waits_until_a_record_is_appended(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     with RawClient(servers) as client:
@@ -156,7 +156,7 @@ def ask_on_another_connection(servers: str) -> None:
         ask_api_versions(client, 0)
 
 
-def test_fewer_bytes_than_asked_for_do_not_end_the_wait(kafka: MockKafka, topic: str) -> None:
+def test_a_fetch_waits_for_min_bytes(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     with RawClient(servers) as client:
@@ -167,7 +167,7 @@ def test_fewer_bytes_than_asked_for_do_not_end_the_wait(kafka: MockKafka, topic:
         assert len(receive_fetch(client)[0].records) > 5000
 
 
-def test_nothing_comes_from_a_partition_that_was_read_to_its_end(
+def test_a_fetch_at_the_log_end_returns_no_records(
     kafka: MockKafka, topic: str
 ) -> None:
     # A batch from before the offset asked for, and librdkafka reports a message too large.
@@ -194,7 +194,7 @@ def test_an_offset_beyond_the_end_is_out_of_range_and_the_end_itself_is_not(
         assert receive_fetch(client)[0].error_code == error_code
 
 
-def test_librdkafkas_request_for_all_topics_is_understood(kafka: MockKafka, topic: str) -> None:
+def test_librdkafkas_metadata_request_for_all_topics_is_decoded(kafka: MockKafka, topic: str) -> None:
     # The count of topics has four bytes instead of one, so three follow the body.
     create_topic(kafka.bootstrap_servers, topic)
     with RawClient(kafka.bootstrap_servers) as client:
@@ -210,7 +210,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads processor time from /proc")
-def test_idle_consumers_cost_the_broker_next_to_nothing(kafka: MockKafka, topic: str) -> None:
+def test_idle_consumers_need_almost_no_cpu_time(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
 

@@ -92,7 +92,7 @@ def daemon(
 
 @pytest.mark.long
 @pytest.mark.interop
-def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> None:
+def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark_home),

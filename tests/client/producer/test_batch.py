@@ -14,13 +14,13 @@ def batch(number: int, count: int = 1, bytes_max: int = 10_000) -> tuple[Batch, 
     return made, deliveries
 
 
-def test_a_full_batch_takes_no_more_but_always_a_first_record() -> None:
+def test_a_batch_accepts_any_first_record_and_no_record_when_full() -> None:
     made, _ = batch(1, 1, bytes_max=1)
     assert not made.append(Record("orders", b"", None, 0, (), 0), Delivery())
     assert made.record_count == 1
 
 
-def test_every_record_hears_its_offset_and_its_own_time_or_the_brokers() -> None:
+def test_each_record_gets_its_offset_and_its_own_or_the_brokers_timestamp() -> None:
     made, deliveries = batch(1, 2)
     made.succeed(7, -1)
     assert [each.outcome for each in deliveries] == [
@@ -32,7 +32,7 @@ def test_every_record_hears_its_offset_and_its_own_time_or_the_brokers() -> None
     assert [each.outcome for each in deliveries] == [Delivered("orders", 0, -1, 555)] * 2
 
 
-def test_halves_share_everything_among_them() -> None:
+def test_halves_have_the_records_memory_and_sequences_of_the_batch() -> None:
     whole, deliveries = batch(4, 5)
     whole.close()
     whole.producer_id, whole.producer_epoch, whole.base_sequence = 9, 1, 2**31 - 1
@@ -51,7 +51,7 @@ def test_halves_share_everything_among_them() -> None:
     assert deliveries[0].outcome is None
 
 
-def test_batches_go_back_before_younger_ones() -> None:
+def test_a_batch_is_put_back_before_younger_ones() -> None:
     queue = [batch(2)[0], batch(5)[0]]
     parts = [batch(4)[0], batch(4)[0]]
     insert_by_age(queue, parts)

@@ -379,7 +379,7 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     assert cluster.partitions[0].values == [b"first", b"a", b"b"]
 
 
-def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -> None:
+def test_a_retry_is_never_a_duplicate_of_a_batch_that_was_not_stored() -> None:
     """A broker takes any number from a producer that it doesn't know, and then all before it."""
     one = driver.Driver(batch_size=1)
     cluster = NaiveCluster(1, is_five=False)
@@ -396,7 +396,7 @@ def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -
     assert cluster.partitions[0].values == [b"first", b"following"]
 
 
-def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline() -> None:
+def test_with_a_poll_every_10_ms_outcomes_come_within_10_ms_of_the_deadline() -> None:
     """A shell that only looks at the clock every 10 ms, in every phase that lasts."""
     for reason in ("no metadata", "in flight", "refused"):
         one = driver.Driver(request_timeout_ms=1_000)

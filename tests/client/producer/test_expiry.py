@@ -82,7 +82,7 @@ def test_queued_behind_a_full_window() -> None:
     assert not timeout(second).is_possibly_stored
 
 
-def test_in_flight_while_the_request_lives_on() -> None:
+def test_in_flight() -> None:
     driver = started(request_timeout_ms=1_000)
     driver.now += 1
     sent_ms = driver.now
@@ -105,7 +105,7 @@ def test_in_backoff() -> None:
     assert not error.is_possibly_stored
 
 
-def test_in_backoff_though_the_poll_comes_late() -> None:
+def test_in_backoff_with_a_late_poll() -> None:
     driver = started(retry_backoff_ms=900, retry_backoff_max_ms=900)
     driver.at(driver.now + 900)
     (delivery,) = driver.send()
@@ -128,7 +128,7 @@ def test_throttled() -> None:
     assert expired_phase(driver, delivery, sent_ms) is Phase.THROTTLED
 
 
-def test_a_record_counts_from_the_creation_of_its_batch() -> None:
+def test_the_timeout_starts_with_the_creation_of_the_batch() -> None:
     driver = started(linger_ms=500)
     sent_ms = driver.now
     driver.send()
@@ -139,7 +139,7 @@ def test_a_record_counts_from_the_creation_of_its_batch() -> None:
     assert timeout(joined).elapsed_ms == 1_000
 
 
-def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers() -> None:
+def test_a_success_after_expiry_only_acknowledges_the_sequence_numbers() -> None:
     driver = started(request_timeout_ms=900, throttle_time_ms=300)
     (delivery,) = driver.send()
     driver.at(driver.now + 300)
@@ -157,7 +157,7 @@ def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers()
     assert request.batches[0].producer_epoch == 0, "no gap, no new epoch"  # type: ignore[union-attr]
 
 
-def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
+def test_an_authorization_error_of_a_topic_fails_its_records_at_once() -> None:
     driver = Driver()
     (delivery,) = driver.send()
     driver.poll()
@@ -168,7 +168,7 @@ def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
 
 
 @pytest.mark.parametrize("error_code", [31, 53])
-def test_without_the_right_to_an_id_nothing_waits(error_code: int) -> None:
+def test_an_authorization_error_of_init_producer_id_fails_all_records(error_code: int) -> None:
     driver = Driver()
     (delivery,) = driver.send()
     driver.poll()

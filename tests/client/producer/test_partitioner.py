@@ -27,7 +27,7 @@ def test_hashes_are_those_of_kafka_python(data: bytes) -> None:
 
 
 @given(st.binary(max_size=64), st.integers(1, 1_000))
-def test_a_key_goes_to_a_partition_that_exists(key: bytes, partition_count: int) -> None:
+def test_the_partition_of_a_key_exists(key: bytes, partition_count: int) -> None:
     assert 0 <= partition_for_key(key, partition_count) < partition_count
 
 

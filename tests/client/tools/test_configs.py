@@ -89,7 +89,7 @@ def test_describing_prints_lines(
     ]
 
 
-def test_a_refusal_is_one_line_and_status_1(
+def test_an_error_of_the_broker_is_one_line_and_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, quotas_altered(({"user": "u"}, 42))):
@@ -126,7 +126,7 @@ def test_invalid_arguments_are_usage_errors(
     assert word in capsys.readouterr().err
 
 
-def test_help_needs_no_other_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_all_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run("--help")
     text = capsys.readouterr().out

@@ -8,15 +8,15 @@ from tests.loadgen.runs import of_api, plan_of, run
 
 
 @given(st.dictionaries(st.text(max_size=20), st.lists(st.integers(0, 2**31 - 1), max_size=20)))
-def test_an_assignment_survives_its_bytes(partitions: dict[str, list[int]]) -> None:
+def test_an_assignment_is_decoded_as_encoded(partitions: dict[str, list[int]]) -> None:
     assert decode_assignment(encode_assignment(partitions)) == partitions
 
 
-def test_nothing_assigned_is_nothing() -> None:
+def test_an_empty_assignment_has_no_partitions() -> None:
     assert decode_assignment(b"") == {}
 
 
-def test_a_subscription_is_kafkas_own_bytes() -> None:
+def test_a_subscription_has_kafkas_encoding() -> None:
     assert encode_subscription(["ab"]) == bytes.fromhex("0000 00000001 0002") + b"ab" + b"\xff" * 4
 
 

@@ -61,7 +61,7 @@ async def test_a_request_gets_its_response(servers: str) -> None:
     assert len(response.brokers) == 2
 
 
-async def test_an_unreachable_broker_is_named_with_its_address() -> None:
+async def test_the_error_of_an_unreachable_broker_has_its_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = Address(*taken.getsockname())
@@ -85,7 +85,7 @@ async def test_wrong_credentials_are_refused() -> None:
                 await open_connection(address, access)
 
 
-async def test_silence_breaks_the_connection() -> None:
+async def test_a_request_timeout_closes_the_load_connection() -> None:
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -99,7 +99,7 @@ async def test_silence_breaks_the_connection() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
-async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
+async def test_an_invalid_response_closes_the_load_connection(nonsense: bytes) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(nonsense)
@@ -126,7 +126,7 @@ class Collector:
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
+async def test_responses_do_not_depend_on_the_chunks_of_their_bytes(chunk: int) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
         for first in range(0, len(data), chunk):
@@ -142,7 +142,7 @@ async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
     assert collector.responses == [b"a", b"", b"bcd"]
 
 
-async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
+async def test_discard_responses_lets_the_broker_read_all_requests() -> None:
     got: list[bytes] = []
 
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -160,7 +160,7 @@ async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
     assert got == [b"everything"]
 
 
-async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> None:
+async def test_a_response_queue_completes_futures_in_order() -> None:
     queue = ResponseQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
     first, second, third = queue.expect(), queue.expect(), queue.expect()
     queue.responded(b"\1\2", 0, 1, 100)
@@ -172,7 +172,7 @@ async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> Non
         await third
 
 
-async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
+async def test_frames_caused_by_one_read_are_written_together() -> None:
     written: list[bytes] = []
 
     class Transport:

@@ -20,7 +20,7 @@ def test_topics_are_created_expanded_and_deleted(servers: str) -> None:
     assert len({row["topic"] for row in rows}) == 6
 
 
-def test_refused_topics_are_tried_again_after_the_throttle(servers: str) -> None:
+def test_refused_topics_are_retried_after_the_throttle(servers: str) -> None:
     # The bucket holds 22 at this rate: the fourth topic finds it below zero.
     quotas = (Quota({"client-id": "slow"}, "controller_mutation_rate", 2.0),)
     plan = plan_of(
