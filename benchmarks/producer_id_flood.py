@@ -263,7 +263,7 @@ def producer_ids_kept(address: tuple[str, int]) -> int:
     )
     with BlockingConnection(address) as connection:
         response = connection.exchange(request)
-    return sum(len(each.active_producers) for each in response.topics[0].partitions)
+    return sum(len(partition.active_producers) for partition in response.topics[0].partitions)
 
 
 def main() -> None:

@@ -84,7 +84,9 @@ class Admin:
         return ClusterDescription(
             cluster_id=response.cluster_id,
             controller_id=response.controller_id,
-            brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+            brokers={
+                broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
+            },
         )
 
     def list_topics(self) -> list[str]:
@@ -193,7 +195,7 @@ class Admin:
             for result in self._ask(request, address).results:
                 resource = _resource(result)
                 described[resource] = error_of(result.error_code, result.error_message) or [
-                    _config_entry(each) for each in result.configs
+                    _config_entry(config) for config in result.configs
                 ]
         return described
 
@@ -249,7 +251,7 @@ class Admin:
         return [
             QuotaEntry(
                 entity={each.entity_type: each.entity_name for each in entry.entity},
-                quotas={each.key: each.value for each in entry.values},
+                quotas={value.key: value.value for value in entry.values},
             )
             for entry in response.entries or ()
         ]
@@ -274,10 +276,10 @@ class Admin:
             validate_only=False,
         )
         outcomes = {
-            frozenset((part.entity_type, part.entity_name) for part in each.entity): error_of(
-                each.error_code, each.error_message
+            frozenset((part.entity_type, part.entity_name) for part in entry.entity): error_of(
+                entry.error_code, entry.error_message
             )
-            for each in self._ask(request).entries
+            for entry in self._ask(request).entries
         }
         return [outcomes[frozenset(change.entity.items())] for change in changes]
 
@@ -414,12 +416,14 @@ def _topic_description(topic: Any) -> TopicDescription:
         is_internal=topic.is_internal,
         partitions=tuple(
             PartitionDescription(
-                index=each.partition_index,
-                leader_id=each.leader_id,
-                replica_ids=tuple(each.replica_nodes),
-                isr_ids=tuple(each.isr_nodes),
+                index=partition.partition_index,
+                leader_id=partition.leader_id,
+                replica_ids=tuple(partition.replica_nodes),
+                isr_ids=tuple(partition.isr_nodes),
             )
-            for each in sorted(topic.partitions, key=lambda each: each.partition_index)
+            for partition in sorted(
+                topic.partitions, key=lambda partition: partition.partition_index
+            )
         ),
     )
 
@@ -442,7 +446,7 @@ def _config_entry(entry: Any) -> ConfigEntry:
         source=_config_source(entry.config_source),
         is_sensitive=entry.is_sensitive,
         synonyms=tuple(
-            ConfigSynonym(_config_source(each.source), each.name, each.value)
-            for each in entry.synonyms
+            ConfigSynonym(_config_source(synonym.source), synonym.name, synonym.value)
+            for synonym in entry.synonyms
         ),
     )

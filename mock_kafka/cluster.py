@@ -181,7 +181,9 @@ class MockKafka(ClusterMethods):
         if not self.in_process:
             raise RuntimeError("a hook needs MockKafka(in_process=True); fault rules do not")
         assert not isinstance(process, BrokerProcess)
-        process.set_hook(None if function is None else lambda request: function(request_of(request)))
+        process.set_hook(
+            None if function is None else lambda request: function(request_of(request))
+        )
 
     def log_lines(self) -> list[str]:
         """Return the lines of the cluster's log, oldest first, also after `stop`."""

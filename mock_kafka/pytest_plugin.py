@@ -59,7 +59,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         " (ini: mock_kafka_audit)",
     )
     parser.addini("mock_kafka_brokers", "number of brokers of the fixture mock_kafka", default="1")
-    parser.addini("mock_kafka_config", "broker configuration, one KEY=VALUE per line", type="linelist")
+    parser.addini(
+        "mock_kafka_config", "broker configuration, one KEY=VALUE per line", type="linelist"
+    )
     parser.addini("mock_kafka_faults", "JSON file of fault rules for every cluster", default="")
     parser.addini("mock_kafka_audit", "audit every cluster after its test", type="bool")
 

@@ -19,7 +19,7 @@ TARGET = Path(__file__).parent.parent / "docs" / "faults.md"
 def declared_by(*parts: type) -> list[Field[Any]]:
     found: dict[str, Field[Any]] = {}
     for part in parts:
-        found |= {each.name: each for each in fields(part)}
+        found |= {declared.name: declared for declared in fields(part)}
     return list(found.values())
 
 

@@ -98,22 +98,27 @@ def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse
     for topic in response.responses:
         # From version 13 on the response has ids instead of names.
         name = topic.name or names.get(_id_bytes(topic.topic_id), "")
-        for each in topic.partition_responses:
-            outcomes[name, each.index] = PartitionOutcome(
-                each.error_code, each.base_offset, each.log_append_time_ms, each.error_message
+        for partition_response in topic.partition_responses:
+            outcomes[name, partition_response.index] = PartitionOutcome(
+                partition_response.error_code,
+                partition_response.base_offset,
+                partition_response.log_append_time_ms,
+                partition_response.error_message,
             )
     return ProduceResponse(outcomes, response.throttle_time_ms)
 
 
 def _metadata_response(response: Any) -> MetadataResponse:
     return MetadataResponse(
-        brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+        brokers={broker.node_id: Address(broker.host, broker.port) for broker in response.brokers},
         topics={
             topic.name: TopicView(
                 error_code=topic.error_code,
                 partitions={
-                    each.partition_index: PartitionView(each.leader_id, each.leader_epoch)
-                    for each in topic.partitions
+                    partition.partition_index: PartitionView(
+                        partition.leader_id, partition.leader_epoch
+                    )
+                    for partition in topic.partitions
                 },
                 topic_id=_id_bytes(topic.topic_id),
             )

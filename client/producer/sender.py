@@ -70,9 +70,9 @@ def _connect_to_any(state: ProducerState, now_ms: int) -> Iterator[Action]:
     Known brokers come first, then the bootstrap servers.
     """
     addresses = {**state.metadata.brokers, **state.bootstrap}
-    if any(state.nodes[each].state is not State.DOWN for each in addresses):
+    if any(state.nodes[address].state is not State.DOWN for address in addresses):
         return
-    ready = [each for each in addresses if state.nodes.may_connect(each, now_ms)]
+    ready = [address for address in addresses if state.nodes.may_connect(address, now_ms)]
     if ready:
         node_id = min(ready, key=lambda each: state.nodes[each].connect_failures)
         yield _connect(state, node_id, addresses[node_id], now_ms)
@@ -195,7 +195,7 @@ def _deadlines(state: ProducerState) -> Iterator[int]:
     for queue in state.accumulator.queues.values():
         yield queue[0].created_ms + timeout_ms
     for batches in state.on_wire.values():
-        yield from (each.created_ms + timeout_ms for each in batches if not each.is_done)
+        yield from (batch.created_ms + timeout_ms for batch in batches if not batch.is_done)
     for entries in state.accumulator.waiting.values():
         yield entries[0][2] + timeout_ms
 

@@ -48,7 +48,7 @@ def alter(
 
 def describe(admin: Admin, entities: Entities, entity_types: Sequence[str]) -> list[str]:
     """One line an entity; a type without a name stands for all entities of just these types."""
-    filters = [_filter(each, entities) for each in entity_types]
+    filters = [_filter(entity_type, entities) for entity_type in entity_types]
     lines = []
     for entry in admin.describe_client_quotas(filters, is_strict=True):
         quotas = sorted(entry.quotas.items())

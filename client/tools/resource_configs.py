@@ -52,7 +52,7 @@ def describe(
 def entry_line(entry: ConfigEntry) -> str:
     """A key with its value and every place that gives it one, indented."""
     synonyms = ", ".join(
-        f"{each.source.name}:{each.name}={_text(each.value)}" for each in entry.synonyms
+        f"{synonym.source.name}:{synonym.name}={_text(synonym.value)}" for synonym in entry.synonyms
     )
     return (
         f"  {entry.name}={_text(entry.value)} sensitive={str(entry.is_sensitive).lower()}"

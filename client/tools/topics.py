@@ -193,9 +193,9 @@ _ACTIONS = {
 def description_lines(topic: TopicDescription, entries: Sequence[ConfigEntry]) -> list[str]:
     """The lines that kafka-topics.sh prints, up to the ISR."""
     changed = ",".join(
-        f"{each.name}={each.value}"
-        for each in entries
-        if each.source != ConfigSource.DEFAULT_CONFIG
+        f"{entry.name}={entry.value}"
+        for entry in entries
+        if entry.source != ConfigSource.DEFAULT_CONFIG
     )
     replica_count = len(topic.partitions[0].replica_ids) if topic.partitions else 0
     fields = [
@@ -259,7 +259,7 @@ def _configs(words: Sequence[str]) -> dict[str, str]:
 
 
 def _assignments(text: str) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(node_id) for node_id in each.split(":")) for each in text.split(","))
+    return tuple(tuple(int(node_id) for node_id in part.split(":")) for part in text.split(","))
 
 
 def _joined(node_ids: Sequence[int]) -> str:

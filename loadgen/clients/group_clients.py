@@ -275,7 +275,7 @@ def _first_error(response: Any) -> tuple[int, int]:
     """Return the error of the whole response, or else the first of its parts."""
     codes = [getattr(response, "error_code", 0)]
     for topic in getattr(response, "topics", None) or ():
-        codes += [each.error_code for each in topic.partitions]
+        codes += [partition.error_code for partition in topic.partitions]
     for part in (
         *(getattr(response, "groups", None) or ()),
         *(getattr(response, "coordinators", None) or ()),
@@ -285,7 +285,10 @@ def _first_error(response: Any) -> tuple[int, int]:
 
 
 def _fetch_error(response: Any) -> tuple[int, int]:
-    codes = [response.error_code, *(each.error_code for each in fetched_partitions(response))]
+    codes = [
+        response.error_code,
+        *(fetched_partition.error_code for fetched_partition in fetched_partitions(response)),
+    ]
     return next((code for code in codes if code), 0), 0
 
 
@@ -294,7 +297,7 @@ def _fetch_error(response: Any) -> tuple[int, int]:
 
 def encode_subscription(topics: Sequence[str]) -> bytes:
     """Encode the topics that a member subscribes to."""
-    names = b"".join(_INT16.pack(len(each.encode())) + each.encode() for each in topics)
+    names = b"".join(_INT16.pack(len(topic.encode())) + topic.encode() for topic in topics)
     return _INT16.pack(0) + _INT32.pack(len(topics)) + names + _INT32.pack(-1)
 
 
@@ -304,7 +307,7 @@ def encode_assignment(partitions: Mapping[str, Sequence[int]]) -> bytes:
     for topic, indexes in partitions.items():
         name = topic.encode()
         encoded += _INT16.pack(len(name)) + name + _INT32.pack(len(indexes))
-        encoded += b"".join(_INT32.pack(each) for each in indexes)
+        encoded += b"".join(_INT32.pack(index) for index in indexes)
     return encoded + _INT32.pack(-1)
 
 

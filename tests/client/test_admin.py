@@ -50,7 +50,7 @@ def test_topics_that_the_quota_refused_are_retried_after_the_throttle_time() -> 
         clock=clock,
     )
     outcomes = admin.create_topics([NewTopic("a"), NewTopic("b"), NewTopic("c")])
-    assert [names_of(each) for each in peer.requests] == [["a", "b", "c"], ["b", "c"], ["c"]]
+    assert [names_of(request) for request in peer.requests] == [["a", "b", "c"], ["b", "c"], ["c"]]
     assert clock.sleeps == [700, 12_000]
     assert outcomes["a"] is None
     assert outcomes["b"] is None
@@ -102,7 +102,12 @@ def test_create_partitions_and_delete_topics_are_retried_in_the_same_way() -> No
     assert outcomes["a"] is None
     assert str(outcomes["b"]) == "why"
     assert admin.delete_topics(["a", "b", "a"]) == {"a": None, "b": None}
-    assert [names_of(each) for each in peer.requests] == [["a", "b"], ["a"], ["a", "b"], ["b"]]
+    assert [names_of(request) for request in peer.requests] == [
+        ["a", "b"],
+        ["a"],
+        ["a", "b"],
+        ["b"],
+    ]
     assert peer.requests[0].topics[1].assignments[0].broker_ids == [1]
     assert peer.requests[2].topic_names == ["a", "b"]
     assert clock.sleeps == [300, 400]
@@ -138,11 +143,13 @@ def test_create_topics_sends_counts_assignments_and_configs() -> None:
     assert request.validate_only
     [sent] = request.topics
     assert (sent.num_partitions, sent.replication_factor) == (-1, -1)
-    assert [(each.partition_index, each.broker_ids) for each in sent.assignments] == [
+    assert [
+        (assignment.partition_index, assignment.broker_ids) for assignment in sent.assignments
+    ] == [
         (0, [1, 2]),
         (1, [2, 1]),
     ]
-    assert [(each.name, each.value) for each in sent.configs] == [("retention.ms", "5")]
+    assert [(config.name, config.value) for config in sent.configs] == [("retention.ms", "5")]
 
 
 def test_the_next_request_waits_for_the_throttle_time_of_the_last_response() -> None:
@@ -188,8 +195,8 @@ def test_describe_topics_returns_partitions_and_creates_no_topic() -> None:
     admin, peer = admin_of(metadata(("t", 2)))
     topic = admin.describe_topics(["t"])["t"]
     assert isinstance(topic, TopicDescription)
-    assert [each.index for each in topic.partitions] == [0, 1]
-    assert [each.leader_id for each in topic.partitions] == [-1, 1]
+    assert [partition.index for partition in topic.partitions] == [0, 1]
+    assert [partition.leader_id for partition in topic.partitions] == [-1, 1]
     assert topic.partitions[0].replica_ids == (1, 2)
     assert peer.requests[0].allow_auto_topic_creation is False
 
@@ -267,9 +274,7 @@ def test_quota_outcomes_have_the_order_of_the_changes() -> None:
     ]
 
 
-def test_a_throttle_longer_than_the_api_timeout_is_an_error_after_the_timeout() -> (
-    None
-):
+def test_a_throttle_longer_than_the_api_timeout_is_an_error_after_the_timeout() -> None:
     clock = Clock()
     refusal = created(("a", QUOTA_EXCEEDED), throttle_time_ms=90_000)
     admin, peer = admin_of(refusal, metadata(), clock=clock)

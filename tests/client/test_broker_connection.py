@@ -72,7 +72,7 @@ def test_each_response_is_reported_separately() -> None:
         heard.connection.write(heard.connection.codec.request(messages.MetadataRequest(topics=[])))
     for correlation_id in (2, 3):
         heard.response(correlation_id, messages.MetadataResponse(), 1)
-    assert [type(each) for each in heard.events[1:]] == [messages.MetadataResponse] * 2
+    assert [type(event) for event in heard.events[1:]] == [messages.MetadataResponse] * 2
 
 
 def test_a_connection_that_the_broker_closes_is_reported_once() -> None:
@@ -80,7 +80,7 @@ def test_a_connection_that_the_broker_closes_is_reported_once() -> None:
     heard.open()
     heard.connection.connection_lost(None)
     heard.connection.connection_lost(ConnectionResetError())
-    assert [type(each) for each in heard.events[1:]] == [ConnectionLostError]
+    assert [type(event) for event in heard.events[1:]] == [ConnectionLostError]
 
 
 def test_an_invalid_response_closes_the_connection() -> None:

@@ -108,7 +108,9 @@ def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_versio
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
-def test_a_response_does_not_depend_on_the_chunks_of_its_bytes(version: int, sizes: list[int]) -> None:
+def test_a_response_does_not_depend_on_the_chunks_of_its_bytes(
+    version: int, sizes: list[int]
+) -> None:
     codec = open_codec(METADATA=(version, version))
     correlation_id = taken_apart(codec.request(messages.MetadataRequest(topics=[])))[2]
     broker = messages.MetadataResponse.MetadataResponseBroker(node_id=7, host="h", port=1)

@@ -121,7 +121,9 @@ def keep(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_page_shows_the_state_and_new_requests(cluster: Cluster, page: Page, scheme: Any) -> None:
+def test_the_page_shows_the_state_and_new_requests(
+    cluster: Cluster, page: Page, scheme: Any
+) -> None:
     page.emulate_media(color_scheme=scheme)
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
     quota = {"controller_mutation_rate": 2, "producer_byte_rate": 5000}
@@ -156,7 +158,9 @@ def test_the_page_lists_a_connection_that_a_rule_refused(cluster: Cluster, page:
     expect(row).to_contain_text("#1 refuse_connection")
 
 
-def test_the_page_shows_which_clients_shadow_quotas_would_throttle(cluster: Cluster, page: Page) -> None:
+def test_the_page_shows_which_clients_shadow_quotas_would_throttle(
+    cluster: Cluster, page: Page
+) -> None:
     quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 1}, "shadow": True}
     cluster.ask("PUT", "/v1/quotas", quota)
     cluster.produce("checkout", "orders", b"one coffee")

@@ -223,9 +223,7 @@ def test_stale_metadata_sends_clients_to_the_old_leader(
 
 
 @pytest.mark.parametrize("name", ["aiokafka", "confluent-kafka"])
-def test_moving_the_clock_ends_a_throttle(
-    broker: BrokerThread, topic: str, name: str
-) -> None:
+def test_moving_the_clock_ends_a_throttle(broker: BrokerThread, topic: str, name: str) -> None:
     create_topic(broker.servers, topic)
     broker.let_time_stand()
     rule_id = broker.fault(api="Produce", throttle_time_ms=3_600_000, times=1)

@@ -232,7 +232,9 @@ def test_a_static_member_that_returns_keeps_its_partitions_without_a_rebalance(
             assert first.assigned() == set(range(PARTITIONS)) - partitions
 
 
-def test_cooperative_members_keep_the_partitions_that_do_not_move(kafka: MockKafka, filled: str) -> None:
+def test_cooperative_members_keep_the_partitions_that_do_not_move(
+    kafka: MockKafka, filled: str
+) -> None:
     servers = kafka.bootstrap_servers
 
     def cooperative() -> ConfluentMember:

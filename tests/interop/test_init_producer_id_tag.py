@@ -131,7 +131,7 @@ def test_describe_configs_shows_the_window_and_a_broker_can_have_another(
 
 
 @pytest.mark.interop
-def test_describe_producers_returns_an_error_for_an_unknown_partition(
+def test_describe_producers_on_a_broker_without_the_partition_is_an_error(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers

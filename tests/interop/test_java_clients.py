@@ -69,7 +69,9 @@ def test_members_of_a_group_share_partitions_and_take_over_from_a_leaver(
     assert lines == [["read", "40"], ["shared", "2", "2"], ["alone", "4"]]
 
 
-def test_admin_operations_of_the_java_client(java: JavaClients, kafka_of_three: MockKafka, topic: str) -> None:
+def test_admin_operations_of_the_java_client(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
     lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
     assert lines == [
         ["brokers", "3"],

@@ -68,7 +68,9 @@ def test_kafka_python_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert [(r.offset, r.value) for r in poll_kafka_python(consumer, 1)] == [(100, b"new")]
 
 
-def test_kafka_python_finds_offsets_by_time_beginning_and_end(kafka: MockKafka, filled: str) -> None:
+def test_kafka_python_finds_offsets_by_time_beginning_and_end(
+    kafka: MockKafka, filled: str
+) -> None:
     where = kafka_tp(filled)
     with kafka_python_consumer(kafka.bootstrap_servers) as consumer:
         for time_ms, offset in TIMES:

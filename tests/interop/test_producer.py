@@ -40,7 +40,9 @@ async def produce(
 
 
 @pytest.mark.parametrize("compression_type", ["none", "gzip", "snappy", "lz4", "zstd"])
-async def test_kafka_python_reads_what_the_producer_sends(kafka: MockKafka, topic: str, compression_type: str) -> None:
+async def test_kafka_python_reads_what_the_producer_sends(
+    kafka: MockKafka, topic: str, compression_type: str
+) -> None:
     settings = ProducerSettings(compression_type=compression_type)
     async with asyncio.timeout(60), Producer(kafka.bootstrap_servers, settings) as producer:
         delivered = await (
@@ -62,7 +64,9 @@ def test_the_producer_runs_on_uvloop(kafka: MockKafka, topic: str) -> None:
     assert record.value == b"v"
 
 
-async def test_keys_are_partitioned_as_by_kafka_python(kafka_of_three: MockKafka, topic: str) -> None:
+async def test_keys_are_partitioned_as_by_kafka_python(
+    kafka_of_three: MockKafka, topic: str
+) -> None:
     keys = [b"key-%d" % number for number in range(100)]
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka_of_three.bootstrap_servers)
     admin.create_topics({topic: {"num_partitions": 6, "replication_factor": 1}})
@@ -148,7 +152,9 @@ async def test_the_producer_reconnects_to_a_restarted_broker(topic: str) -> None
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
-async def test_the_producer_authenticates(tmp_path: Path, topic: str, mechanism: str, protocol: str) -> None:
+async def test_the_producer_authenticates(
+    tmp_path: Path, topic: str, mechanism: str, protocol: str
+) -> None:
     write_certificates(tmp_path, ["127.0.0.1"], [], SystemClock().now_ms())
     config = {
         "listeners": f"{protocol}://:0",

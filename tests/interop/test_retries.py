@@ -432,7 +432,9 @@ def test_lost_responses_lose_and_duplicate_no_record(
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", SENDERS)
-def test_leaders_that_move_during_retries_lose_and_duplicate_no_record(cluster: Cluster, name: str) -> None:
+def test_leaders_that_move_during_retries_lose_and_duplicate_no_record(
+    cluster: Cluster, name: str
+) -> None:
     """Leaders move every few drops, each to the next broker.
 
     Not tried: a leader that goes and comes back at once. librdkafka 2.16 then knows the

@@ -213,7 +213,9 @@ def test_an_authenticated_client_writes_and_reads(
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_a_client_without_sasl_writes_and_reads(secured: Secured, topic: str, library: str, listener: str) -> None:
+def test_a_client_without_sasl_writes_and_reads(
+    secured: Secured, topic: str, library: str, listener: str
+) -> None:
     assert ROUND_TRIPS[library](secured, topic, listener, None, "secret-of-alice") == b"hello"
 
 
@@ -244,9 +246,7 @@ def test_a_wrong_password_is_an_authentication_error_of_the_client(
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM_SHA_256", "SCRAM_SHA_512"])
-def test_a_scram_user_can_authenticate_until_deleted(
-    secured: Secured, mechanism: str
-) -> None:
+def test_a_scram_user_can_authenticate_until_deleted(secured: Secured, mechanism: str) -> None:
     admin = AdminClient({"bootstrap.servers": secured.servers("PLAINTEXT")})
     kind = ScramMechanism[mechanism]
     name = f"made-{mechanism}"

@@ -215,7 +215,9 @@ def test_client_quotas_are_set_described_and_removed(
     comes_to(run, f"configs --describe {entity}", "")
 
 
-def test_a_topic_change_above_the_quota_is_refused_with_its_throttle_time(run: Tool, tmp_path: Path) -> None:
+def test_a_topic_change_above_the_quota_is_refused_with_its_throttle_time(
+    run: Tool, tmp_path: Path
+) -> None:
     run("configs --alter --add-config controller_mutation_rate=0.1 --client limited")
     comes_to(
         run,

@@ -167,9 +167,7 @@ def test_a_fetch_waits_for_min_bytes(kafka: MockKafka, topic: str) -> None:
         assert len(receive_fetch(client)[0].records) > 5000
 
 
-def test_a_fetch_at_the_log_end_returns_no_records(
-    kafka: MockKafka, topic: str
-) -> None:
+def test_a_fetch_at_the_log_end_returns_no_records(kafka: MockKafka, topic: str) -> None:
     # A batch from before the offset asked for, and librdkafka reports a message too large.
     servers = kafka.bootstrap_servers
     create_topic(servers, topic, partition_count=2)
@@ -194,7 +192,9 @@ def test_an_offset_beyond_the_end_is_out_of_range_and_the_end_itself_is_not(
         assert receive_fetch(client)[0].error_code == error_code
 
 
-def test_librdkafkas_metadata_request_for_all_topics_is_decoded(kafka: MockKafka, topic: str) -> None:
+def test_librdkafkas_metadata_request_for_all_topics_is_decoded(
+    kafka: MockKafka, topic: str
+) -> None:
     # The count of topics has four bytes instead of one, so three follow the body.
     create_topic(kafka.bootstrap_servers, topic)
     with RawClient(kafka.bootstrap_servers) as client:

@@ -49,7 +49,9 @@ def test_a_kept_connection_that_the_server_closed_is_replaced(closing_url: str) 
     control.close()
 
 
-def test_query_values_that_are_none_are_omitted_and_booleans_are_lowercase(closing_url: str) -> None:
+def test_query_values_that_are_none_are_omitted_and_booleans_are_lowercase(
+    closing_url: str,
+) -> None:
     control = Control(closing_url)
     response = control.ask("GET", "/x", query={"a": None, "bodies": False, "topic": "é &"})
     assert response == {"path": "/x?bodies=false&topic=%C3%A9+%26"}

@@ -49,7 +49,9 @@ def test_a_start_error_has_the_reason() -> None:
     assert threads() == []
 
 
-def test_another_package_named_broker_is_a_start_error_with_its_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_package_named_broker_is_a_start_error_with_its_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     other = ModuleType("broker")
     other.__file__ = str(tmp_path / "broker.py")
     monkeypatch.setitem(__import__("sys").modules, "broker", other)
@@ -73,7 +75,9 @@ def test_a_hook_sees_requests_and_decides_them() -> None:
         refused, stored = kafka.requests(api="Produce")
         assert (refused.errors, stored.errors) == (("NOT_ENOUGH_REPLICAS",), ())
         sends = [request for request in seen if request.api == "Produce"]
-        assert [(request.client_id, request.topics) for request in sends] == [("me", ("orders",))] * 2
+        assert [(request.client_id, request.topics) for request in sends] == [
+            ("me", ("orders",))
+        ] * 2
         kafka.hook(None)
         count = len(seen)
         kafka.requests()

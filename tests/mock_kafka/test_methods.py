@@ -81,7 +81,9 @@ def test_records_returns_keys_values_headers_and_timestamps_as_sent(
     assert kafka.records("orders", partition=1, offset=1) == []
 
 
-def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(kafka: MockKafka) -> None:
+def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
+    kafka: MockKafka,
+) -> None:
     with pytest.raises(ControlError, match="no topic 'orders'; the cluster has no topic yet"):
         kafka.records("orders")
     kafka.create_topic("order")
@@ -91,7 +93,9 @@ def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
         kafka.records("order", partition=7)
 
 
-def test_a_fault_counts_its_requests_and_can_be_removed(kafka: MockKafka, producer: KafkaProducer) -> None:
+def test_a_fault_counts_its_requests_and_can_be_removed(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
     fault = kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2, topic="orders")
     other = kafka.delay(api="Heartbeat", ms=1, jitter_ms=2)
     producer.send("orders", b"1").get(30)
@@ -106,9 +110,7 @@ def test_a_fault_counts_its_requests_and_can_be_removed(kafka: MockKafka, produc
     assert kafka.faults() == []
 
 
-def test_respond_replaces_fields_of_the_response(
-    kafka: MockKafka, producer: KafkaProducer
-) -> None:
+def test_respond_replaces_fields_of_the_response(kafka: MockKafka, producer: KafkaProducer) -> None:
     offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
     kafka.respond(api="Produce", response=offsets, times=1)
     assert producer.send("orders", b"done", partition=0).get(30).offset == 41
@@ -269,7 +271,9 @@ def test_a_shadow_quota_throttles_no_client_and_reports_which_it_would(
     assert request.shadow_throttle_times_ms == {"producer_byte_rate": event.throttle_time_ms}
 
 
-def test_metrics_have_the_byte_rate_of_a_user_with_a_quota(kafka: MockKafka, producer: KafkaProducer) -> None:
+def test_metrics_have_the_byte_rate_of_a_user_with_a_quota(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
     kafka.quota(user="ANONYMOUS", producer_byte_rate=1e9)
     producer.send("orders", b"1").get(30)
     rates = [metric for metric in kafka.metrics() if metric.name == "byte-rate"]

@@ -213,7 +213,9 @@ def test_options_configure_the_clusters(pytester: pytest.Pytester, is_ini: bool)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
-def test_fault_rules_of_the_options_and_of_a_marker_both_apply(pytester: pytest.Pytester, is_ini: bool) -> None:
+def test_fault_rules_of_the_options_and_of_a_marker_both_apply(
+    pytester: pytest.Pytester, is_ini: bool
+) -> None:
     pytester.makepyfile("""
         import pytest
 

@@ -51,7 +51,7 @@ def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
-    assert {each.name for each in fields(Request)} == {
+    assert {declared.name for declared in fields(Request)} == {
         *PLAIN,
         *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
         "transactional_ids",

@@ -74,7 +74,7 @@ class AdminClient:
             name = self._random.choice(sorted(self.topics))
             self.grow(name, self.topics[name] + self._random.randint(1, PARTITIONS_MAX))
         else:
-            names = [f"{self.name}-{self._topic_number + each}" for each in range(2)]
+            names = [f"{self.name}-{self._topic_number + index}" for index in range(2)]
             self._topic_number += 2
             count = self._random.randint(1, PARTITIONS_MAX)
             self._create(names[: self._random.randint(1, 2)], count)
@@ -142,10 +142,10 @@ class AdminClient:
         )
 
         def done(response: Any, responded: Responded) -> None:
-            for each in response.topics:
-                self._note(each.error_code, count, response.throttle_time_ms, responded)
-                if each.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
-                    self.topics[each.name] = count
+            for topic in response.topics:
+                self._note(topic.error_code, count, response.throttle_time_ms, responded)
+                if topic.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
+                    self.topics[topic.name] = count
 
         self._do(request, done)
 

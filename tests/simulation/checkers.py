@@ -116,23 +116,23 @@ def deadlines(history: History) -> Iterator[str]:
 def assignments(history: History) -> Iterator[str]:
     """Members of one generation never share a partition."""
     owners: dict[tuple[str, int, Place], str] = {}
-    for each in history.assignments:
-        for place in each.places:
-            key = each.group, each.generation, place
-            other = owners.setdefault(key, each.member)
-            if other != each.member:
+    for assignment in history.assignments:
+        for place in assignment.places:
+            key = assignment.group, assignment.generation, place
+            other = owners.setdefault(key, assignment.member)
+            if other != assignment.member:
                 yield (
-                    f"{each.group} generation {each.generation}: {place} belongs to {other}"
-                    f" and to {each.member}"
+                    f"{assignment.group} generation {assignment.generation}: {place} belongs to {other}"
+                    f" and to {assignment.member}"
                 )
 
 
 def commits(history: History) -> Iterator[str]:
     """A committed offset is the last one committed: none is lost, none comes back."""
     by_place: dict[tuple[str, Place], list[Commit]] = defaultdict(list)
-    for each in history.commits:
-        if not each.is_refused:
-            by_place[each.group, each.place].append(each)
+    for commit in history.commits:
+        if not commit.is_refused:
+            by_place[commit.group, commit.place].append(commit)
     for read in history.committed_reads:
         possible = by_place[read.group, read.place]
         if read.offset == NO_OFFSET:
@@ -163,17 +163,17 @@ def mutation_quota(history: History) -> Iterator[str]:
 
     And a client that waits for its throttle time is not refused again.
     """
-    for user in sorted({each.user for each in history.mutations}):
-        mine = [each for each in history.mutations if each.user == user]
+    for user in sorted({mutation.user for mutation in history.mutations}):
+        mine = [mutation for mutation in history.mutations if mutation.user == user]
         changes = [
-            each
-            for each in history.quota_changes
-            if each.user == user and each.key == "controller_mutation_rate"
+            quota_change
+            for quota_change in history.quota_changes
+            if quota_change.user == user and quota_change.key == "controller_mutation_rate"
         ]
-        if not changes or any(each.value is None for each in changes):
+        if not changes or any(change.value is None for change in changes):
             continue
-        rate = max(each.value or 0 for each in changes)
-        start_ms = min(each.sent_ms for each in changes)
+        rate = max(change.value or 0 for change in changes)
+        start_ms = min(change.sent_ms for change in changes)
         admitted = [each for each in mine if each.is_admitted and each.sent_ms >= start_ms]
         yield from _beyond_bucket(user, admitted, rate)
         if len(changes) == 1:
@@ -199,9 +199,13 @@ def producer_id_quota(history: History) -> Iterator[str]:
 
     A broker that was stopped and started has forgotten all it knew of them.
     """
-    changes = [each for each in history.quota_changes if each.key == "producer_ids_rate"]
-    lifted = {each.user for each in changes if each.value is None}
-    rates = {each.user: (each.value, each.sent_ms) for each in changes}
+    changes = [
+        quota_change
+        for quota_change in history.quota_changes
+        if quota_change.key == "producer_ids_rate"
+    ]
+    lifted = {change.user for change in changes if change.value is None}
+    rates = {change.user: (change.value, change.sent_ms) for change in changes}
     rates = {user: rate for user, rate in rates.items() if user not in lifted}
     first_seen: dict[tuple[str, int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
     for each in history.produced:
@@ -243,9 +247,9 @@ WINDOW_SECONDS = 2
 
 def muting(history: History) -> Iterator[str]:
     """A connection that is throttled is mute for as long (KIP-219)."""
-    for each in history.throttles:
-        if each.next_written_ms < each.written_ms + each.throttle_time_ms:
-            yield f"link {each.link} was answered too early: {each}"
+    for throttle in history.throttles:
+        if throttle.next_written_ms < throttle.written_ms + throttle.throttle_time_ms:
+            yield f"link {throttle.link} was answered too early: {throttle}"
 
 
 def internal_errors(history: History) -> Iterator[str]:

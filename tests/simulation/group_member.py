@@ -264,15 +264,17 @@ class GroupMember:
 
     def _on_metadata(self, response: Any, _responded: Responded) -> None:
         self._metadata_ms = self._now_ms
-        self._addresses = {each.node_id: Address(each.host, each.port) for each in response.brokers}
+        self._addresses = {
+            broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
+        }
         for topic in response.topics:
             if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id
-            for each in topic.partitions:
-                place = topic.name, each.partition_index
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
                 known = self._leaders.get(place)
-                if known is None or each.leader_epoch >= known.epoch:
-                    self._leaders[place] = Leader(each.leader_id, each.leader_epoch)
+                if known is None or partition.leader_epoch >= known.epoch:
+                    self._leaders[place] = Leader(partition.leader_id, partition.leader_epoch)
         may_lead = self._is_leader or self.settings.instance_id is not None
         if may_lead and self.is_stable and self._known_places != frozenset(self._leaders):
             self._needs_join = True
@@ -336,7 +338,7 @@ class GroupMember:
             return
         assignments = []
         if self._is_leader and not joined.skip_assignment:
-            assignments = list(deal(self._leaders, [each.member_id for each in joined.members]))
+            assignments = list(deal(self._leaders, [member.member_id for member in joined.members]))
         request = messages.SyncGroupRequest(
             group_id=self.settings.group,
             generation_id=self._generation,
@@ -433,21 +435,21 @@ class GroupMember:
             return
         for topic in group.topics:
             name = topic.name or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                place = name, each.partition_index
-                if each.error_code != ErrorCode.NONE:
+            for partition in topic.partitions:
+                place = name, partition.partition_index
+                if partition.error_code != ErrorCode.NONE:
                     continue
                 self._history.committed_reads.append(
                     CommittedRead(
                         self.settings.group,
                         place,
-                        each.committed_offset,
+                        partition.committed_offset,
                         responded.sent_ms,
                         self._now_ms,
                     )
                 )
-                self.positions[place] = max(0, each.committed_offset)
-                self.committed[place] = each.committed_offset
+                self.positions[place] = max(0, partition.committed_offset)
+                self.committed[place] = partition.committed_offset
 
     def _name_of(self, topic_id: UUID) -> str:
         return next((name for name, known in self._topic_ids.items() if known == topic_id), "")
@@ -498,14 +500,14 @@ class GroupMember:
     ) -> None:
         for topic in response.topics:
             name = topic.name or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                commit = commits[name, each.partition_index]
+            for partition in topic.partitions:
+                commit = commits[name, partition.partition_index]
                 commit.response_ms = self._now_ms
-                commit.is_refused = each.error_code != ErrorCode.NONE
+                commit.is_refused = partition.error_code != ErrorCode.NONE
                 if commit.generation != self._generation or not self._is_joined:
                     continue
                 if commit.is_refused:
-                    self._on_error(each.error_code)
+                    self._on_error(partition.error_code)
                 else:
                     self.committed[commit.place] = commit.offset
 
@@ -542,14 +544,14 @@ class GroupMember:
         )
         for topic in response.responses:
             name = topic.topic or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                place = name, each.partition_index
-                if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            for partition in topic.partitions:
+                place = name, partition.partition_index
+                if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     self._ask_for_start(place)
-                elif each.error_code != ErrorCode.NONE:
+                elif partition.error_code != ErrorCode.NONE:
                     self._metadata_ms = 0
-                elif each.records and place in self.positions:
-                    self._consume(place, bytes(each.records))
+                elif partition.records and place in self.positions:
+                    self._consume(place, bytes(partition.records))
 
     def _ask_for_start(self, place: Place) -> None:
         """Records up to the position are gone: go on with the first there is."""
@@ -653,5 +655,5 @@ def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[Any]:
 
 def read_assignment(data: bytes) -> tuple[Place, ...]:
     """The partitions that `deal` dealt to a member."""
-    parts = (each.rpartition(":") for each in data.decode().split(",") if each)
+    parts = (part.rpartition(":") for part in data.decode().split(",") if part)
     return tuple((topic, int(index)) for topic, _, index in parts)

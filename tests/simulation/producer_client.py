@@ -161,7 +161,9 @@ class ProducerClient:
         if node_id < 0 or not self._settings.enable_idempotence:
             return
         outcomes = [
-            each.error_code for topic in response.responses for each in topic.partition_responses
+            partition_response.error_code
+            for topic in response.responses
+            for partition_response in topic.partition_responses
         ]
         topics = list(dict.fromkeys(each.topic for each in call.data))
         in_order = sorted(

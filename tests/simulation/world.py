@@ -103,7 +103,7 @@ class World:
             self.network,
             self.history,
             self._random("chaos"),
-            sorted({each.settings.group for each in self.members}),
+            sorted({member.settings.group for member in self.members}),
         )
 
     def trace(self, line: str) -> None:
@@ -286,8 +286,8 @@ class World:
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
         self.history.audit += map(str, report.comparison.findings)
         violations = check(self.history)
-        for each in violations:
-            self.trace(f"VIOLATION {each}")
+        for violation in violations:
+            self.trace(f"VIOLATION {violation}")
         return Report(
             self.seed,
             violations,
@@ -368,7 +368,7 @@ class World:
         for producer in self.producers:
             if producer.unresolved_count:
                 return f"{producer.name} has {producer.unresolved_count} records without an outcome"
-        for group in {each.settings.group: None for each in self.members}:
+        for group in {member.settings.group: None for member in self.members}:
             problem = self._unsettled_group(group)
             if problem:
                 return problem
@@ -378,10 +378,10 @@ class World:
         return not self._unsettled()
 
     def _unsettled_group(self, group: str) -> str:
-        members = [each for each in self.members if each.settings.group == group]
-        if not all(each.is_running and each.is_stable for each in members):
+        members = [member for member in self.members if member.settings.group == group]
+        if not all(member.is_running and member.is_stable for member in members):
             return f"{group} has members that are not stable"
-        owned = sorted(place for each in members for place in each.owned)
+        owned = sorted(place for member in members for place in member.owned)
         places = sorted(
             (topic.name, partition.partition_index)
             for topic in self._data_topics()
@@ -393,7 +393,9 @@ class World:
             for partition in topic.partitions:
                 place = topic.name, partition.partition_index
                 end = partition.log.log_end_offset
-                positions = [each.positions.get(place) for each in members if place in each.owned]
+                positions = [
+                    member.positions.get(place) for member in members if place in member.owned
+                ]
                 if positions != [end]:
                     return f"{group} has read {place} up to {positions} of {end}"
         return ""
@@ -484,11 +486,15 @@ class World:
             if result.error_code != ErrorCode.NONE or not result.records:
                 return records
             for batch in split_batches(bytes(result.records)):
-                for each in read_records(batch):
+                for read_record in read_records(batch):
                     records.append(
-                        SeenRecord(each.offset, each.timestamp, bytes(each.value or b""))
+                        SeenRecord(
+                            read_record.offset,
+                            read_record.timestamp,
+                            bytes(read_record.value or b""),
+                        )
                     )
-                    offset = each.offset + 1
+                    offset = read_record.offset + 1
 
     def _counts(self) -> dict[str, int]:
         history = self.history
@@ -501,8 +507,8 @@ class World:
             "links": len(self.network.links),
             "assignments": len(history.assignments),
             "commits": len(history.commits),
-            "mutations": sum(each.is_admitted for each in history.mutations),
-            "refused mutations": sum(not each.is_admitted for each in history.mutations),
+            "mutations": sum(mutation.is_admitted for mutation in history.mutations),
+            "refused mutations": sum(not mutation.is_admitted for mutation in history.mutations),
             "throttles": len(history.throttles),
             "refused producer ids": sum(each.is_refused_by_quota for each in history.produced),
         }

@@ -116,7 +116,7 @@ class Driver:
             self.core.on_connected(node_id)
 
     def disconnect(self, node_id: int) -> None:
-        self.requests = [each for each in self.requests if each[0] != node_id]
+        self.requests = [request for request in self.requests if request[0] != node_id]
         self.core.on_disconnect(node_id, self.now)
 
     def response(self, response: Response, kind: type[Request] = ProduceRequest) -> None:

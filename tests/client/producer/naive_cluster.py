@@ -29,7 +29,7 @@ class NaivePartition:
     def append(self, batch: bytes, *, is_five: bool) -> PartitionOutcome:
         """Check the batch's numbers against all that were ever stored."""
         header = read_header(batch, 0)
-        values = [each.value or b"" for each in read_records(batch)]
+        values = [read_record.value or b"" for read_record in read_records(batch)]
         producer_id, epoch = header.producer_id, header.producer_epoch
         if producer_id < 0:
             return PartitionOutcome(0, self._add(values))

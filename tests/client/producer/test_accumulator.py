@@ -113,7 +113,7 @@ def test_a_full_batch_is_closed_and_keyless_records_go_to_another_partition() ->
         place.partition: [each.record_count for each in queue]
         for place, queue in one.queues.items()
     }
-    assert sum(sum(each) for each in counts.values()) == 9
+    assert sum(sum(count) for count in counts.values()) == 9
     assert set(counts) == {0, 1}
 
 
@@ -134,7 +134,7 @@ def test_the_halves_of_a_queued_batch_keep_its_place() -> None:
         add(one, record(), 5, known)
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
     first = one.split_queued(batch)
-    assert [each.record_count for each in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
+    assert [queue.record_count for queue in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
     assert one.queues[TopicPartition(TOPIC, 0)][0] is first
     one.pop(first)
     one.put_back([first])

@@ -23,13 +23,13 @@ def test_a_batch_accepts_any_first_record_and_no_record_when_full() -> None:
 def test_each_record_gets_its_offset_and_its_own_or_the_brokers_timestamp() -> None:
     made, deliveries = batch(1, 2)
     made.succeed(7, -1)
-    assert [each.outcome for each in deliveries] == [
+    assert [delivery.outcome for delivery in deliveries] == [
         Delivered("orders", 0, 7, 100),
         Delivered("orders", 0, 8, 101),
     ]
     made, deliveries = batch(1, 2)
     made.succeed(-1, 555)
-    assert [each.outcome for each in deliveries] == [Delivered("orders", 0, -1, 555)] * 2
+    assert [delivery.outcome for delivery in deliveries] == [Delivered("orders", 0, -1, 555)] * 2
 
 
 def test_halves_have_the_records_memory_and_sequences_of_the_batch() -> None:
@@ -44,7 +44,9 @@ def test_halves_have_the_records_memory_and_sequences_of_the_batch() -> None:
     assert second.end_sequence == whole.end_sequence == 4
     assert first.bytes_reserved + second.bytes_reserved == 11
     assert first.created_ms == second.created_ms == whole.created_ms
-    values = [each.value for part in (first, second) for each in read_records(part.payload)]
+    values = [
+        read_record.value for part in (first, second) for read_record in read_records(part.payload)
+    ]
     assert values == [b"0", b"1", b"2", b"3", b"4"]
     second.succeed(40, -1)
     assert deliveries[2].outcome == Delivered("orders", 0, 40, 102)

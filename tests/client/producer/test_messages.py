@@ -51,8 +51,8 @@ def test_a_produce_request_groups_batches_by_topic(version: int) -> None:
     (topic,) = decoded.topics
     named = topic.name or topic.topic_id
     assert named == "a" or getattr(named, "bytes", b"") == TOPIC_ID
-    assert [each.partition_index for each in topic.partitions] == [0, 3]
-    assert [frame[each.start : each.end] for each in topic.partitions] == [BATCH] * 2
+    assert [partition.partition_index for partition in topic.partitions] == [0, 3]
+    assert [frame[partition.start : partition.end] for partition in topic.partitions] == [BATCH] * 2
 
 
 def test_without_topic_ids_produce_version_13_is_not_used() -> None:
@@ -100,7 +100,7 @@ def test_init_producer_id_response_has_the_window_if_the_broker_sends_it(
 def test_metadata_has_brokers_topics_and_leaders(version: int) -> None:
     request = MetadataRequest(("a", "b"))
     message, _ = request_message(request)
-    assert [each.name for each in message.topics] == ["a", "b"]
+    assert [topic.name for topic in message.topics] == ["a", "b"]
     decoded: Any = messages.MetadataResponse.decode(
         bytes(metadata_response().encode(version=version)), version=version
     )

@@ -60,7 +60,7 @@ async def test_the_end_of_the_block_waits_for_every_record() -> None:
     async with serving(num_partitions="1") as served:
         async with Producer(served.servers, ProducerSettings(linger_ms=20_000)) as producer:
             futures = [await producer.send("orders", b"%d" % number) for number in range(1_000)]
-        assert [(await each).offset for each in futures] == list(range(1_000))
+        assert [(await future).offset for future in futures] == list(range(1_000))
 
 
 async def test_an_error_leaves_the_block_without_waiting() -> None:
@@ -101,7 +101,7 @@ async def test_send_continues_when_memory_is_released() -> None:
     async with serving() as served:
         async with Producer(served.servers, ProducerSettings(buffer_memory=400)) as producer:
             futures = [await producer.send("orders", b"x" * 100) for _ in range(50)]
-        assert [(await each).offset for each in futures] == list(range(50))
+        assert [(await future).offset for future in futures] == list(range(50))
 
 
 async def test_a_cancelled_future_does_not_affect_other_records() -> None:
@@ -192,7 +192,10 @@ async def test_the_smaller_window_applies_and_a_mismatch_is_logged_once(
     assert [future.result().offset for future in futures].count(-1) == 0
     assert producer.window == in_force
     mismatches = [entry for entry in logs if "differs from the broker's window" in entry["event"]]
-    assert [(each["configured"], each["broker"], each["in_force"]) for each in mismatches] == logged
+    assert [
+        (mismatch["configured"], mismatch["broker"], mismatch["in_force"])
+        for mismatch in mismatches
+    ] == logged
 
 
 @pytest.mark.filterwarnings("ignore:delivery_timeout_ms is raised")

@@ -31,7 +31,7 @@ def test_a_duplicate_is_delivered_with_its_offset_or_without(base_offset: int) -
     driver.poll()
     driver.response(stored(base_offset, error_code=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
     offsets = [1, 2] if base_offset == 1 else [-1, -1]
-    assert [each.outcome for each in deliveries] == [
+    assert [delivery.outcome for delivery in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in offsets
     ]
 
@@ -165,7 +165,7 @@ def test_closing_fails_everything_once() -> None:
     driver.poll()
     error: ClientError = ProducerClosedError("closed")
     driver.core.fail_all(error)
-    assert [each.outcome for each in deliveries] == [error] * 4
+    assert [delivery.outcome for delivery in deliveries] == [error] * 4
     driver.response(stored(1))
     assert driver.core.bytes_reserved == 0
 

@@ -26,7 +26,7 @@ def started(
 def produced(requests: list[Request]) -> list[list[int]]:
     """The record counts of the batches of every Produce request."""
     return [
-        [each.record_count for each in request.batches]
+        [batch.record_count for batch in request.batches]
         for request in requests
         if isinstance(request, ProduceRequest)
     ]
@@ -115,8 +115,8 @@ def test_a_batch_larger_than_the_window_is_split() -> None:
         sizes += produced(driver.poll())
         if driver.produce_requests:
             driver.response(stored(offset))
-    assert sum(sum(each) for each in sizes) == 7
-    assert max(max(each) for each in sizes) <= 3
+    assert sum(sum(size) for size in sizes) == 7
+    assert max(max(size) for size in sizes) <= 3
 
 
 def test_with_one_in_flight_a_partition_waits_for_its_response() -> None:

@@ -95,7 +95,7 @@ BOUNDS = {
 
 
 def test_every_number_has_a_range() -> None:
-    numbers = {each.name for each in fields(ProducerSettings) if each.init} - {
+    numbers = {declared.name for declared in fields(ProducerSettings) if declared.init} - {
         "acks",
         "compression_type",
         "enable_idempotence",

@@ -95,9 +95,9 @@ def test_describe_filters_strictly_by_name_default_or_any() -> None:
     quota_configs.describe(admin, {"ips": None}, ["ips"])
     assert all(request.strict for request in peer.requests)
     assert [
-        (each.entity_type, each.match_type, each.match)
+        (component.entity_type, component.match_type, component.match)
         for request in peer.requests
-        for each in request.components
+        for component in request.components
     ] == [("user", 0, "u"), ("client-id", 2, None), ("ip", 1, None)]
 
 

@@ -44,7 +44,7 @@ def test_a_topic_is_created_with_the_given_options(
     assert capsys.readouterr().out == "Created topic t.\n"
     [topic] = peer.requests[0].topics
     assert (topic.num_partitions, topic.replication_factor) == (3, 2)
-    assert [(each.name, each.value) for each in topic.configs] == [("a", "b=c"), ("d", "")]
+    assert [(config.name, config.value) for config in topic.configs] == [("a", "b=c"), ("d", "")]
 
 
 def test_counts_default_to_the_brokers_and_replicas_may_be_given(
@@ -57,7 +57,7 @@ def test_counts_default_to_the_brokers_and_replicas_may_be_given(
     assert line == "Created topic a.b."
     [topic] = peer.requests[0].topics
     assert (topic.num_partitions, topic.replication_factor) == (-1, -1)
-    assert [each.broker_ids for each in topic.assignments] == [[1, 2], [2, 1]]
+    assert [assignment.broker_ids for assignment in topic.assignments] == [[1, 2], [2, 1]]
 
 
 def test_a_quota_refusal_is_not_retried_but_printed_with_its_throttle_time(

@@ -27,4 +27,7 @@ def test_empty_records_have_no_batches() -> None:
 def test_a_request_names_each_partition_with_its_offset() -> None:
     request = fetch_request("t", NO_TOPIC_ID, {1: 10, 2: 20})
     [topic] = request.topics
-    assert [(each.partition, each.fetch_offset) for each in topic.partitions] == [(1, 10), (2, 20)]
+    assert [(partition.partition, partition.fetch_offset) for partition in topic.partitions] == [
+        (1, 10),
+        (2, 20),
+    ]

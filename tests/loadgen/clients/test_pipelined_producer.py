@@ -221,7 +221,7 @@ def test_a_connection_without_response_is_closed_after_the_request_timeout() -> 
     play(scenario, request_timeout_ms=60_000)
 
 
-def test_a_wrong_correlation_id_closes_the_connection() -> None:
+def test_a_response_with_a_wrong_correlation_id_is_a_decode_error() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(0)
         with pytest.raises(DecodeError, match="correlation id 99, not 1"):
