@@ -157,11 +157,11 @@ def measure_beside(kafka: MockKafka, progress: Callable[[str], None]) -> dict[st
     started_s = time.perf_counter()
     finish_part(start_part(address, 0, FIRST_IDS))
     before_bytes = resident_bytes(kafka.pid)
-    each = (IDS - FIRST_IDS) // ROUNDS
+    ids_per_round = (IDS - FIRST_IDS) // ROUNDS
     for number in range(ROUNDS):
         progress(f"producer-id-quota flood: round {number + 1} of {ROUNDS}")
         by_itself = latencies_ms(servers, for_seconds(ALONE_S))
-        process = start_part(address, FIRST_IDS + number * each, each)
+        process = start_part(address, FIRST_IDS + number * ids_per_round, ids_per_round)
         with_flood = latencies_ms(servers, while_it_runs(process))
         finish_part(process)
         ratios.append(p99(with_flood) / p99(by_itself))

@@ -232,9 +232,9 @@ def measure(
     """Warm up, run, check; the figures of one run. `requests` are shared by the connections."""
     # one more than the warm-up: the first response is the pattern
     warm = 1 + max(1, warm_up // connection_count)
-    each = warm + requests // connection_count
+    requests_each = warm + requests // connection_count
     with ExitStack() as sockets:
-        connections = _connect(address, connection_count, each, is_idempotent)
+        connections = _connect(address, connection_count, requests_each, is_idempotent)
         for connection in connections:
             sockets.enter_context(connection.socket)
         patterns = [first_response(connection) for connection in connections]
@@ -248,8 +248,8 @@ def measure(
             return run_one_by_one(server_pid, connections, first, end, len(pattern))
 
         run(1, warm)
-        timing = run(warm, each)
-    check_responses(connections, each, pattern)
+        timing = run(warm, requests_each)
+    check_responses(connections, requests_each, pattern)
     count = len(timing.latencies_ns)
     ordered = sorted(timing.latencies_ns)
     return {
@@ -263,18 +263,18 @@ def measure(
 
 
 def _connect(
-    address: tuple[str, int], connection_count: int, each: int, is_idempotent: bool
+    address: tuple[str, int], connection_count: int, requests_each: int, is_idempotent: bool
 ) -> list[LoadConnection]:
     with BlockingConnection(address) as admin:
         admin.create_topic(TOPIC)
-    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, each)
+    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, requests_each)
 
     def requests_of(connection: BlockingConnection) -> ProduceRequests:
         if plain is not None:
             return plain
         producer_id, epoch = connection.init_producer_id()
         return request_bytes.produce_requests(
-            TOPIC, each, producer_id=producer_id, producer_epoch=epoch
+            TOPIC, requests_each, producer_id=producer_id, producer_epoch=epoch
         )
 
     return [LoadConnection.open(address, requests_of) for _ in range(connection_count)]

@@ -118,7 +118,10 @@ class Admin:
             )
 
         return self._mutate(
-            list(by_name), request, lambda each: each.topics, is_retrying=retry_on_quota_violation
+            list(by_name),
+            request,
+            lambda response: response.topics,
+            is_retrying=retry_on_quota_violation,
         )
 
     def create_partitions(
@@ -153,7 +156,10 @@ class Admin:
             )
 
         return self._mutate(
-            list(counts), request, lambda each: each.results, is_retrying=retry_on_quota_violation
+            list(counts),
+            request,
+            lambda response: response.results,
+            is_retrying=retry_on_quota_violation,
         )
 
     def delete_topics(
@@ -171,7 +177,7 @@ class Admin:
         return self._mutate(
             list(dict.fromkeys(names)),
             request,
-            lambda each: each.responses,
+            lambda response: response.responses,
             is_retrying=retry_on_quota_violation,
         )
 
@@ -184,11 +190,11 @@ class Admin:
             request = messages.DescribeConfigsRequest(
                 resources=[
                     messages.DescribeConfigsRequest.DescribeConfigsResource(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configuration_keys=None,
                     )
-                    for each in group
+                    for resource in group
                 ],
                 include_synonyms=True,
             )
@@ -209,18 +215,18 @@ class Admin:
             request = messages.IncrementalAlterConfigsRequest(
                 resources=[
                     resource_class(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configs=[
                             resource_class.AlterableConfig(
                                 name=change.name,
                                 config_operation=change.operation,
                                 value=change.value,
                             )
-                            for change in changes[each]
+                            for change in changes[resource]
                         ],
                     )
-                    for each in group
+                    for resource in group
                 ],
                 validate_only=False,
             )
@@ -239,8 +245,12 @@ class Admin:
         component = messages.DescribeClientQuotasRequest.ComponentData
         request = messages.DescribeClientQuotasRequest(
             components=[
-                component(entity_type=each.entity_type, match_type=each.match, match=each.name)
-                for each in filters
+                component(
+                    entity_type=quota_filter.entity_type,
+                    match_type=quota_filter.match,
+                    match=quota_filter.name,
+                )
+                for quota_filter in filters
             ],
             strict=is_strict,
         )
@@ -250,7 +260,7 @@ class Admin:
             raise error
         return [
             QuotaEntry(
-                entity={each.entity_type: each.entity_name for each in entry.entity},
+                entity={part.entity_type: part.entity_name for part in entry.entity},
                 quotas={value.key: value.value for value in entry.values},
             )
             for entry in response.entries or ()
@@ -369,7 +379,7 @@ class Admin:
         resources = list(resources)
         groups: dict[Address | None, list[ConfigResource]] = {}
         brokers: Mapping[int, Address] = {}
-        if any(_broker_id(each) is not None for each in resources):
+        if any(_broker_id(candidate) is not None for candidate in resources):
             brokers = self.describe_cluster().brokers
         for resource in resources:
             node_id = _broker_id(resource)

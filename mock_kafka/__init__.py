@@ -6,9 +6,9 @@
         producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
         kafka.drop_response(api="Produce", times=1)
 
-The cluster runs in a separate process, and clients connect to it over TCP. docs/testing.md describes
-its methods and the pytest fixture `mock_kafka`. The producer and the admin client (docs/client.md)
-work with any Kafka cluster.
+The cluster runs in a separate process, and clients connect to it over TCP. docs/testing.md has its
+methods and the pytest fixture `mock_kafka`. The producer and the admin client (docs/client.md) work
+with any Kafka cluster.
 """
 
 import importlib

@@ -46,7 +46,7 @@ class BrokerProcess:
         path = os.pathsep.join(folder for folder in sys.path if folder)
         self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             command,
-            stdin=subprocess.PIPE,  # never written; it closes when this process ends, and the broker stops
+            stdin=subprocess.PIPE,  # closes when this process ends, and the broker stops
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -109,7 +109,7 @@ class BrokerProcess:
         return list(self._log_lines)
 
     def end(self, timeout_s: float) -> int:
-        """Terminate the process, kill it after `timeout_s`, and clean up; return the exit status."""
+        """Terminate the process, or kill it after `timeout_s`; return the exit status."""
         self._finalizer.detach()
         if self._process.poll() is None:
             self._process.terminate()

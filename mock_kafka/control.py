@@ -24,7 +24,7 @@ class ControlError(RuntimeError):
 
 
 class Control:
-    """A client of the admin port at `url`. Threads may share it: each call has its own connection."""
+    """A client of the admin port at `url`. Threads may share it: a call has its own connection."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         """Connect later, with `token` if `broker.admin.token` is set."""

@@ -19,9 +19,8 @@ PATH_VARIABLE = "MOCK_KAFKA_PATH"
 
 _OUR_FOLDER = str(Path(__file__).resolve().parent.parent)
 _OUR_PACKAGES = {"mock_kafka"}
-if (
-    not Path(__file__).with_name("_internal").is_dir()
-):  # a checkout: the other packages are beside it
+# In a checkout the other packages are beside this one.
+if not Path(__file__).with_name("_internal").is_dir():
     _OUR_PACKAGES |= {marker.parent.name for marker in Path(_OUR_FOLDER).glob("*/py.typed")}
 _STDIN = 0
 

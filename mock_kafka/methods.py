@@ -140,7 +140,7 @@ class ClusterMethods(ABC):
         """Add a rule with any of the fields in docs/faults.md.
 
         Raises:
-            ControlError: the rule is invalid; the message names the field and the closest valid name.
+            ControlError: the rule is invalid; the message has the field and the closest valid name.
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
 
@@ -381,7 +381,8 @@ class ClusterMethods(ABC):
             received = self.requests(limit=_REQUESTS_IN_TIMEOUT_ERROR, has_messages=False)
             shown = "".join(f"\n  {request}" for request in received) or " none"
             raise TimeoutError(
-                f"no request with {description or 'any value'} in {timeout_s} s; the last requests:{shown}"
+                f"no request with {description or 'any value'} in {timeout_s} s;"
+                f" the last requests:{shown}"
             )
         return request_of(response)
 

@@ -392,7 +392,7 @@ def main() -> int:
         console.print(f"FAILED {error}", style="red", highlight=False, markup=False)
         return 1
     console.print(table_of(outcomes))
-    failures = [f"{each.client_name}: {error}" for each in outcomes for error in each.errors]
+    failures = [f"{failed.client_name}: {error}" for failed in outcomes for error in failed.errors]
     failures += [f"the broker logged: {line}" for line in complaints]
     for failure in failures:
         console.print(f"FAILED {failure}", style="red", highlight=False, markup=False)

@@ -26,11 +26,11 @@ def declared_by(*parts: type) -> list[Field[Any]]:
 def table(title: str, declared: list[Field[Any]]) -> Iterator[str]:
     yield f"| field | values | {title} |"
     yield "|-------|--------|--------|"
-    for each in declared:
-        description = each.metadata["description"]
-        if each.default not in {None, MISSING}:
-            description += f". Default: `{str(each.default).lower()}`"
-        yield f"| `{each.name}` | {kind_of(each).values} | {description} |"
+    for entry in declared:
+        description = entry.metadata["description"]
+        if entry.default not in {None, MISSING}:
+            description += f". Default: `{str(entry.default).lower()}`"
+        yield f"| `{entry.name}` | {kind_of(entry).values} | {description} |"
 
 
 TABLES = {

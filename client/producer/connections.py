@@ -133,4 +133,4 @@ class Nodes:
     def least_loaded(self, candidates: Iterable[int], now_ms: int) -> int | None:
         """Return the usable node with the fewest requests in flight, or None."""
         usable = [candidate for candidate in candidates if self[candidate].is_usable(now_ms)]
-        return min(usable, key=lambda each: len(self[each].requests), default=None)
+        return min(usable, key=lambda node_id: len(self[node_id].requests), default=None)

@@ -29,7 +29,7 @@ def request_message(request: Request) -> tuple[Any, int | None]:
     """Return the message of a request and the highest version to send it in (None: any)."""
     match request:
         case ProduceRequest():
-            has_ids = all(each.topic_id != _NO_TOPIC_ID for each in request.data)
+            has_ids = all(stamped.topic_id != _NO_TOPIC_ID for stamped in request.data)
             return _produce_request(request), None if has_ids else TOPIC_ID_VERSION_MIN - 1
         case MetadataRequest():
             topic_class = messages.MetadataRequest.MetadataRequestTopic
@@ -75,14 +75,14 @@ def parse_response(request: Request, response: Any) -> Response:
 def _produce_request(request: ProduceRequest) -> Any:
     topic_class = messages.ProduceRequest.TopicProduceData
     topics: dict[str, Any] = {}
-    for each in request.data:
-        topic = topics.get(each.topic)
+    for stamped in request.data:
+        topic = topics.get(stamped.topic)
         if topic is None:
-            topic = topics[each.topic] = topic_class(
-                name=each.topic, topic_id=UUID(bytes=each.topic_id), partition_data=[]
+            topic = topics[stamped.topic] = topic_class(
+                name=stamped.topic, topic_id=UUID(bytes=stamped.topic_id), partition_data=[]
             )
         topic.partition_data.append(
-            topic_class.PartitionProduceData(index=each.partition, records=each.records)
+            topic_class.PartitionProduceData(index=stamped.partition, records=stamped.records)
         )
     return messages.ProduceRequest(
         transactional_id=None,
@@ -93,7 +93,7 @@ def _produce_request(request: ProduceRequest) -> Any:
 
 
 def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse:
-    names = {each.topic_id: each.topic for each in request.data}
+    names = {stamped.topic_id: stamped.topic for stamped in request.data}
     outcomes = {}
     for topic in response.responses:
         # From version 13 on the response has ids instead of names.

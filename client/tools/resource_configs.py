@@ -45,7 +45,10 @@ def describe(
         resource = _resource(entity_type, name)
         entries = _entries(admin, resource) if is_everything else _own_entries(admin, resource)
         lines.append(_heading(entity_type, name, is_everything=is_everything))
-        lines += [entry_line(entry) for entry in sorted(entries, key=lambda each: each.name)]
+        lines += [
+            entry_line(entry)
+            for entry in sorted(entries, key=lambda config_entry: config_entry.name)
+        ]
     return lines
 
 

@@ -195,7 +195,10 @@ class GroupMember(SequentialClient):
         response = await self._send_to_coordinator(event, request)
         topics = response.groups[0].topics if response.groups else response.topics
         found = (
-            {each.partition_index: each.committed_offset for each in topics[0].partitions}
+            {
+                assigned.partition_index: assigned.committed_offset
+                for assigned in topics[0].partitions
+            }
             if topics
             else {}
         )

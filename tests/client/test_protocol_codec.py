@@ -127,7 +127,7 @@ def test_a_response_does_not_depend_on_the_chunks_of_its_bytes(
     codec.feed(frame[position:])
     response = codec.next_response()
     assert response is not None
-    assert [each.node_id for each in response.brokers] == [7]
+    assert [node.node_id for node in response.brokers] == [7]
 
 
 @pytest.mark.parametrize(

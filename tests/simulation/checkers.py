@@ -97,7 +97,7 @@ def reads(history: History) -> Iterator[str]:
     """What consumers saw is what is stored, at the same offsets."""
     yield from history.rewritten
     for place, seen in history.seen.items():
-        final = {each.offset: each.value for each in history.log.get(place, [])}
+        final = {record.offset: record.value for record in history.log.get(place, [])}
         start = history.log_starts.get(place, 0)
         for offset, (value, _) in seen.items():
             if offset >= start and final.get(offset) != value:
@@ -122,8 +122,8 @@ def assignments(history: History) -> Iterator[str]:
             other = owners.setdefault(key, assignment.member)
             if other != assignment.member:
                 yield (
-                    f"{assignment.group} generation {assignment.generation}: {place} belongs to {other}"
-                    f" and to {assignment.member}"
+                    f"{assignment.group} generation {assignment.generation}:"
+                    f" {place} belongs to {other} and to {assignment.member}"
                 )
 
 
@@ -136,10 +136,12 @@ def commits(history: History) -> Iterator[str]:
     for read in history.committed_reads:
         possible = by_place[read.group, read.place]
         if read.offset == NO_OFFSET:
-            older = [each for each in possible if _is_known_before(each, read.sent_ms)]
+            older = [
+                candidate for candidate in possible if _is_known_before(candidate, read.sent_ms)
+            ]
             if older and read.place[0] not in history.deleted_topics:
                 yield f"{read.group} {read.place}: nothing is committed, after {older[-1]}"
-        elif not any(_may_be_read(each, read, possible) for each in possible):
+        elif not any(_may_be_read(candidate, read, possible) for candidate in possible):
             yield f"{read.group} {read.place}: {read} has no commit that could be the last"
 
 
@@ -174,24 +176,26 @@ def mutation_quota(history: History) -> Iterator[str]:
             continue
         rate = max(change.value or 0 for change in changes)
         start_ms = min(change.sent_ms for change in changes)
-        admitted = [each for each in mine if each.is_admitted and each.sent_ms >= start_ms]
+        admitted = [
+            mutation for mutation in mine if mutation.is_admitted and mutation.sent_ms >= start_ms
+        ]
         yield from _beyond_bucket(user, admitted, rate)
         if len(changes) == 1:
-            for each in mine:
-                if each.must_be_admitted and not each.is_admitted:
-                    yield f"{user}: waited for its throttle time, and is refused again: {each}"
+            for mutation in mine:
+                if mutation.must_be_admitted and not mutation.is_admitted:
+                    yield f"{user}: waited for its throttle time, and is refused again: {mutation}"
 
 
 def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator[str]:
     for first, begin in enumerate(admitted):
         count = 0
-        for each in admitted[first:]:
+        for later in admitted[first:]:
             # The last may overdraw the bucket, so it is counted from the next one on.
-            allowed = rate * (MUTATION_BURST_SECONDS + (each.response_ms - begin.sent_ms) / 1000)
+            allowed = rate * (MUTATION_BURST_SECONDS + (later.response_ms - begin.sent_ms) / 1000)
             if count > allowed:
-                yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {each}"
+                yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {later}"
                 return
-            count += each.partition_count
+            count += later.partition_count
 
 
 def producer_id_quota(history: History) -> Iterator[str]:
@@ -208,19 +212,23 @@ def producer_id_quota(history: History) -> Iterator[str]:
     rates = {change.user: (change.value, change.sent_ms) for change in changes}
     rates = {user: rate for user, rate in rates.items() if user not in lifted}
     first_seen: dict[tuple[str, int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
-    for each in history.produced:
-        if each.user in rates and each.is_admitted and each.sent_ms >= rates[each.user][1]:
+    for produced in history.produced:
+        if (
+            produced.user in rates
+            and produced.is_admitted
+            and produced.sent_ms >= rates[produced.user][1]
+        ):
             stops = [
                 stopped_ms
                 for node_id, stopped_ms in history.stops
-                if node_id == each.node_id and stopped_ms <= each.handled_ms
+                if node_id == produced.node_id and stopped_ms <= produced.handled_ms
             ]
             # It may have been admitted by an attempt that was never answered.
             begin_ms = stops[-1] if stops else 0
-            attempts_ms = history.id_attempts[each.node_id, each.producer_id]
+            attempts_ms = history.id_attempts[produced.node_id, produced.producer_id]
             sent_ms = min(time_ms for time_ms in attempts_ms if time_ms >= begin_ms)
-            first_seen[each.user, each.node_id, len(stops)].setdefault(
-                each.producer_id, (sent_ms, each.handled_ms)
+            first_seen[produced.user, produced.node_id, len(stops)].setdefault(
+                produced.producer_id, (sent_ms, produced.handled_ms)
             )
     for (user, node_id, _), ids in first_seen.items():
         quota = rates[user][0]

@@ -105,7 +105,7 @@ class ClientLink:
     ) -> None:
         """Send a request."""
         spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
-        limits = [each for each in (version_max, spoken_max) if each is not None]
+        limits = [limit for limit in (version_max, spoken_max) if limit is not None]
         frame = self._wire.request(
             request, version_max=min(limits, default=None), expects_response=expects_response
         )

@@ -138,8 +138,8 @@ class ProducerClient:
             self._network.trace(f"{self.name} to node {node_id}: {summary(call)}")
 
         if isinstance(call, ProduceRequest):
-            for each in call.data:
-                key = node_id, read_header(each.records, 0).producer_id
+            for stamped in call.data:
+                key = node_id, read_header(stamped.records, 0).producer_id
                 self._history.id_attempts.setdefault(key, []).append(self._network.schedule.time_ms)
 
         def on_response(response: Any, responded: Responded) -> None:
@@ -165,9 +165,10 @@ class ProducerClient:
             for topic in response.responses
             for partition_response in topic.partition_responses
         ]
-        topics = list(dict.fromkeys(each.topic for each in call.data))
+        topics = list(dict.fromkeys(stamped.topic for stamped in call.data))
         in_order = sorted(
-            zip(call.data, call.batches, strict=True), key=lambda each: topics.index(each[0].topic)
+            zip(call.data, call.batches, strict=True),
+            key=lambda stamped: topics.index(stamped[0].topic),
         )
         for (stamped, batch), error_code in zip(in_order, outcomes, strict=False):
             # A batch that was sent before may be known already: then its id need not be admitted.
@@ -225,10 +226,10 @@ def summary(call: Request) -> str:
     if not isinstance(call, ProduceRequest):
         return str(call)
     parts = []
-    for each in call.data:
-        header = read_header(each.records, 0)
+    for stamped in call.data:
+        header = read_header(stamped.records, 0)
         parts.append(
-            f"{each.topic}-{each.partition} {header.records_count} records of producer"
+            f"{stamped.topic}-{stamped.partition} {header.records_count} records of producer"
             f" {header.producer_id} epoch {header.producer_epoch} from {header.base_sequence}"
         )
     return f"Produce acks={call.acks} {'; '.join(parts)}"

@@ -498,7 +498,7 @@ class World:
 
     def _counts(self) -> dict[str, int]:
         history = self.history
-        delivered = sum(each.delivered is not None for each in history.sent)
+        delivered = sum(record.delivered is not None for record in history.sent)
         return {
             "records": len(history.sent),
             "delivered": delivered,
@@ -510,5 +510,7 @@ class World:
             "mutations": sum(mutation.is_admitted for mutation in history.mutations),
             "refused mutations": sum(not mutation.is_admitted for mutation in history.mutations),
             "throttles": len(history.throttles),
-            "refused producer ids": sum(each.is_refused_by_quota for each in history.produced),
+            "refused producer ids": sum(
+                produced.is_refused_by_quota for produced in history.produced
+            ),
         }

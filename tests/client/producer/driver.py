@@ -50,7 +50,9 @@ def record(value: bytes = b"x", *, partition: int | None = 0, topic: str = TOPIC
 
 def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str, TopicView]:
     """The one topic, its partitions led by these."""
-    views = {index: PartitionView(each, leader_epoch) for index, each in enumerate(leaders)}
+    views = {
+        index: PartitionView(leader_id, leader_epoch) for index, leader_id in enumerate(leaders)
+    }
     return {TOPIC: TopicView(0, views)}
 
 
@@ -94,7 +96,7 @@ class Driver:
                     self.connects.append(node_id)
                 case Disconnect(node_id):
                     self.disconnects.append(node_id)
-                    self.requests = [each for each in self.requests if each[0] != node_id]
+                    self.requests = [entry for entry in self.requests if entry[0] != node_id]
                 case Send(node_id, request):
                     self.requests.append((node_id, request))
                     sent.append(request)

@@ -96,12 +96,12 @@ class NaiveCluster:
         """Handle a request as the broker `node_id`."""
         return ProduceResponse(
             {
-                TopicPartition(each.topic, each.partition): self.partitions[each.partition].append(
-                    each.records, is_five=self.is_five
-                )
-                if self.leaders[each.partition] == node_id
+                TopicPartition(stamped.topic, stamped.partition): self.partitions[
+                    stamped.partition
+                ].append(stamped.records, is_five=self.is_five)
+                if self.leaders[stamped.partition] == node_id
                 else PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-                for each in request.data
+                for stamped in request.data
             },
             throttle_time_ms,
         )

@@ -21,9 +21,9 @@ def accumulator(**changes: object) -> RecordAccumulator:
     return RecordAccumulator(settings(**changes), lambda: 0.0)
 
 
-def add(one: RecordAccumulator, each: Record, now_ms: int, known: TopicMetadata) -> Delivery:
+def add(one: RecordAccumulator, new_record: Record, now_ms: int, known: TopicMetadata) -> Delivery:
     delivery = Delivery()
-    one.add(each, delivery, now_ms, one.reserve(each), known)
+    one.add(new_record, delivery, now_ms, one.reserve(new_record), known)
     return delivery
 
 
@@ -110,7 +110,7 @@ def test_a_full_batch_is_closed_and_keyless_records_go_to_another_partition() ->
     for now_ms in range(9):
         add(one, record(b"x", partition=None), now_ms, known)
     counts = {
-        place.partition: [each.record_count for each in queue]
+        place.partition: [queued.record_count for queued in queue]
         for place, queue in one.queues.items()
     }
     assert sum(sum(count) for count in counts.values()) == 9
@@ -134,7 +134,7 @@ def test_the_halves_of_a_queued_batch_keep_its_place() -> None:
         add(one, record(), 5, known)
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
     first = one.split_queued(batch)
-    assert [queue.record_count for queue in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
+    assert [queued.record_count for queued in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
     assert one.queues[TopicPartition(TOPIC, 0)][0] is first
     one.pop(first)
     one.put_back([first])

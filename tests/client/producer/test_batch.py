@@ -58,5 +58,5 @@ def test_a_batch_is_put_back_before_younger_ones() -> None:
     parts = [batch(4)[0], batch(4)[0]]
     insert_by_age(queue, parts)
     insert_by_age(queue, [batch(1)[0]])
-    assert [each.number for each in queue] == [1, 2, 4, 4, 5]
+    assert [queued.number for queued in queue] == [1, 2, 4, 4, 5]
     assert queue[2:4] == parts

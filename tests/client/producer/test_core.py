@@ -236,7 +236,10 @@ class ProducerMachine(RuleBasedStateMachine):
     ) -> None:
         if how == "refuse":
             response = ProduceResponse(
-                {(each.topic, each.partition): PartitionOutcome(error) for each in request.data},
+                {
+                    (stamped.topic, stamped.partition): PartitionOutcome(error)
+                    for stamped in request.data
+                },
                 throttle_time_ms,
             )
         else:
@@ -296,7 +299,7 @@ class ProducerMachine(RuleBasedStateMachine):
             return
         records_out = dict.fromkeys(range(PARTITIONS), 0)
         for in_flight in self.cluster.requests.values():
-            requests = [each for each in in_flight if isinstance(each, ProduceRequest)]
+            requests = [request for request in in_flight if isinstance(request, ProduceRequest)]
             limit = self.in_flight or (5 if self.window is None else None)
             assert limit is None or len(requests) <= limit
             for request in requests:
@@ -314,7 +317,7 @@ class ProducerMachine(RuleBasedStateMachine):
             for index, partition in enumerate(self.cluster.partitions)
             for offset, value in enumerate(partition.values)
         }
-        assert len(places) == sum(len(each.values) for each in self.cluster.partitions), "twice"
+        assert len(places) == sum(len(stored.values) for stored in self.cluster.partitions), "twice"
         last = [-1] * PARTITIONS
         for value, partition, _ in self.sent:
             outcome = self.outcomes.get(value)
@@ -369,7 +372,7 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
         one.connect()
         one.at(one.now + 5)
         for request in list(one.produce_requests):
-            one.requests = [each for each in one.requests if each[1] is not request]
+            one.requests = [entry for entry in one.requests if entry[1] is not request]
             one.core.on_response(1, cluster.produce(1, request), one.now)
     for request in late_calls:
         if isinstance(request, ProduceRequest):

@@ -21,8 +21,8 @@ def idempotence(window: int | None = None, epoch: int = 0) -> Idempotence:
 
 def numbered(idempotence: Idempotence, *counts: int) -> list[Batch]:
     batches = [batch(count) for count in counts]
-    for each in batches:
-        idempotence.assign_sequence(each)
+    for new_batch in batches:
+        idempotence.assign_sequence(new_batch)
     return batches
 
 
@@ -57,12 +57,12 @@ def test_nothing_is_sent_without_a_producer_id() -> None:
 
 def test_sequence_numbers_are_consecutive_and_wrap_around() -> None:
     one = idempotence()
-    assert [each.base_sequence for each in numbered(one, 2, 3, 1)] == [0, 2, 5]
+    assert [numbered_batch.base_sequence for numbered_batch in numbered(one, 2, 3, 1)] == [0, 2, 5]
     last = numbered(one, 1)[0]
     sequences = one.of(last)
     assert sequences is not None
     sequences.next_sequence = INT_MAX
-    assert [each.base_sequence for each in numbered(one, 2, 1)] == [INT_MAX, 1]
+    assert [numbered_batch.base_sequence for numbered_batch in numbered(one, 2, 1)] == [INT_MAX, 1]
 
 
 def test_the_window_starts_at_the_oldest_undecided_sequence_number() -> None:
@@ -96,7 +96,10 @@ def test_out_of_order_after_an_undecided_batch_is_not_a_gap() -> None:
     assert one.epoch == 0
     one.on_out_of_order(first)
     assert one.resolve() == []
-    assert [(each.producer_epoch, each.base_sequence) for each in (first, second)] == [
+    assert [
+        (numbered_batch.producer_epoch, numbered_batch.base_sequence)
+        for numbered_batch in (first, second)
+    ] == [
         (1, 0),
         (1, 1),
     ]
@@ -172,9 +175,9 @@ def test_a_gap_stays_open_while_requests_of_the_partition_are_in_flight() -> Non
 def test_gaps_of_several_partitions_need_one_new_epoch() -> None:
     one = idempotence()
     for partition in range(3):
-        each = batch(1, TopicPartition("orders", partition))
-        one.assign_sequence(each)
-        one.on_unknown_producer_id(each)
+        first = batch(1, TopicPartition("orders", partition))
+        one.assign_sequence(first)
+        one.on_unknown_producer_id(first)
     one.resolve()
     assert one.epoch == 1
 

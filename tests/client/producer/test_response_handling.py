@@ -115,7 +115,7 @@ def test_a_batch_that_is_too_large_is_split_and_keeps_its_sequence_numbers() -> 
     driver.poll()
     assert [numbers(request) for request in driver.produce_requests] == [(0, 2)]
     driver.response(stored(2))
-    assert [each.outcome for each in deliveries] == [
+    assert [resolved.outcome for resolved in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in (1, 2, 3)
     ]
     (delivery,) = driver.send(b"alone")

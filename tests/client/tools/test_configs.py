@@ -62,7 +62,7 @@ def test_names_and_defaults_belong_to_types_in_their_order(
     assert status == 0
     assert capsys.readouterr().out == f"Completed updating {said}\n"
     [entry] = peer.requests[0].entries
-    assert {each.entity_type: each.entity_name for each in entry.entity} == entity
+    assert {part.entity_type: part.entity_name for part in entry.entity} == entity
 
 
 def test_topics_and_brokers_are_changed_by_name(

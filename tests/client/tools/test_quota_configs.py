@@ -15,7 +15,7 @@ def test_a_quota_is_set_on_the_combination_of_all_entity_types() -> None:
     entities: dict[str, str | None] = {"users": "u", "clients": "c"}
     quota_configs.alter(admin, entities, {"controller_mutation_rate": "10"}, [])
     [entry] = peer.requests[0].entries
-    assert {each.entity_type: each.entity_name for each in entry.entity} == BOTH
+    assert {part.entity_type: part.entity_name for part in entry.entity} == BOTH
     assert [(op.key, op.value, op.remove) for op in entry.ops] == [
         ("controller_mutation_rate", 10.0, False)
     ]

@@ -54,8 +54,8 @@ def drive(
             assert isinstance(client, Listing)
             client.behind = behind_us
         await engine.drive(clock.now_us() + 10_000)
-        got = [each for client in clients.values() for each in client.got]  # type: ignore[attr-defined]
-        return sorted(got, key=lambda each: each[1].event_id)
+        got = [received for client in clients.values() for received in client.got]  # type: ignore[attr-defined]
+        return sorted(got, key=lambda received: received[1].event_id)
 
     return asyncio.run(scenario())
 
