@@ -1,8 +1,8 @@
-"""The raw load: Produce requests made beforehand, W in flight on each of C connections.
+"""The raw load: prepared Produce requests, W in flight on each of C connections.
 
 A program of its own (`python -m benchmarks.raw_load --help`) that prints its figures as one JSON
-object. Nothing is decoded while the clock runs: answers are cut by their constant size, kept, and
-all of them are checked afterwards (size, correlation id, topic, error code, base offset).
+object. Nothing is decoded while the clock runs: responses are split by their constant size, kept,
+and checked afterwards (size, correlation id, topic, error code, base offset).
 """
 
 import argparse
@@ -28,7 +28,7 @@ RESPONSE_WAIT_S = 20
 
 
 class LoadError(Exception):
-    """The server answered something else than it should."""
+    """The server sent a wrong response."""
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class LoadConnection:
     def open(
         cls, address: tuple[str, int], requests_of: Callable[[BlockingConnection], ProduceRequests]
     ) -> "LoadConnection":
-        """Connect; `requests_of` may use the connection for a producer id first."""
+        """Connect; `requests_of` may first request a producer id on the connection."""
         blocking = BlockingConnection(address)
         requests = requests_of(blocking)
         blocking.socket.setblocking(False)
@@ -52,7 +52,7 @@ class LoadConnection:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One timed section: its cost, and the latencies in ns."""
+    """A timed section: its cost, and the latencies in ns."""
 
     cost: Cost
     latencies_ns: "array[int]"
@@ -66,7 +66,7 @@ def run_pipelined(
     in_flight: int,
     response_bytes: int,
 ) -> Timing:
-    """Requests first to end - 1 on one connection, topped up as soon as answers are in."""
+    """Send requests first to end - 1 on one connection; refill the window after each response."""
     sock, requests = connection.socket, connection.requests
     receive, send = sock.recv, sock.send
     frames, size = requests.frames, requests.size
@@ -104,7 +104,7 @@ def run_pipelined(
 
 
 def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -> "array[int]":
-    """Answers come in the order of their requests, so the two logs pair up one by one."""
+    """Return the latencies; responses have the order of their requests."""
     latencies_ns = array("q")
     sent_at = iter(sends)
     sent_ns, sent = next(sent_at)
@@ -192,7 +192,7 @@ def check_responses(connections: list[LoadConnection], count: int, pattern: byte
     """Check size, correlation id, names and error code of each response, and unique offsets.
 
     Raises:
-        LoadError: one is not as it should be.
+        LoadError: a response is wrong.
     """
     # size, correlation id, [tags, counts, topic, counts, index], error code, base offset, rest
     middle = 1 + 1 + 1 + len(TOPIC) + 1 + 4
@@ -229,7 +229,7 @@ def measure(
     warm_up: int,
     is_idempotent: bool,
 ) -> dict[str, float]:
-    """Warm up, run, check; the figures of one run. `requests` are shared by the connections."""
+    """Warm up, run and check; return the figures. The connections share `requests`."""
     # one more than the warm-up: the first response is the pattern
     warm = 1 + max(1, warm_up // connection_count)
     requests_each = warm + requests // connection_count
@@ -288,7 +288,7 @@ def command(
     requests: int,
     is_idempotent: bool,
 ) -> list[str]:
-    """The module and arguments that run this load against a server."""
+    """Return the module and arguments that run this load against a server."""
     host, port = server.address
     words = ["benchmarks.raw_load", host, port, server.pid]
     words += ["--connections", connection_count, "--in-flight", in_flight, "--requests", requests]
@@ -302,7 +302,9 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("server_pid", type=int)
     parser.add_argument("--connections", type=int, default=1)
-    parser.add_argument("--in-flight", type=int, default=50, help="with one connection only")
+    parser.add_argument(
+        "--in-flight", type=int, default=50, help="requests in flight, with one connection only"
+    )
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--warm-up", type=int, default=5_000)
     parser.add_argument("--idempotent", action="store_true")

@@ -50,7 +50,7 @@ class Transport(Protocol):
 
 
 class Admin:
-    """Use the first bootstrap broker that can be reached, until it can't any more."""
+    """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(
         self,
@@ -354,7 +354,7 @@ class Admin:
             self._sleep_ms(self._api_timeout_ms)
             wait_ms -= self._api_timeout_ms
             raise ThrottlingQuotaExceededError(
-                wait_ms, f"the broker wants no request for another {wait_ms} ms"
+                wait_ms, f"the broker throttles this client for another {wait_ms} ms"
             )
         if wait_ms > 0:
             self._sleep_ms(wait_ms)

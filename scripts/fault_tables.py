@@ -41,7 +41,7 @@ TABLES = {
 
 
 def render(text: str) -> str:
-    """The document with its tables made new."""
+    """Return the document with new tables."""
     for name, (title, declared) in TABLES.items():
         rows = "\n".join(table(title, declared))
         text = re.sub(

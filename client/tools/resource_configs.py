@@ -1,4 +1,4 @@
-"""The configurations of topics and brokers."""
+"""Describe and alter the configurations of topics and brokers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def alter(
     added: Mapping[str, str],
     deleted: Sequence[str],
 ) -> None:
-    """Set and take away keys of one resource; a key that isn't set can't be taken away."""
+    """Set and remove keys of one resource; removing a key that is not set is an error."""
     resource = _resource(entity_type, name)
     if deleted:
         present = {entry.name for entry in _own_entries(admin, resource)}
@@ -35,7 +35,7 @@ def alter(
 def describe(
     admin: Admin, entity_type: str, names: Sequence[str | None], *, is_everything: bool
 ) -> list[str]:
-    """A heading for each resource, then one line a key: the changed ones, or all."""
+    """Return a heading for each resource and a line for each changed key, or for all keys."""
     lines: list[str] = []
     existing = admin.list_topics() if entity_type == "topics" else []
     for name in names or _all_names(admin, entity_type, existing):

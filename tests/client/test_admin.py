@@ -1,4 +1,4 @@
-"""Decisions of the admin client, against a scripted peer and a clock that only sleeping moves."""
+"""The admin client with scripted responses and a clock that only sleeping moves."""
 
 import pytest
 

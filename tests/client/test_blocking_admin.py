@@ -1,4 +1,4 @@
-"""The admin client as a program outside of ours uses it, against a cluster of ours."""
+"""`open_admin` with a running cluster."""
 
 import subprocess
 import sys

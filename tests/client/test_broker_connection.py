@@ -1,4 +1,4 @@
-"""A connection with a transport that only remembers."""
+"""`BrokerConnection` with a fake transport."""
 
 import asyncio
 from typing import Any
@@ -13,7 +13,7 @@ from protocol.codec import frame_response
 
 
 class Transport(asyncio.Transport):
-    """What was written, and whether it was aborted."""
+    """A transport that records what was written, and whether it was aborted."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,7 +28,7 @@ class Transport(asyncio.Transport):
 
 
 class Heard:
-    """A connection, and everything it events."""
+    """A connection, and the events that it reported."""
 
     def __init__(self, sasl: SaslSettings | None = None) -> None:
         self.events: list[Any] = []

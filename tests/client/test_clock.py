@@ -1,4 +1,4 @@
-"""The clock never goes back, and sleeping takes its time."""
+"""The clocks of the client, and sleeping."""
 
 from client import clock
 
@@ -6,9 +6,7 @@ from client import clock
 def test_the_monotonic_clock_advances_by_the_time_slept() -> None:
     before_ms = clock.now_ms()
     clock.sleep_ms(2)
-    assert (
-        clock.now_ms() >= before_ms + 1
-    )  # whole milliseconds: a part of one may be cut at each end
+    assert clock.now_ms() >= before_ms + 1  # milliseconds are rounded down at each end
     clock.sleep_ms(0)
 
 

@@ -1,4 +1,4 @@
-"""Errors say in one line what happened, in Kafka's words."""
+"""Errors and their texts."""
 
 from client.errors import ApiError, ThrottlingQuotaExceededError, error_name, error_of
 from protocol.errors import ErrorCode

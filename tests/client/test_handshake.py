@@ -1,4 +1,4 @@
-"""The steps alone; over a connection they are in test_transport and test_broker_connection."""
+"""The handshake without a connection; test_transport and test_broker_connection have one."""
 
 from collections.abc import Generator
 from typing import Any
@@ -26,7 +26,7 @@ def versions() -> Any:
 
 
 def outcome(steps: Generator[bytes, Any, None], *responses: Any) -> int:
-    """How many frames were sent when the last response ended it."""
+    """Return the number of frames of a complete handshake."""
     next(steps)
     for count, response in enumerate(responses, start=1):
         try:

@@ -1,4 +1,4 @@
-"""Frames of requests and messages of responses, however the bytes are cut."""
+"""Encode requests and decode responses, for any chunks of bytes."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
 
 
 def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
-    """A request frame as a broker reads it."""
+    """Return the parts of a request frame as a broker decodes it."""
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     header = decode_header(frame, 4, len(frame))
     api_key = ApiKey(header.api_key)
@@ -28,7 +28,7 @@ def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
 
 
 def api_versions_body(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
-    """An ApiVersions response's body."""
+    """Return the body of an ApiVersions response."""
     response = messages.ApiVersionsResponse
     return bytes(
         response(

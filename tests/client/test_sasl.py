@@ -1,4 +1,4 @@
-"""SASL exchanges, with the vectors of their RFCs."""
+"""SASL exchanges, with the test vectors of their RFCs."""
 
 import pytest
 

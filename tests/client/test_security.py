@@ -1,4 +1,4 @@
-"""Properties of Kafka's clients become settings, or one line about what is wrong."""
+"""Properties of Kafka's clients become settings or an error of one line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Sockets to a peer in a thread: what is answered, and what each kind of failure becomes."""
+"""Blocking sockets with a scripted broker in a thread: responses and failures."""
 
 import socket
 import threading
@@ -31,7 +31,7 @@ def api_versions() -> Any:
 
 
 def serve_one(connection: socket.socket, result: Response) -> None:
-    """Answer frames until there is no response (None: hang up; bytes: sent as they are)."""
+    """Send the scripted responses (None: close; bytes: sent unchanged)."""
     reader = FrameReader(1_000_000)
     while data := connection.recv(4096):
         reader.feed(data)
@@ -54,7 +54,7 @@ def serve_one(connection: socket.socket, result: Response) -> None:
 
 @contextmanager
 def peer(response: Response) -> Iterator[Address]:
-    """A listening peer that serves one connection after the other."""
+    """Serve one connection after the other, and yield the address."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def run() -> None:

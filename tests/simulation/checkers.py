@@ -1,4 +1,4 @@
-"""What must hold in every world, judged by what was seen from outside. Each gives violations."""
+"""Checkers of the promises in a world, from what clients saw. Each yields violations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +21,9 @@ Checker = Callable[[History], Iterator[str]]
 
 
 def records(history: History) -> Iterator[str]:
-    """What was acknowledged is stored once, in order and at the offset of its response.
+    """Acknowledged records are stored once, in order and at the offset of the response.
 
-    What was reported failed is stored once or not at all, and not at all if the producer said so.
+    Failed records are stored at most once, and not at all if the producer reported that.
     """
     positions: dict[bytes, list[int]] = defaultdict(list)
     for place, log in history.log.items():
@@ -40,10 +40,10 @@ def records(history: History) -> Iterator[str]:
 
 
 def _in_order(history: History, place: Place) -> Iterator[str]:
-    """Offsets ascend, and so do the numbers of an idempotent producer.
+    """Offsets ascend, and so do the record numbers of an idempotent producer.
 
-    Of one that sends again what may be stored, the first copies of what was acknowledged do: what
-    it gave up may come late, over a connection that it has left.
+    For a producer that may store a record twice, the first copies of acknowledged records ascend: a
+    record that it gave up may arrive late, over a connection that it has closed.
     """
     delivered = {sent.value for sent in history.sent if sent.delivered is not None}
     latest: dict[str, int] = {}
@@ -56,7 +56,7 @@ def _in_order(history: History, place: Place) -> Iterator[str]:
         producer, _, rest = seen.value.decode().partition(" ")
         facts = history.producers[producer]
         if place[0] in history.deleted_topics:
-            # A topic of the same name was made while requests were on their way: it knows nobody.
+            # A topic with this name was created again while requests were in flight: it has no producer state.
             continue
         is_again = seen.value in stored or seen.value not in delivered
         stored.add(seen.value)
@@ -94,7 +94,7 @@ def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Ite
 
 
 def reads(history: History) -> Iterator[str]:
-    """What consumers saw is what is stored, at the same offsets."""
+    """Consumers read the stored records, at the same offsets."""
     yield from history.rewritten
     for place, seen in history.seen.items():
         final = {record.offset: record.value for record in history.log.get(place, [])}
@@ -105,7 +105,7 @@ def reads(history: History) -> Iterator[str]:
 
 
 def deadlines(history: History) -> Iterator[str]:
-    """A record's outcome is known within delivery_timeout_ms and a tick (KIP-91)."""
+    """Each record has an outcome within delivery_timeout_ms and a tick (KIP-91)."""
     for sent in history.sent:
         timeout_ms = history.producers[sent.producer].delivery_timeout_ms
         took_ms = sent.resolved_ms - sent.sent_ms
@@ -128,7 +128,7 @@ def assignments(history: History) -> Iterator[str]:
 
 
 def commits(history: History) -> Iterator[str]:
-    """A committed offset is the last one committed: none is lost, none comes back."""
+    """OffsetFetch returns the last committed offset: none is lost, and no older one returns."""
     by_place: dict[tuple[str, Place], list[Commit]] = defaultdict(list)
     for commit in history.commits:
         if not commit.is_refused:
@@ -150,7 +150,7 @@ def _is_known_before(commit: Commit, time_ms: int) -> bool:
 
 
 def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) -> bool:
-    """Whether a read may give this commit: it was sent by then, and none is surely newer."""
+    """Return whether a read may return this commit: it was sent, and none is certainly newer."""
     if commit.offset != read.offset or commit.sent_ms > read.response_ms:
         return False
     return not any(
@@ -161,9 +161,9 @@ def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) 
 
 
 def mutation_quota(history: History) -> Iterator[str]:
-    """Partitions made and unmade are at most B + R * t, but for the last request's (KIP-599).
+    """At most B + R * t partitions are created and deleted, without those of the last request (KIP-599).
 
-    And a client that waits for its throttle time is not refused again.
+    A client that waits for its throttle time is not refused again.
     """
     for user in sorted({mutation.user for mutation in history.mutations}):
         mine = [mutation for mutation in history.mutations if mutation.user == user]
@@ -190,7 +190,7 @@ def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator
     for first, begin in enumerate(admitted):
         count = 0
         for later in admitted[first:]:
-            # The last may overdraw the bucket, so it is counted from the next one on.
+            # The last request may overdraw the bucket, so it counts only for later ones.
             allowed = rate * (MUTATION_BURST_SECONDS + (later.response_ms - begin.sent_ms) / 1000)
             if count > allowed:
                 yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {later}"
@@ -201,7 +201,7 @@ def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator
 def producer_id_quota(history: History) -> Iterator[str]:
     """New producer ids of a user on a broker are at most Q + t * Q / T (KIP-936).
 
-    A broker that was stopped and started has forgotten all it knew of them.
+    A broker loses its known ids when it is restarted.
     """
     changes = [
         quota_change
@@ -223,7 +223,7 @@ def producer_id_quota(history: History) -> Iterator[str]:
                 for node_id, stopped_ms in history.stops
                 if node_id == produced.node_id and stopped_ms <= produced.handled_ms
             ]
-            # It may have been admitted by an attempt that was never answered.
+            # An earlier attempt without a response may have been admitted.
             begin_ms = stops[-1] if stops else 0
             attempts_ms = history.id_attempts[produced.node_id, produced.producer_id]
             sent_ms = min(time_ms for time_ms in attempts_ms if time_ms >= begin_ms)
@@ -233,7 +233,7 @@ def producer_id_quota(history: History) -> Iterator[str]:
     for (user, node_id, _), ids in first_seen.items():
         quota = rates[user][0]
         assert quota is not None
-        # Times are bounds: an id is as old as its request, and no older than its response.
+        # The times are bounds: the id was admitted between its request and its response.
         times = list(ids.values())
         for begin_ms in {sent_ms for sent_ms, _ in times}:
             for end_ms in {handled_ms for _, handled_ms in times}:
@@ -254,19 +254,19 @@ WINDOW_SECONDS = 2
 
 
 def muting(history: History) -> Iterator[str]:
-    """A connection that is throttled is mute for as long (KIP-219)."""
+    """A throttled connection gets no response for the throttle time (KIP-219)."""
     for throttle in history.throttles:
         if throttle.next_written_ms < throttle.written_ms + throttle.throttle_time_ms:
             yield f"link {throttle.link} was answered too early: {throttle}"
 
 
 def internal_errors(history: History) -> Iterator[str]:
-    """Nothing ever failed inside."""
+    """There are no internal errors."""
     yield from history.internal_errors
 
 
 def memory(history: History) -> Iterator[str]:
-    """Memory kept its bounds, and at the end nothing is left over."""
+    """Memory keeps its bounds, and nothing remains at the end."""
     yield from history.memory
 
 
@@ -294,7 +294,7 @@ CHECKERS: dict[str, Checker] = {
 
 
 def check(history: History) -> list[str]:
-    """All violations, each with its checker's name before it."""
+    """Return all violations, each with the name of its checker."""
     found = [f"{name}: {each}" for name, checker in CHECKERS.items() for each in checker(history)]
     counts = Counter(each.partition(":")[0] for each in found)
     shown: list[str] = []

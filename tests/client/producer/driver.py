@@ -1,4 +1,4 @@
-"""A producer's core with a clock and brokers that a test plays by hand, in plain values."""
+"""Drive a producer's core with a clock and responses that a test chooses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ TOPIC = "orders"
 
 
 def settings(**changes: Any) -> ProducerSettings:
-    """Short times: a request has 100 ms, a delivery 1 s."""
+    """Return settings with short times: request timeout 100 ms, delivery timeout 1 s."""
     values: dict[str, Any] = {
         "delivery_timeout_ms": 1_000,
         "request_timeout_ms": 100,
@@ -49,7 +49,7 @@ def record(value: bytes = b"x", *, partition: int | None = 0, topic: str = TOPIC
 
 
 def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str, TopicView]:
-    """The one topic, its partitions led by these."""
+    """Return metadata of one topic with these leaders."""
     views = {
         index: PartitionView(leader_id, leader_epoch) for index, leader_id in enumerate(leaders)
     }
@@ -57,7 +57,7 @@ def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str,
 
 
 def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> ProduceResponse:
-    """A response for partitions from 0 on."""
+    """Return a Produce response for partitions from 0 on."""
     return ProduceResponse(
         {
             (TOPIC, index): PartitionOutcome(error_code, offset)
@@ -68,7 +68,7 @@ def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> Pro
 
 
 class Driver:
-    """The core, `now`, and what it asked for that nobody has answered yet."""
+    """The core, the time `now`, and its requests without a response."""
 
     def __init__(self, **changes: Any) -> None:
         self.core = ProducerCore(settings(**changes), bootstrap=[BOOTSTRAP], random=lambda: 0.5)
@@ -77,7 +77,7 @@ class Driver:
         self.connects: list[int] = []
         self.disconnects: list[int] = []
         self.requests: list[tuple[int, Request]] = []
-        """Requests out, with their node, oldest first."""
+        """Requests in flight with their node, oldest first."""
 
     def send(self, *values: bytes, partition: int | None = 0, topic: str = TOPIC) -> list[Delivery]:
         return [
@@ -86,7 +86,7 @@ class Driver:
         ]
 
     def poll(self) -> list[Request]:
-        """Poll once; returns what goes out."""
+        """Poll once; return the new requests."""
         poll = self.core.poll(self.now)
         self.next_ms = poll.next_ms
         sent: list[Request] = []
@@ -103,7 +103,7 @@ class Driver:
         return sent
 
     def at(self, now_ms: int) -> list[Request]:
-        """Let time pass until `now_ms`, polling when the core wants it."""
+        """Move the time to `now_ms`; poll when the core requests it."""
         sent = self.poll()
         while self.next_ms is not None and self.next_ms <= now_ms:
             self.now = max(self.now, self.next_ms)
@@ -112,7 +112,7 @@ class Driver:
         return sent + self.poll()
 
     def connect(self) -> None:
-        """Every connection that is being opened is open now."""
+        """Open all connections that the core requested."""
         opened, self.connects = self.connects, []
         for node_id in opened:
             self.core.on_connected(node_id)
@@ -122,7 +122,7 @@ class Driver:
         self.core.on_disconnect(node_id, self.now)
 
     def response(self, response: Response, kind: type[Request] = ProduceRequest) -> None:
-        """Answer the oldest request, which must be of this kind."""
+        """Respond to the oldest request, which must be of this type."""
         node_id, request = self.requests.pop(0)
         assert isinstance(request, kind), request
         self.core.on_response(node_id, response, self.now)
@@ -136,7 +136,7 @@ class Driver:
         self.response(InitProducerIdResponse(0, 7, 0, window), InitProducerIdRequest)
 
     def start(self, *, window: int | None = None, leaders: Sequence[int] = (1,)) -> None:
-        """Ask for a topic, on_api_versions it, get an id, and connect to the leaders."""
+        """Get metadata of the topic and a producer id, and connect to the leaders."""
         self.send(b"first")
         self.poll()
         self.connect()

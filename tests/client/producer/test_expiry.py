@@ -1,4 +1,4 @@
-"""One test for each phase in which a record's time can run out."""
+"""The delivery timeout in each phase of a record."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def timeout(delivery: Delivery) -> DeliveryTimeoutError:
 
 
 def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object) -> Driver:
-    """A producer whose first record is delivered."""
+    """Return a producer whose first record was delivered."""
     driver = Driver(linger_ms=linger_ms, **changes)
     driver.start()
     driver.at(driver.now + linger_ms)
@@ -23,7 +23,7 @@ def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object)
 
 
 def expired_phase(driver: Driver, delivery: Delivery, sent_ms: int) -> Phase:
-    """Let the last millisecond pass; the record must hear of it then and not before."""
+    """Return the phase of the timeout; it must come in the last millisecond, not before."""
     driver.at(sent_ms + 999)
     assert delivery.outcome is None
     driver.at(sent_ms + 1_000)
@@ -113,7 +113,7 @@ def test_in_backoff_with_a_late_poll() -> None:
     driver.now += 50
     driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     driver.poll()
-    driver.now += 1_000  # past the backoff, and past the deadline
+    driver.now += 1_000  # after the backoff and the deadline
     driver.poll()
     assert timeout(delivery).phase is Phase.BACKOFF
 

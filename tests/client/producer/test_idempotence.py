@@ -27,7 +27,7 @@ def numbered(idempotence: Idempotence, *counts: int) -> list[Batch]:
 
 
 def begun(window: int | None = None) -> Idempotence:
-    """The broker has the first batch, of one record."""
+    """Store a first batch of one record."""
     made = idempotence(window)
     (first,) = numbered(made, 1)
     sequences = made.of(first)
@@ -37,7 +37,7 @@ def begun(window: int | None = None) -> Idempotence:
 
 
 def test_the_first_batch_of_an_epoch_is_sent_alone() -> None:
-    """The simulator found this: its retry was taken for a duplicate, and nowhere stored."""
+    """Otherwise its retry could be taken for a duplicate although it was never stored."""
     one = idempotence()
     (first,) = numbered(one, 1)
     assert not one.may_send(batch())
@@ -134,7 +134,7 @@ def test_an_unresolved_last_batch_starts_a_new_epoch() -> None:
 
 
 def test_the_batch_after_an_expired_one_gets_new_sequence_numbers_in_the_next_epoch() -> None:
-    """Kafka's SenderTest: the second batch gets 45, and goes out in epoch 1."""
+    """As in Kafka's SenderTest: the second batch gets error 45 and is sent in epoch 1."""
     one = idempotence()
     expired, following = numbered(one, 1, 1)
     expired.no_response = 1

@@ -1,4 +1,4 @@
-"""Calls through the codec format and back, in the versions of either side."""
+"""Requests and responses are encoded and decoded in all common versions."""
 
 from typing import Any
 from uuid import UUID

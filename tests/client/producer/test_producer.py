@@ -1,4 +1,4 @@
-"""The asyncio object against our broker in the same loop."""
+"""The asyncio producer with our broker in the same event loop."""
 
 import asyncio
 from collections import Counter
@@ -150,7 +150,7 @@ async def test_a_watcher_sees_every_request_response_and_lost_connection() -> No
 
     async with serving() as served, Producer(served.servers, watcher=Watcher()) as producer:
         await (await producer.send("orders", b"a"))
-        # The topic is made by the first question, and may be there only for the second.
+        # The first Metadata request creates the topic; perhaps only the second response has it.
         count = seen.count("MetadataRequest")
         assert Counter(seen) == {
             "MetadataRequest": count,

@@ -1,4 +1,4 @@
-"""What each response does to a batch; the numbers are Kafka's error codes."""
+"""The effect of each response on a batch; the numbers are Kafka's error codes."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def started(**changes: object) -> Driver:
 
 
 def numbers(request: ProduceRequest) -> tuple[int, int]:
-    """Epoch and first sequence of the request's only batch."""
+    """Return epoch and base sequence of the request's only batch."""
     header = read_header(request.data[0].records, 0)
     return header.producer_epoch, header.base_sequence
 

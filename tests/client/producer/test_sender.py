@@ -24,7 +24,7 @@ def started(
 
 
 def produced(requests: list[Request]) -> list[list[int]]:
-    """The record counts of the batches of every Produce request."""
+    """Return the record counts of the batches of each Produce request."""
     return [
         [batch.record_count for batch in request.batches]
         for request in requests

@@ -1,4 +1,4 @@
-"""The words of --add-config and --delete-config."""
+"""Parse --add-config and --delete-config."""
 
 import pytest
 

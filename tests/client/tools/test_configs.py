@@ -14,7 +14,7 @@ from tests.client.scripted import configs_altered as configs_altered_response
 
 @contextlib.contextmanager
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
-    """The tool meets a peer that gives these answers."""
+    """Give the tool a transport with these responses."""
     admin, peer = admin_of(*responses)
     monkeypatch.setattr(configs, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer

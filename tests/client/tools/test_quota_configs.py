@@ -1,4 +1,4 @@
-"""Client quotas by the tool's words."""
+"""Client quotas with the options of the tool."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Configurations of topics and brokers in the words of Kafka's tool."""
+"""Configurations of topics and brokers with the options of the tool."""
 
 import pytest
 

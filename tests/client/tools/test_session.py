@@ -1,4 +1,4 @@
-"""How every tool reaches a cluster, and how it fails: in one line."""
+"""Connection options of all tools, and their errors of one line."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -23,7 +23,7 @@ def addresses(text: str) -> list[Address]:
 
 
 def arguments(path: Path) -> Namespace:
-    """The arguments of a tool with this properties file."""
+    """Return the arguments of a tool with this properties file."""
     return Namespace(bootstrap_server="h:1", command_config=path)
 
 

@@ -1,4 +1,4 @@
-"""`mock-kafka topics`: its arguments, its words and what it asks for."""
+"""`mock-kafka topics`: arguments, output and requests."""
 
 import contextlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.client.scripted import (
 
 @contextlib.contextmanager
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
-    """The tool meets a peer that gives these answers."""
+    """Give the tool a transport with these responses."""
     admin, peer = admin_of(*responses)
     monkeypatch.setattr(topics, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer
