@@ -1,4 +1,4 @@
-"""Every call of confluent-kafka's AdminClient that a broker without security can answer."""
+"""All calls of confluent-kafka's AdminClient that work without security."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def admin(kafka_of_three: MockKafka) -> Any:
 
 
 def result(futures: dict[Any, Any]) -> Any:
-    """The response of a call about one thing."""
+    """Return the result of a call for one resource."""
     [future] = futures.values()
     return future.result(DEADLINE_S)
 
@@ -101,7 +101,7 @@ def test_a_replica_assignment_is_used_unchanged(admin: Any, topic: str) -> None:
 
 
 def test_all_topics_are_listed_with_brokers_and_controller(admin: Any, created: str) -> None:
-    # librdkafka 2.16 asks for all topics with three bytes too many.
+    # The Metadata request of librdkafka 2.16 for all topics has three bytes too many.
     listed = admin.list_topics(timeout=DEADLINE_S)
     assert sorted(listed.topics[created].partitions) == [0, 1, 2]
     assert sorted(listed.brokers) == [1, 2, 3]

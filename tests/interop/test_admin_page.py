@@ -1,8 +1,8 @@
-"""The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
+"""The admin page in a real browser: it shows and controls the cluster, and escapes names.
 
-Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; one of
-the light scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the
-package `chromium`; the environment variable CHROMIUM names another.
+Every test saves a screenshot of the page at its end in `artifacts/screenshots`; one of the light
+scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the package
+`chromium`; the environment variable CHROMIUM names another binary.
 """
 
 import json
@@ -29,7 +29,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
 )
 TOKEN = "sesame"
 PRODUCE = re.compile(r"Produce v\d")
-"""A line of a Produce request, and not of InitProducerId."""
+"""A line of a Produce request, not of InitProducerId."""
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or set CHROMIUM"
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass
 class Cluster:
-    """A process that serves, and its two addresses."""
+    """A broker process and its two addresses."""
 
     bootstrap_servers: str
     url: str
@@ -84,20 +84,20 @@ def cluster(shared_cluster: Cluster) -> Cluster:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        # Chromium's own sandbox needs rights that a container rarely gives.
+        # Chromium's sandbox needs privileges that a container rarely has.
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()
 
 
 def is_wrong(line: ConsoleMessage) -> bool:
-    """Whether it is an error; that a request was refused, the browser says by itself."""
+    """Return whether a console message is an error, except that of a refused request."""
     return line.type == "error" and "the server responded with a status" not in line.text
 
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser: Browser, cluster: Cluster) -> Iterator[Page]:
-    """The page, up; nothing may go wrong in it, and nothing be asked of other hosts."""
+    """Open the page; fail on errors in it and on requests to other hosts."""
     opened = browser.new_page(viewport={"width": 1440, "height": 1000})
     wrongs: list[str] = []
     opened.on("pageerror", lambda error: wrongs.append(str(error)))

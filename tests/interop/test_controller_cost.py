@@ -1,4 +1,4 @@
-"""Real clients, and a controller that takes time (`controller.mutation.time.ms`)."""
+"""Real clients and a controller with `controller.mutation.time.ms`."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What real clients make of each fault: the phases in which a record can be lost or late."""
+"""Real clients with each fault, in each phase of a record's delivery."""
 
 import asyncio
 import gc
@@ -33,7 +33,7 @@ ONE = [Record(b"1")]
 def broker() -> Iterator[BrokerThread]:
     with BrokerThread(3) as kafka_in_thread:
         yield kafka_in_thread
-    # A client that was refused leaves sockets to the collector: let it do so while that is ignored.
+    # A refused client leaves sockets to the garbage collector: collect while warnings are ignored.
     gc.collect()
 
 
@@ -66,7 +66,7 @@ def send_with_aiokafka(servers: str, topic: str) -> str:
         except (aiokafka.errors.KafkaError, TimeoutError):
             return FAILED
         finally:
-            # It would wait for ever for a record that the broker never answers for.
+            # It would wait without end for a record without a response.
             producer._sender._sender_task.cancel()
             await producer.client.close()
             producer._closed = True
@@ -106,7 +106,7 @@ def send(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
     return SENDERS[request.param]
 
 
-# Phases in which time runs out ----------------------------------------------------------------
+# Phases of a delivery timeout ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -131,14 +131,14 @@ def test_a_client_times_out_in_each_phase_and_the_log_is_as_the_rule_determines(
     create_topic(broker.servers, topic)
     broker.fault(topic=topic, **rule)
     assert send(broker.servers, topic) == FAILED
-    # Who is not idempotent may have sent, and stored, it several times.
+    # A client without idempotence may have stored it several times.
     assert min(broker.stored(topic), 1) == stored
     broker.clear_faults()
     broker.move_leader(topic, 1)
     assert send(broker.servers, topic) == STORED
 
 
-# Faults that a client gets over ---------------------------------------------------------------
+# Faults after which a client recovers -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -305,8 +305,8 @@ def test_a_group_continues_at_its_new_coordinator(
             "group.id": topic,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            # librdkafka asks for the new coordinator behind its long poll, and again whenever its
-            # commit comes before the connection: with the default that may go on for a minute.
+            # librdkafka requests the new coordinator after its long poll, and again whenever its
+            # commit precedes the connection: with the default that can take a minute.
             "fetch.wait.max.ms": 5,
         }
     )

@@ -1,4 +1,4 @@
-"""Consumer groups: members that join, leave and die, and what they commit."""
+"""Consumer groups: members that join, leave and are killed, and their commits."""
 
 import select
 import subprocess
@@ -33,7 +33,7 @@ RECORDS = [Record(value=b"%d" % index, partition=index % PARTITIONS) for index i
 
 @pytest.fixture
 def filled(kafka: MockKafka, topic: str) -> str:
-    """A topic of four partitions with 100 records each."""
+    """Return a topic of four partitions with 100 records each."""
     create_topic(kafka.bootstrap_servers, topic, PARTITIONS)
     AIOKAFKA.produce(kafka.bootstrap_servers, topic, RECORDS)
     return topic
@@ -98,7 +98,7 @@ def test_a_commit_keeps_its_metadata_and_every_client_can_read_it(
     for reader_client in CLIENTS:
         with member(reader_client, servers, filled, filled) as reader:
             share_out([reader], PARTITIONS)
-            # librdkafka's Python binding counts the end of a C string to the text.
+            # librdkafka's Python binding includes the end of the C string in the text.
             offset, metadata = reader.committed(0) or (None, "")
             assert (offset, metadata.rstrip("\0")) == (17, "as of ☕"), reader_client.name
             assert reader.committed(1) is None, reader_client.name
@@ -119,7 +119,7 @@ def test_a_second_member_gets_half_of_the_partitions_until_it_leaves(
             found += poll_records([first, second], PARTITIONS)
             first.commit()
             second.commit()
-        # It said goodbye: no session timeout, of 10 s here, needs to pass.
+        # It sent LeaveGroup, so the session timeout of 10 s does not have to pass.
         found += poll_until(
             [first], lambda: first.assigned() == set(range(PARTITIONS)), "all partitions back"
         )
@@ -248,7 +248,7 @@ def test_cooperative_members_keep_the_partitions_that_do_not_move(
         second = InThread(cooperative())
         try:
             found += share_out([first, second], PARTITIONS)
-            # The two that go over were taken from it; of the two that stay it heard nothing.
+            # The two partitions that move were revoked; the other two were not.
             assert set().union(*inner.revoked) == second.assigned()
             assert len(second.assigned()) == 2
         finally:
@@ -268,7 +268,7 @@ def test_a_group_works_on_the_broker_that_coordinates_it(
     servers = kafka_of_three.bootstrap_servers
     create_topic(servers, topic, PARTITIONS, replication_factor=3)
     AIOKAFKA.produce(servers, topic, RECORDS)
-    for number in range(4):  # coordinators are spread by the name
+    for number in range(4):  # the name determines the coordinator
         with member(client, servers, topic, f"{topic}-{number}") as lone:
             found = poll_records([lone], len(RECORDS))
             lone.commit()

@@ -1,7 +1,7 @@
-"""KIP-758's second phase: the window in InitProducerIdResponse, and clients that don't know of it.
+"""KIP-758's second phase: the window in InitProducerIdResponse, and clients that do not know it.
 
-kafka-python and librdkafka ask in a flexible version and pass over the tag; aiokafka asks in
-version 0, which has none.
+kafka-python and librdkafka use a flexible version and ignore the tag. aiokafka uses version 0,
+which has no tags.
 """
 
 import socket
@@ -49,7 +49,7 @@ def kafka_with_window(batches: int) -> Iterator[MockKafka]:
 
 
 def ask(server: str, version: int) -> Any:
-    """InitProducerId over a socket of our own; the response as kafka-python decodes it."""
+    """Send InitProducerId over a socket; return the response as kafka-python decodes it."""
     request: Any = messages.InitProducerIdRequest(
         version=version, transactional_id=None, transaction_timeout_ms=60_000
     )
@@ -83,7 +83,7 @@ def test_init_producer_id_response_has_the_window_under_kip_758(
 def test_clients_that_do_not_know_the_tag_produce_as_before(
     kafka_with_window: MockKafka, batches: int, client: Client
 ) -> None:
-    """And get different producer ids, so that they have read the response to the right place."""
+    """The producer ids differ, so the clients decoded the response correctly."""
     servers = kafka_with_window.bootstrap_servers
     topic = f"tag.{client.name}"
     create_topic(servers, topic, partition_count=2)

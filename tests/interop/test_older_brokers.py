@@ -1,4 +1,4 @@
-"""Clients talk to a broker that poses as an older one, and keep to what that one serves."""
+"""Clients and a broker with the API versions of an older release."""
 
 import confluent_kafka
 import pytest
@@ -102,7 +102,7 @@ def test_an_unsupported_release_is_a_start_error_of_one_line(value: str, problem
 def test_a_release_refuses_a_quota_key_that_it_does_not_know(
     release: str, is_known: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """KIP-599: the operator of an old cluster gets INVALID_REQUEST."""
+    """KIP-599: an older broker returns INVALID_REQUEST."""
     with MockKafka(config={KEY: release}) as kafka:
         tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter", "--user", "u"]
         status = cli.main([*tool, "--add-config", "controller_mutation_rate=10"])

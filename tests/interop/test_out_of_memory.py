@@ -1,4 +1,4 @@
-"""A broker that has too many producers to remember ends under its clients, who lose nothing."""
+"""Clients lose nothing when a broker with too many producer ids stops."""
 
 import socket
 from contextlib import closing

@@ -20,7 +20,7 @@ from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
 
 
 def read(servers: str, topic: str, count: int) -> list[Any]:
-    """The first `count` records, by partition and offset."""
+    """Return the first `count` records, by partition and offset."""
     consumer = kafka_python.KafkaConsumer(
         topic, bootstrap_servers=servers, auto_offset_reset="earliest", consumer_timeout_ms=10_000
     )
@@ -108,7 +108,7 @@ async def test_every_record_is_stored_once_although_responses_are_lost(stored_ba
 async def test_every_record_is_stored_once_although_the_producer_id_expired(
     topic: str, stored_batches: int
 ) -> None:
-    """A partition that forgot the producer refuses its next batch and accepts the one behind it."""
+    """A partition without producer state refuses the next batch and accepts the one after it."""
     settings = ProducerSettings(batch_size=1, retry_backoff_ms=5)
     values = [b"a", b"b", b"c", b"d"]
 
@@ -203,7 +203,7 @@ def test_the_examples_of_docs_client_md_run(
 async def test_the_producer_gets_the_window_from_the_broker_and_keeps_to_it(
     window: int | None, topic: str
 ) -> None:
-    """The broker refuses numbers beyond its window; None is Kafka's rule of five batches."""
+    """The broker refuses sequences beyond its window; None is Kafka's rule of five batches."""
     rule: dict[str, ConfigValue] = {"producer.state.batches": 5}
     if window is not None:
         rule = {"max.in.flight.sequence.number.per.connection": window}

@@ -1,4 +1,4 @@
-"""Whatever one client writes, every client reads: all of it, in order, to the byte."""
+"""Every client reads the records of every other client, unchanged and in order."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ import pytest
 from mock_kafka import MockKafka
 from tests.interop.clients import CLIENTS, Client, Record, by_partition, create_topic
 
-# acks=all is -1; an idempotent producer asks for it.
+# acks=all is -1; an idempotent producer needs it.
 WAYS = [(0, False), (1, False), (-1, False), (-1, True)]
 WAY_IDS = ["acks-0", "acks-1", "acks-all", "idempotent"]
 CODECS = [(client, codec) for client in CLIENTS for codec in client.compressions]
@@ -81,7 +81,7 @@ ODD_RECORDS = [
 
 
 def can_send(client: Client, record: Record) -> bool:
-    """Whether the library takes the record at all."""
+    """Return whether the library accepts the record."""
     if client.name == "confluent-kafka":
         return record.timestamp_ms != 0  # which means "now" there
     if client.name == "kafka-python" and any(value is None for _, value in record.headers):

@@ -1,4 +1,4 @@
-"""A cluster whose brokers differ, as in a rolling upgrade, and clients that notice nothing."""
+"""Clients and a cluster whose brokers differ, as in a rolling upgrade."""
 
 from pathlib import Path
 
@@ -41,7 +41,7 @@ def test_a_client_uses_the_versions_of_each_broker_of_a_mixed_cluster(client: Cl
 
 
 def set_config(kafka: MockKafka, broker: int, key: str, value: str) -> None:
-    """Set a key of one broker with librdkafka's admin client, which asks that broker."""
+    """Set a key of one broker with librdkafka's admin client, which sends it to that broker."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource("broker", str(broker), incremental_configs=[entry])
@@ -50,7 +50,7 @@ def set_config(kafka: MockKafka, broker: int, key: str, value: str) -> None:
 
 
 def produce_again(kafka: MockKafka, topic: str) -> str:
-    """The error of a batch of which the first response was lost, from the broker that leads."""
+    """Return the leader's error for a retry whose first response was lost."""
     kafka.drop_response(api="Produce", topic=topic, times=1)
     since = kafka.last_request_number()
     CLIENTS[2].produce(kafka.bootstrap_servers, topic, RECORDS[:1], is_idempotent=True)

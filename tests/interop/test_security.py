@@ -1,4 +1,4 @@
-"""Clients that say who they are: every mechanism each of them has, with and without TLS."""
+"""Authentication: every mechanism of each client, with and without TLS."""
 
 import asyncio
 import base64
@@ -68,7 +68,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         log = "\n".join(kafka.log_lines())
         assert "secret-of" not in log
         assert "Traceback" not in log
-    gc.collect()  # kafka-python leaves its sockets to it when it could not start
+    gc.collect()  # kafka-python leaves its sockets to the collector if it could not start
 
 
 def bearer() -> str:
@@ -92,7 +92,7 @@ class AioToken(aiokafka.abc.AbstractTokenProvider):  # type: ignore[misc]
 def python_settings(
     secured: Secured, listener: str, mechanism: str | None, password: str
 ) -> dict[str, Any]:
-    """What kafka-python and aiokafka have in common."""
+    """Return the settings that kafka-python and aiokafka have in common."""
     settings: dict[str, Any] = {
         "bootstrap_servers": secured.servers(listener),
         "security_protocol": listener,

@@ -86,7 +86,7 @@ def test_a_range_is_read_by_timestamps(
         "endingOffsetsByTimestamp": offsets(topic, {0: 4001}),
     }
     assert values({**of_each}) == [b"3000", b"4000"]
-    # Nothing is that late: an error, or nothing to read, or everything up to the end.
+    # No record is that late: an error, no records, or all records up to the end.
     assert values({"startingTimestamp": 2000, "endingTimestamp": 9000})[-1:] == [b"5000"]
     late: Options = {"startingTimestamp": 9000}
     assert values({**late, "startingOffsetsByTimestampStrategy": "latest"}) == []

@@ -22,18 +22,18 @@ def numbered(topic: str, partition: int, numbers: Iterable[int]) -> list[Row]:
 
 
 def values(rows: list[Row], partition: int = 0) -> list[int]:
-    """The numbers in a partition, in the order of their offsets."""
+    """Return the numbers in a partition, in the order of their offsets."""
     return [int(row.value or b"") for row in rows if row.partition == partition]
 
 
 def last_offsets(query: Any) -> Any:
-    """Where the source of a stream ended: topic, then partition, then the offset after it."""
+    """Return the end offsets of a stream's source, by topic and partition."""
     return json.loads(query.lastProgress.sources[0].endOffset)
 
 
 @pytest.fixture
 def topics(kafka_of_three: MockKafka, topic: str) -> tuple[str, str]:
-    """Where a stream reads from and where it writes to; two partitions each."""
+    """Return the source and target topics of a stream; two partitions each."""
     source, sink = f"{topic}.source", f"{topic}.sink"
     for name in (source, sink):
         create_topic(kafka_of_three.bootstrap_servers, name, partition_count=2)
@@ -56,7 +56,7 @@ def test_a_stream_resumes_from_its_checkpoint(
     read = connector.rows({"subscribe": source})
     assert [row._replace(topic=sink) for row in read] == copied
     assert values(copied, 0) == list(range(60))
-    # Nothing new: nothing is read, nothing written.
+    # Without new records nothing is read or written.
     third = connector.copy_all(options, sink, tmp_path)
     assert sum(progress.numInputRows for progress in third.recentProgress) == 0
 

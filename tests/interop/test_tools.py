@@ -1,4 +1,4 @@
-"""The command line tools against Apache Kafka and our broker: the same words and effects."""
+"""The command line tools with Apache Kafka and with our broker: the same output and effects."""
 
 import itertools
 import re
@@ -12,20 +12,20 @@ from tests.interop.clients import Deadline
 
 
 class Tool:
-    """Runs the tools on one cluster."""
+    """Run the tools on one cluster."""
 
     def __init__(self, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
         self._servers = servers
         self._capsys = capsys
 
     def __call__(self, words: str) -> str:
-        """The output of a tool, which must succeed."""
+        """Return the output of a tool, which must succeed."""
         status, printed = self.status_and_output(words)
         assert status == 0, printed
         return printed
 
     def status_and_output(self, words: str) -> tuple[int, str]:
-        """The exit status, and standard output or, after a failure, standard error."""
+        """Return the exit status, and standard output or, after a failure, standard error."""
         tool, *arguments = words.split()
         self._capsys.readouterr()
         status = cli.main([tool, "--bootstrap-server", self._servers, *arguments])
@@ -41,14 +41,14 @@ def run(servers: str, capsys: pytest.CaptureFixture[str]) -> Tool:
 
 
 def refused(run: Tool, words: str) -> str:
-    """The one line of a tool that fails."""
+    """Return the error line of a tool that fails."""
     status, line = run.status_and_output(words)
     assert (status, line.count("\n")) == (1, 1), line
     return line.rstrip("\n")
 
 
 def comes_to(run: Tool, words: str, expected: str) -> None:
-    """The tool prints this, at once or soon: Apache Kafka's broker follows its controller."""
+    """Wait until the tool prints this: Apache Kafka's broker lags behind its controller."""
     deadline = Deadline()
     while (printed := run(words)) != expected and deadline.holds(f"{expected!r}, not {printed!r}"):
         pass
@@ -227,7 +227,7 @@ def test_a_topic_change_above_the_quota_is_refused_with_its_throttle_time(
     limited = f"--command-config {write(tmp_path / 'client.properties', client_id='limited')}"
     deadline = Deadline()
     for number in itertools.count():
-        # The first is above the quota's burst and goes through; the next one pays.
+        # The first exceeds the quota's burst and passes; the next one is throttled.
         words = f"topics --create --topic much{number} --partitions 40 {limited}"
         status, printed = run.status_and_output(words)
         if status:

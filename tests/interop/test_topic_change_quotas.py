@@ -1,4 +1,4 @@
-"""KIP-599 with real clients: who knows the error gets it, who doesn't is never refused."""
+"""KIP-599 with real clients: only clients that know the error are refused."""
 
 import time
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def test_kafka_python_is_refused_and_its_retries_succeed(limited: MockKafka) -> 
         is_created = False
         while not is_created:
             assert time.monotonic() - started_s < DEADLINE_S
-            # While it has to pause, the client takes the broker for one that isn't ready.
+            # While it is throttled, the client considers the broker not ready.
             with suppress(ThrottlingQuotaExceededError, NodeNotReadyError):
                 admin.create_topics({"second": wanted})
                 is_created = True

@@ -1,4 +1,4 @@
-"""Topics that nobody created: asking for them makes them, when it may and the name is legal."""
+"""Automatic creation of topics by Metadata requests."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,14 +27,14 @@ PARTITIONS = 3
 
 @pytest.fixture(scope="module")
 def creating() -> Iterator[MockKafka]:
-    """A broker that creates topics, of three partitions."""
+    """Return a broker that creates topics with three partitions automatically."""
     with MockKafka(config={"num.partitions": PARTITIONS}) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[MockKafka]:
-    """A broker that doesn't."""
+    """Return a broker that does not create topics automatically."""
     with MockKafka(config={"auto.create.topics.enable": False}) as cluster:
         yield cluster
 

@@ -1,4 +1,4 @@
-"""Quotas of users: every authenticated user has their own, whatever they call their client."""
+"""Quotas of users: each authenticated user has its own, whatever the client id."""
 
 import confluent_kafka
 import pytest
@@ -11,7 +11,7 @@ RECORD_COUNT = 5
 
 
 def throttles_of(servers: str, user: str) -> list[float]:
-    """Send more than a burst, all delivered; the throttle times in seconds."""
+    """Send more than a burst, all delivered; return the throttle times in seconds."""
     throttle_times_s: list[float] = []
     producer = confluent_kafka.Producer(
         {

@@ -1,4 +1,4 @@
-"""An admin client that creates, expands and deletes topics, or alters quotas, one after the other."""
+"""An admin client that creates, expands and deletes topics, or alters quotas, one by one."""
 
 from collections.abc import Callable
 from random import Random

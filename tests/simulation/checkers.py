@@ -56,7 +56,7 @@ def _in_order(history: History, place: Place) -> Iterator[str]:
         producer, _, rest = seen.value.decode().partition(" ")
         facts = history.producers[producer]
         if place[0] in history.deleted_topics:
-            # A topic with this name was created again while requests were in flight: it has no producer state.
+            # A recreated topic of this name has no producer state.
             continue
         is_again = seen.value in stored or seen.value not in delivered
         stored.add(seen.value)
@@ -161,7 +161,7 @@ def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) 
 
 
 def mutation_quota(history: History) -> Iterator[str]:
-    """At most B + R * t partitions are created and deleted, without those of the last request (KIP-599).
+    """At most B + R * t partitions are created and deleted before the last request (KIP-599).
 
     A client that waits for its throttle time is not refused again.
     """

@@ -1,4 +1,4 @@
-"""A producer: the core of `client.producer`, its connections, and records that name their sender."""
+"""A producer: the core of `client.producer`, its connections, and records with their sender."""
 
 from collections.abc import Callable, Sequence
 from random import Random

@@ -23,7 +23,7 @@ class Event:
 class Schedule:
     """Events by time; events of the same millisecond run in the order of their scheduling.
 
-    It is also the clock of the broker's shell, and the parts of an asyncio loop that the shell uses.
+    It is also the clock of the broker's shell, and has the methods of an asyncio loop that it uses.
     """
 
     def __init__(self) -> None:
