@@ -91,7 +91,9 @@ def run_pipelined(
         try:
             data = receive(READ_BYTES)
         except BlockingIOError:
-            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s after {read_bytes} bytes") from None
+            raise LoadError(
+                f"no response for {RESPONSE_WAIT_S} s after {read_bytes} bytes"
+            ) from None
         read_bytes += len(data)
         reads.append((clock(), read_bytes // response_bytes))
         keep(data)
@@ -148,7 +150,7 @@ def run_one_by_one(
     while left:
         events = wait(RESPONSE_WAIT_S)
         if not events:
-            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s, {left} still to come")
+            raise LoadError(f"no response for {RESPONSE_WAIT_S} s, {left} missing")
         for fd, _ in events:
             data = receive[fd](65536)
             now_ns = clock()
@@ -207,9 +209,9 @@ def check_responses(connections: list[LoadConnection], count: int, pattern: byte
             row.iter_unpack(received)
         ):
             if (size, correlation, names) != (size_wanted, index, middle_wanted):
-                raise LoadError(f"answer {index} has size {size}, correlation id {correlation}")
+                raise LoadError(f"response {index} has size {size}, correlation id {correlation}")
             if error_code:
-                raise LoadError(f"answer {index} has error code {error_code}")
+                raise LoadError(f"response {index} has error code {error_code}")
             base_offsets.append(base_offset)
     base_offsets.sort()
     if any(later - earlier != 1 for earlier, later in pairwise(base_offsets)):

@@ -191,7 +191,7 @@ class BlockingConnection:
         """Return a new producer id and its epoch."""
         response = self.exchange(init_producer_id_request(version))
         if response.error_code:
-            raise ConnectionError(f"InitProducerId answered error {response.error_code}")
+            raise ConnectionError(f"InitProducerId returned error {response.error_code}")
         return response.producer_id, response.producer_epoch
 
 

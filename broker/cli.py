@@ -283,7 +283,7 @@ def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str
 
 def _run(options: ServeOptions) -> None:
     try:
-        import uvloop  # noqa: PLC0415 - not to be had on Windows
+        import uvloop  # noqa: PLC0415 - not available on Windows
     except ImportError:
         asyncio.run(serve(options))
     else:

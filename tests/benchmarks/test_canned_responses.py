@@ -1,4 +1,4 @@
-"""The responses from the can are answers: what a client of the load reads out of them."""
+"""The canned responses are valid responses for a load client."""
 
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from protocol import messages
 
 
 class Outgoing:
-    """Keeps what is written."""
+    """A transport that records what is written."""
 
     def __init__(self) -> None:
         self.data = b""

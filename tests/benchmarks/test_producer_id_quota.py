@@ -1,4 +1,4 @@
-"""How the benchmark compares figures with bars; the measurements do not run here."""
+"""The benchmark compares figures with bars; the measurements do not run here."""
 
 import json
 from collections.abc import Iterator, Sequence

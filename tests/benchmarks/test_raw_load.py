@@ -1,4 +1,4 @@
-"""The load believes no answer it hasn't checked, and pairs times with the right requests."""
+"""The load checks every response, and pairs latencies with the right requests."""
 
 import socket
 from collections.abc import Iterator

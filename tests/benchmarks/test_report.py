@@ -1,4 +1,4 @@
-"""Medians are judged against bars, ratios against rdmock's medians, and busy rounds run again."""
+"""Medians are compared with bars, ratios use rdmock's medians, and busy rounds run again."""
 
 from collections.abc import Mapping
 

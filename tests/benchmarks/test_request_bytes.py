@@ -1,4 +1,4 @@
-"""The bytes the load sends are what Kafka's schema and record format say."""
+"""The encoded requests are valid by Kafka's schema and record format."""
 
 import pytest
 

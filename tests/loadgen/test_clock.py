@@ -1,4 +1,4 @@
-"""The clocks go on, and in microseconds."""
+"""The clocks count microseconds."""
 
 from loadgen import clock
 

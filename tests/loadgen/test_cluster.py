@@ -52,7 +52,7 @@ def spark_home() -> Path:
 def daemon(
     spark_home: Path, folder: Path, said: str, environment: dict[str, str], *words: str
 ) -> Iterator[Callable[[], None]]:
-    """A part of the cluster until the end of the block; what is given waits until it has `said`."""
+    """Run a Spark daemon during the block, after it has printed `said`."""
     process = subprocess.Popen(
         [str(spark_home / "bin" / "spark-class"), *words],
         stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ def daemon(
         else:
             pytest.fail("".join(heard))
         deadline.cancel()
-        # Nobody may stop reading, or the process would wait for that.
+        # Read all output, or the process would block.
         reader.start()
 
     try:

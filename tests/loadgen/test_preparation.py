@@ -69,7 +69,7 @@ def test_a_target_that_enforces_no_quota_is_recognised() -> None:
 
 def test_a_refused_connection_is_reported_within_seconds() -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        taken.bind(("127.0.0.1", 0))  # without listening
         servers = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(PreparationError, match=f"{servers}: cannot connect to .* refused"):
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)

@@ -1,4 +1,4 @@
-"""What the driver hears of its workers."""
+"""Progress reports of the workers to the driver."""
 
 import json
 import socket

@@ -1,4 +1,4 @@
-"""Charts are drawn of what there is, and of nothing else."""
+"""Each chart with data is drawn, and no other."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ def test_each_user_has_the_buckets_of_the_plan() -> None:
         "ANONYMOUS": ["topic mutations: 1/s, 11 at once (client id maker)"],
     }
     [ids], [mutations] = buckets.values()
-    # Of two ids at two brokers one counts at the busiest; the mutations are taken at once.
+    # Two ids at two brokers count as one at the busiest; the mutations are charged at once.
     assert min(level for _, level in ids.corners) == 1
     assert min(level for _, level in mutations.corners) == 11 - 3
 

@@ -1,4 +1,4 @@
-"""What was written is found again, batch by batch, from where the run began."""
+"""Read back the batches that were written since the start of the run."""
 
 from dataclasses import replace
 

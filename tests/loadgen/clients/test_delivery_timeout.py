@@ -63,7 +63,7 @@ CALL = ProduceRequest(
 
 
 def played(play: Callable[[DeliveryTimeout], Awaitable[None]]) -> list[Row]:
-    """The rows of one client that is driven by hand; nobody is at its broker's address."""
+    """Return the rows of one client without a broker; the test calls its methods."""
 
     async def scenario() -> list[Row]:
         client = DeliveryTimeout(run_of(TENANT), TENANT, 0)

@@ -1,4 +1,4 @@
-"""Members share a topic's partitions, read what is written, and commit."""
+"""Group members share a topic's partitions, read its records, and commit."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What every virtual client can: follow itself in a closed loop, connect or give up."""
+"""The base class of load clients: closed loops, connecting, aborting."""
 
 import socket
 

@@ -112,7 +112,7 @@ async def test_an_invalid_response_closes_the_load_connection(nonsense: bytes) -
 
 
 class Collector:
-    """A reader that keeps what it gets."""
+    """A reader that records responses."""
 
     def __init__(self) -> None:
         self.responses: list[bytes] = []

@@ -1,4 +1,4 @@
-"""The steady producer, frame by frame: order, sequences, retries, throttles, lost connections."""
+"""The pipelined producer: order, sequences, retries, throttles, lost connections."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -25,7 +25,7 @@ THROTTLED, OUT_OF_ORDER, LEADER_MOVED, FATAL = 89, 45, 6, 87
 
 
 class Bench:
-    """A client whose connections are fakes, and a partition that takes sequences in order only."""
+    """A client with fake connections, and a partition that accepts sequences in order only."""
 
     def __init__(self, **tenant_fields: Any) -> None:
         tenant = Tenant("a", "steady", "a", topic="t", rate=1, **tenant_fields)
@@ -64,7 +64,7 @@ class Bench:
         return len(self.connection.sent) - self.responded
 
     def broker(self, error_code: int = 0, throttle_time_ms: int = 0) -> int:
-        """Judge the oldest request as a broker would, or with this error; returns the code."""
+        """Respond to the oldest request like a broker, or with this error; return the code."""
         correlation_id, header = self.connection.sent[self.responded]
         self.responded += 1
         key = (header.producer_id, header.producer_epoch)
@@ -77,7 +77,7 @@ class Bench:
         return error_code
 
     async def turn(self) -> None:
-        """Let pauses of no length end, and connections be opened."""
+        """Run pending callbacks, and open connections."""
         for _ in range(5):
             await asyncio.sleep(0.001)
 
@@ -188,7 +188,7 @@ def test_a_client_that_ignores_throttles_sends_and_its_row_has_early_us() -> Non
         bench.submit(1)
         assert bench.waiting == 1
         assert bench.connection.throttled_until_us > clock.now_us() + 50_000_000
-        # The target does what it said: that is no reason to give the run up.
+        # The target is throttling, which is no reason to abort the run.
         bench.submit(*range(2, 10))
         assert bench.client.behind_us(clock.now_us() + 10**7) == 0
 

@@ -1,4 +1,4 @@
-"""Patched requests are what the protocol itself reads, and responses what it wrote."""
+"""Patched requests and their responses are those of `protocol`."""
 
 from struct import Struct
 
@@ -62,7 +62,7 @@ def test_a_frame_is_a_valid_produce_request(
     event_id: int,
 ) -> None:
     frames = frames_of(version, records, record_bytes)
-    frames.frame(1, 5, 5, 5, 5)  # nothing of another request may stay
+    frames.frame(1, 5, 5, 5, 5)  # no field of another request remains
     frame = frames.frame(99, producer_id, epoch, sequence, event_id)
     assert len(frame) == frames.size
     header = decode_header(frame, 4, len(frame))

@@ -1,4 +1,4 @@
-"""Producers that do what producers should not, against a real broker."""
+"""Misbehaving producers with a real broker."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ SEQUENCE_END = 2**31
 
 
 def producers(rows: list[Row]) -> list[int]:
-    """Producer ids in the order of their first batch, each once."""
+    """Return the producer ids in the order of their first batch."""
     return list(dict.fromkeys(row["producer_id"] for row in of_api(rows, "Produce")))
 
 

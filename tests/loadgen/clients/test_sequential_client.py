@@ -1,4 +1,4 @@
-"""One event after the other; what fails ends its event and nothing else."""
+"""Events are handled one after the other; an error ends only its event."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.loadgen.stubs import rows_of, run_of
 
 
 class Listing(SequentialClient):
-    """Notes its events; odd ones fail."""
+    """A client that records its events; odd ones fail."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_an_event_that_fails_before_its_request_has_a_row() -> None:
         await asyncio.sleep(0)
 
     client = play(Tenant("a", "steady", "a"), scenario)
-    # The first failed, the second was being worked on when the client was closed.
+    # The first failed; the second was in progress when the client closed.
     assert [(row["event_id"], row["status"]) for row in rows_of(client.run)] == [
         (1, "not_sent"),
         (4, "not_sent"),

@@ -1,4 +1,4 @@
-"""What workers derive from their order."""
+"""Values that workers derive from the run spec."""
 
 from client.resources import Address
 from loadgen.plan.plan import Plan, Tenant

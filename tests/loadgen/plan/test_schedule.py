@@ -1,4 +1,4 @@
-"""The events of a plan: always the same for a seed, at the times and rates that were asked for."""
+"""The events of a plan are the same for a seed, at the times and rates of the plan."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_an_event_does_not_depend_on_other_events(ids: list[int]) -> None:
 
 
 def test_the_hash_of_event_numbers_is_stable() -> None:
-    # A run of last year is comparable only as long as this holds.
+    # Otherwise runs of different versions are not comparable.
     found = columns(PLAN, [0, 1, 2, 1499])
     assert found["t_us"] == [3074220, -211728, 3827021, 2682252]
     assert found["client"] == [2, 4, 2, 6]

@@ -1,4 +1,4 @@
-"""Events go out when they are due; a run that can't go on ends soon and says why."""
+"""Events are submitted when they are due; an aborted run ends soon and has a reason."""
 
 import asyncio
 from dataclasses import replace
