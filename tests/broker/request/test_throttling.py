@@ -68,7 +68,7 @@ def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> Non
     assert (second.throttle_time_ms > 0, second.responses, second.error_code) == (True, [], 0)
     assert second.throttle_time_ms == throttle_of(2 * fetch_bytes(client, 0))
 
-    # Bytes of a refused request are not charged.
+    # Bytes that a throttled fetch did not return are not charged.
     client.settle(NOW_MS + 11_000)
     client.send(fetch_frame(3, "t", 0), NOW_MS + 11_000)
     (*_, third) = map(decode_fetch, responses(client))
