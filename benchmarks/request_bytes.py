@@ -1,6 +1,6 @@
-"""Requests as bytes, made before any clock runs, and a blocking connection for the few others.
+"""Encoded requests for measurements, and a blocking connection for all other requests.
 
-All produce requests of a run have one size, so a run of them is one slice of one buffer.
+All Produce requests of a run have the same size, so a range of them is a slice of one buffer.
 """
 
 import time
@@ -41,14 +41,14 @@ class ProduceRequests:
     size: int
 
     def run(self, first: int, end: int) -> memoryview:
-        """The bytes of requests first to end - 1."""
+        """Return the bytes of requests first to end - 1."""
         return self.frames[first * self.size : end * self.size]
 
 
 def produce_requests(
     topic: str, count: int, *, producer_id: int = -1, producer_epoch: int = -1
 ) -> ProduceRequests:
-    """`count` requests with one record each; with a producer id, sequences count from 0."""
+    """Return `count` requests with one record; with a producer id, sequences start at 0."""
     is_idempotent = producer_id >= 0
     batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
     template = _produce_request(topic, batch)
@@ -67,14 +67,14 @@ def produce_requests(
 
 
 def produce_request(topic: str, producer_id: int, producer_epoch: int, correlation: int) -> bytes:
-    """One framed request: the first batch of this producer."""
+    """Return a framed request with the first batch of this producer."""
     frame = bytearray(_produce_request(topic, record_batch(producer_id, producer_epoch, 0)))
     _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation)
     return bytes(frame)
 
 
 def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """A batch with one record of `VALUE_BYTES` and no key."""
+    """Return a batch with one record of `VALUE_BYTES` and no key."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
@@ -113,7 +113,7 @@ def _produce_request(topic: str, batch: bytes) -> bytes:
 
 
 def frame_request(request: Any, correlation: int) -> bytes:
-    """A kafka-python request with header and size."""
+    """Return a kafka-python request with header and size."""
     request.with_header(correlation_id=correlation, client_id=CLIENT_ID)
     return bytes(request.encode(header=True, framed=True))
 
@@ -158,7 +158,7 @@ class UnmeasuredConnection(BlockingConnection):
         raise TimeoutError(f"topic {topic} was not created within {TOPIC_WAIT_S} s")
 
     def offers(self, api_key: ApiKey) -> bool:
-        """Whether the server's ApiVersions lists a key."""
+        """Return whether the server's ApiVersions lists a key."""
         response = self.ask(messages.ApiVersionsRequest(version=0))
         return any(entry.api_key == api_key for entry in response.api_keys)
 
@@ -166,12 +166,12 @@ class UnmeasuredConnection(BlockingConnection):
         """Return a new producer id and its epoch."""
         response = self.ask(init_producer_id_request(version))
         if response.error_code:
-            raise ConnectionError(f"InitProducerId answered error {response.error_code}")
+            raise ConnectionError(f"InitProducerId returned error {response.error_code}")
         return response.producer_id, response.producer_epoch
 
 
 def init_producer_id_request(version: int = 1) -> Any:
-    """InitProducerId of an idempotent producer without transactions."""
+    """Return an InitProducerId request of an idempotent producer without transactions."""
     return messages.InitProducerIdRequest(
         version=version, transactional_id=None, transaction_timeout_ms=60_000
     )

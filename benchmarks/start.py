@@ -9,7 +9,7 @@ from benchmarks.server_process import ServerName, cpu_seconds, serve
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """One start of one broker; the client learns the port from the server's first line."""
+    """Start one broker; the client gets the port from the server's first line."""
     with serve(server_name) as server, UnmeasuredConnection(server.address) as connection:
         response = connection.ask(metadata_request())
         seconds = time.perf_counter() - server.started_at_s

@@ -76,7 +76,7 @@ class StormClient:
             else response.error_code
         )
         if error_code:
-            self.failure = f"{api_key.name} answered error {error_code}"
+            self.failure = f"{api_key.name} returned error {error_code}"
             return
         self.step += 1
         if api_key is ApiKey.INIT_PRODUCER_ID:

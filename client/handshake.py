@@ -52,7 +52,7 @@ def _authenticate(codec: ProtocolCodec, settings: SaslSettings) -> Generator[byt
     )
     if handshake_response.error_code != ErrorCode.NONE:
         raise SecurityError(
-            f"the broker does not take {settings.mechanism}, only {handshake_response.mechanisms}"
+            f"the broker supports {handshake_response.mechanisms}, not {settings.mechanism}"
         )
     mechanism = exchange(
         settings.mechanism, settings.username, settings.password, secrets.token_hex(16)

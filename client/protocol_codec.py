@@ -58,7 +58,8 @@ class ProtocolCodec:
         if error_code != ErrorCode.NONE and not is_too_new:
             raise UnsupportedVersionError(f"ApiVersions: error code {error_code}")
         versions = {
-            each.api_key: (each.min_version, each.max_version) for each in response.api_keys
+            api_key.api_key: (api_key.min_version, api_key.max_version)
+            for api_key in response.api_keys
         }
         if is_too_new:
             return self.api_versions_request(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])

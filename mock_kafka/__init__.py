@@ -1,4 +1,4 @@
-"""The package that users import: a Kafka cluster for the length of a `with` block.
+"""A Kafka cluster for tests, with a producer and an admin client. Users import this package.
 
     from mock_kafka import MockKafka
 
@@ -6,9 +6,9 @@
         producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
         kafka.drop_response(api="Produce", times=1)
 
-The cluster runs in a process of its own; clients reach it over TCP like any other. docs/testing.md
-says what can be done to it. With pytest there is a fixture `mock_kafka`. A producer and an admin
-client are here as well (docs/client.md); they work with any Kafka cluster.
+The cluster runs in a separate process, and clients connect to it over TCP. docs/testing.md has its
+methods and the pytest fixture `mock_kafka`. The producer and the admin client (docs/client.md) work
+with any Kafka cluster.
 """
 
 import importlib
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from mock_kafka.cluster import MockKafka
     from mock_kafka.control import ControlError
     from mock_kafka.fault import Fault
-    from mock_kafka.verbs import DEFAULT, ConfigValue
+    from mock_kafka.methods import DEFAULT, ConfigValue
     from mock_kafka.views import Metric, Partition, Record, Request, ShadowCount, ShadowEvent, Topic
 
 __all__ = [
@@ -128,8 +128,8 @@ __all__ = [
 ]
 
 _MODULES = {
-    "DEFAULT": "verbs",
-    "ConfigValue": "verbs",
+    "DEFAULT": "methods",
+    "ConfigValue": "methods",
     "AuditError": "audit",
     "AuditFinding": "audit",
     "AuditReport": "audit",

@@ -90,6 +90,18 @@ DISCOURAGED_WORDS = {
     r"by a coin": "at random",
     r"makes? no sense": "is invalid",
     r"comes? to nothing": "has no effect",
+    r"to be had": "available",
+    r"in vain": "without success",
+    r"taken? away|takes away": "remove",
+    r"unmade": "deleted",
+    r"under way": "in flight",
+    r"passed over": "ignored",
+    r"made up for": "throttled until the window has expired",
+    r"fine print": "details",
+    r"tells? how": "describe",
+    r"verbs": "methods",
+    r"twins?": "counterpart",
+    r"somebody elses?": "another",
 }
 """Words that are hard to search for or to understand, and what to write instead."""
 WORDING_EXCEPTIONS = {"CHANGELOG.md", "tests/test_layout.py", "docs/coverage.md"}

@@ -194,7 +194,10 @@ class GroupMember(SequentialClient):
         response = await self._send_to_coordinator(event, request)
         topics = response.groups[0].topics if response.groups else response.topics
         found = (
-            {each.partition_index: each.committed_offset for each in topics[0].partitions}
+            {
+                assigned.partition_index: assigned.committed_offset
+                for assigned in topics[0].partitions
+            }
             if topics
             else {}
         )
@@ -274,7 +277,7 @@ def _first_error(response: Any) -> tuple[int, int]:
     """Return the error of the whole response, or else the first of its parts."""
     codes = [getattr(response, "error_code", 0)]
     for topic in getattr(response, "topics", None) or ():
-        codes += [each.error_code for each in topic.partitions]
+        codes += [partition.error_code for partition in topic.partitions]
     for part in (
         *(getattr(response, "groups", None) or ()),
         *(getattr(response, "coordinators", None) or ()),
@@ -284,5 +287,8 @@ def _first_error(response: Any) -> tuple[int, int]:
 
 
 def _fetch_error(response: Any) -> tuple[int, int]:
-    codes = [response.error_code, *(each.error_code for each in fetched_partitions(response))]
+    codes = [
+        response.error_code,
+        *(fetched_partition.error_code for fetched_partition in fetched_partitions(response)),
+    ]
     return next((code for code in codes if code), 0), 0

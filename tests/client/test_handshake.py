@@ -1,4 +1,4 @@
-"""The steps alone; over a connection they are in test_transport and test_broker_connection."""
+"""The handshake without a connection; test_transport and test_broker_connection have one."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def versions() -> Any:
 
 
 def outcome(handshake: Handshake, *responses: Any) -> int:
-    """How many frames were sent when the last response ended it."""
+    """Return the number of frames of a complete handshake."""
     handshake.first_frame()
     for count, response in enumerate(responses, start=1):
         if handshake.next_frame(response) is None:
@@ -33,7 +33,7 @@ def outcome(handshake: Handshake, *responses: Any) -> int:
     raise AssertionError("it goes on")
 
 
-def test_without_sasl_versions_are_all() -> None:
+def test_without_sasl_the_handshake_is_api_versions_only() -> None:
     assert outcome(Handshake(ProtocolCodec("me"), None), versions()) == 1
 
 
@@ -43,13 +43,13 @@ def test_sasl_follows_the_versions() -> None:
     assert outcome(Handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, done) == 3
 
 
-def test_a_mechanism_that_is_not_taken_names_those_that_are() -> None:
+def test_an_unsupported_mechanism_is_an_error_that_names_the_supported_ones() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256"])
     with pytest.raises(SecurityError, match="SCRAM-SHA-256"):
         outcome(Handshake(ProtocolCodec("me"), PLAIN), versions(), shaken)
 
 
-def test_refused_credentials_say_so() -> None:
+def test_refused_credentials_are_a_security_error() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
     refused = messages.SaslAuthenticateResponse(
         error_code=58, error_message="not you", auth_bytes=b""

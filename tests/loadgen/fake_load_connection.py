@@ -1,4 +1,4 @@
-"""A connection without a socket, for clients that are driven frame by frame."""
+"""A connection without a socket, for tests of single frames."""
 
 from struct import Struct
 from typing import Any
@@ -14,7 +14,7 @@ _CORRELATION = Struct(">i")
 
 
 class FakeWire:
-    """Knows one version of everything."""
+    """A codec with one version of each API."""
 
     def version_of(self, api_key: ApiKey) -> int:
         return VERSION if api_key == ApiKey.PRODUCE else 1
@@ -25,7 +25,7 @@ class FakeWire:
 
 
 class FakeConnection:
-    """Keeps what is sent; `response` and `lose` are the broker's part."""
+    """A connection that records frames; tests call `response` and `lose` as the broker."""
 
     def __init__(self, producer_id: int = 70) -> None:
         self.wire = FakeWire()

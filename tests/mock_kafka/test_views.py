@@ -1,4 +1,4 @@
-"""JSON of the admin port as frozen values."""
+"""Results as frozen values, from the admin port's JSON."""
 
 from dataclasses import FrozenInstanceError, fields
 
@@ -40,7 +40,7 @@ PLAIN = {
 }
 
 
-def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
+def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
     request = request_of({**PLAIN, "of_a_newer_version": 1})
     assert request.topics == ("orders",)
     assert request.request is None
@@ -51,7 +51,7 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
-    assert {each.name for each in fields(Request)} == {
+    assert {declared.name for declared in fields(Request)} == {
         *PLAIN,
         *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
         "transactional_ids",
@@ -59,7 +59,7 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     assert hash(request) == hash(request_of(PLAIN))
 
 
-def test_a_request_says_which_quota_in_shadow_mode_would_throttle_it() -> None:
+def test_the_text_of_a_request_names_the_shadow_quota_that_would_throttle_it() -> None:
     request = request_of({**PLAIN, "shadow_throttle_times_ms": {"producer_ids_rate": 36_000}})
 
     assert "would be throttled 36000 ms by producer_ids_rate" in str(request)
@@ -76,7 +76,7 @@ def test_the_events_of_a_shadow_quota_are_values() -> None:
     assert (count.quota, count.over_quota) == ("producer_ids_rate", 3)
 
 
-def test_a_connection_that_a_rule_refused_reads_as_one_line_too() -> None:
+def test_a_refused_connection_has_a_text_of_one_line() -> None:
     plain = {
         "kind": "connection",
         "number": 3,
@@ -116,7 +116,7 @@ def test_a_metric_may_have_no_value() -> None:
     assert (metric.name, metric.tags["user"], metric.value) == ("byte-rate", "a", None)
 
 
-def test_a_disconnect_is_a_closed_line_with_its_reason() -> None:
+def test_the_text_of_a_disconnect_has_the_reason() -> None:
     line = request_of(
         {
             "kind": "disconnect",

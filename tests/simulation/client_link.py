@@ -21,7 +21,7 @@ OnResponse = Callable[[Any, "Responded"], None]
 
 @cache
 def known_versions() -> Any:
-    """A response to ApiVersions, for clients that remember an earlier one."""
+    """Return an ApiVersions response for clients that keep it from an earlier connection."""
     wire = ProtocolCodec("versions")
 
     def never(*_: Any) -> None:
@@ -40,7 +40,7 @@ def known_versions() -> Any:
 
 
 class Responded:
-    """When a request went out and when its response was written, as the network knows it."""
+    """When a request was sent and when its response was written, from the network."""
 
     __slots__ = ("handled_ms", "request", "sent_ms")
 
@@ -51,7 +51,7 @@ class Responded:
 
 
 class ClientLink:
-    """Requests go out in order; each response comes to the callback of its request."""
+    """Send requests in order; pass each response to the callback of its request."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ClientLink:
         on_open: Callable[[], None],
         on_lost: Callable[[str], None],
     ) -> None:
-        """`says_hello` asks for ApiVersions first; `versions_max` is what the client speaks."""
+        """With `says_hello` send ApiVersions first; `versions_max` are the client's versions."""
         self._network = network
         self._history = history
         self._user = user
@@ -89,12 +89,12 @@ class ClientLink:
 
     @property
     def in_flight_count(self) -> int:
-        """How many requests wait for a response."""
+        """The number of requests in flight."""
         return len(self._waiting)
 
     @property
     def waiting_since_ms(self) -> int | None:
-        """Since when the broker could have answered the oldest request, None if there is none."""
+        """The time from which on the broker could respond to the oldest request, or None."""
         return max(self._waiting[0][0].sent_ms, self._muted_until_ms) if self._waiting else None
 
     def ask(
@@ -107,7 +107,7 @@ class ClientLink:
     ) -> None:
         """Send a request."""
         spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
-        limits = [each for each in (version_max, spoken_max) if each is not None]
+        limits = [limit for limit in (version_max, spoken_max) if limit is not None]
         frame = self._wire.request(
             request, version_max=min(limits, default=None), expects_response=expects_response
         )
@@ -117,7 +117,7 @@ class ClientLink:
         self._link.send_to_broker(frame)
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Close the connection without further callbacks."""
         if not self.is_gone:
             self.is_gone = True
             self._link.close()
@@ -125,7 +125,7 @@ class ClientLink:
     # From the network ------------------------------------------------------------------------
 
     def on_open(self) -> None:
-        """The network has connected us."""
+        """Handle the open connection."""
         if self.is_gone:
             return
         if self._says_hello:
@@ -146,7 +146,7 @@ class ClientLink:
         self._on_open()
 
     def on_bytes(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Take received bytes."""
         self._wire.feed(data)
         try:
             while not self.is_gone and (response := self._wire.next_response()) is not None:
@@ -177,7 +177,7 @@ class ClientLink:
         on_response(response, responded)
 
     def on_closed(self, reason: str) -> None:
-        """The connection is gone."""
+        """Handle the end of the connection."""
         if not self.is_gone:
             self._fail(reason)
 

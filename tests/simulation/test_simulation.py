@@ -1,4 +1,4 @@
-"""Worlds violate nothing, and a seed decides everything in a world."""
+"""Worlds have no violations, and a seed determines everything in a world."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Members share a topic's partitions, read what is written, and commit."""
+"""Group members share a topic's partitions, read its records, and commit."""
 
 from tests.loadgen.runs import of_api, plan_of, run
 

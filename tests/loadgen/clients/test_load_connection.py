@@ -68,7 +68,7 @@ async def test_a_request_gets_its_response(servers: str) -> None:
     assert len(response.brokers) == 2
 
 
-async def test_an_unreachable_broker_is_named_with_its_address() -> None:
+async def test_the_error_of_an_unreachable_broker_has_its_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = Address(*taken.getsockname())
@@ -84,7 +84,7 @@ async def test_wrong_credentials_are_refused() -> None:
     }
     with MockKafka(config=config) as kafka:
         [address] = addresses_of(kafka.bootstrap_servers)
-        for mechanism, expected in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
+        for mechanism, expected in (("PLAIN", "Authentication failed"), ("X", "not X")):
             access = ConnectionSettings(
                 "test", Security(sasl=SaslSettings(mechanism, "a", "wrong"))
             )
@@ -121,7 +121,7 @@ def test_a_connection_with_tls_and_sasl_gets_its_responses_on_either_event_loop(
         assert runner.run(ask(address)) == 1
 
 
-async def test_silence_breaks_the_connection() -> None:
+async def test_a_request_timeout_closes_the_load_connection() -> None:
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
@@ -138,7 +138,7 @@ async def test_silence_breaks_the_connection() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
-async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
+async def test_an_invalid_response_closes_the_load_connection(nonsense: bytes) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(nonsense)
@@ -153,7 +153,7 @@ async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
 
 
 class Collector:
-    """A reader that keeps what it gets."""
+    """A reader that records responses."""
 
     def __init__(self) -> None:
         self.responses: list[bytes] = []
@@ -163,7 +163,7 @@ class Collector:
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
+async def test_responses_do_not_depend_on_the_chunks_of_their_bytes(chunk: int) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
         for first in range(0, len(data), chunk):
@@ -181,7 +181,7 @@ async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
     assert collector.responses == [b"a", b"", b"bcd"]
 
 
-async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
+async def test_discard_responses_lets_the_broker_read_all_requests() -> None:
     got: list[bytes] = []
 
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -218,7 +218,7 @@ def connection_on(transport: Transport) -> LoadConnection:
     return connection
 
 
-async def test_each_response_goes_to_who_waits_for_it() -> None:
+async def test_responses_complete_their_futures_in_order() -> None:
     connection = connection_on(Transport())
     first, second, third = (
         connection.request(b"frame", lambda buffer, start, _end: buffer[start]) for _ in range(3)
@@ -254,7 +254,7 @@ async def test_a_response_without_a_request_closes_the_connection() -> None:
     assert transport.is_aborted
 
 
-async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
+async def test_frames_caused_by_one_read_are_written_together() -> None:
     class Asking:
         """Sends a frame after each response."""
 
