@@ -141,6 +141,7 @@ def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> N
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop_scope", ["function", "session"])
 def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
     pytester: pytest.Pytester, loop_scope: str
@@ -231,6 +232,7 @@ def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
     pytester: pytest.Pytester, is_ini: bool
@@ -252,6 +254,7 @@ def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
     )
 
 
+@pytest.mark.slow
 def test_nothing_is_audited_unless_it_is_asked_for(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(AUDITED)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or not_audited")

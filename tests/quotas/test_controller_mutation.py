@@ -185,6 +185,7 @@ def test_what_is_measured_has_kafkas_names() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_hour_of_a_storm_gets_the_rate_and_the_burst_and_one_overdraft() -> None:
     """Ten requests a second of fifty topics with four partitions each, without waiting."""
     setup = Setup(rate=7.5)

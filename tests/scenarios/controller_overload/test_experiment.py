@@ -33,6 +33,7 @@ def first_latency_ms(outcome: Outcome) -> int:
     return outcome.latency_ms[FAILURES[0]]
 
 
+@pytest.mark.slow
 def test_without_the_quota_an_election_waits_for_all_that_was_asked_for(off: Pair) -> None:
     # The first broker fails after a second, when every request is in the queue.
     for outcome in off:
@@ -41,6 +42,7 @@ def test_without_the_quota_an_election_waits_for_all_that_was_asked_for(off: Pai
         assert WORK_MS <= outcome.drained_ms <= WORK_MS + 1000
 
 
+@pytest.mark.slow
 def test_with_the_quota_it_waits_for_the_burst_at_most(on: Pair) -> None:
     for outcome in on:
         # Of the burst a second has passed, and some was admitted since.
