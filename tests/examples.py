@@ -7,4 +7,6 @@ USUAL = 100
 
 def examples(count: int) -> int:
     """Return `count`, or its share under the profile `fast`, which tries fewer."""
-    return max(1, count * settings.default.max_examples // USUAL)
+    profile = settings.default
+    assert profile is not None
+    return max(1, count * profile.max_examples // USUAL)

@@ -161,8 +161,8 @@ VIEWS: dict[type[Any], type[Any]] = {
     rest_topics.TopicView: Topic,
 }
 """What the admin port returns, and the frozen value that users get of it."""
-RENAMED = {(rest_topics.RecordView, "timestamp"): "timestamp_ms"}
-RETYPED = {
+RENAMED: dict[tuple[Any, str], str] = {(rest_topics.RecordView, "timestamp"): "timestamp_ms"}
+RETYPED: dict[tuple[Any, str], Any] = {
     (rest_topics.RecordView, "key"): bytes | None,
     (rest_topics.RecordView, "value"): bytes | None,
     (rest_topics.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
@@ -178,7 +178,8 @@ def frozen_type(of_json: Any) -> Any:
     if get_origin(of_json) is list:
         return tuple[frozen_type(arguments[0]), ...]  # type: ignore[misc]
     if get_origin(of_json) is dict:
-        return Mapping[arguments]  # type: ignore[valid-type]
+        key, value = arguments
+        return Mapping[key, value]  # type: ignore[valid-type]
     assert get_origin(of_json) in {None, UnionType}, of_json
     return VIEWS.get(of_json, of_json)
 

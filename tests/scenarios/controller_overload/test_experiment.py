@@ -51,6 +51,7 @@ def test_with_the_quota_it_waits_for_the_burst_at_most(on: Pair) -> None:
         assert outcome.refusals > 0
 
 
+@pytest.mark.slow
 def test_both_keep_the_promises_and_fill_the_table(off: Pair, on: Pair) -> None:
     assert broken_promises(off, on, TOPIC_COUNT) == []
     table = {name: (without, with_quota) for name, without, with_quota in rows(off[0], on[0])}
@@ -58,6 +59,7 @@ def test_both_keep_the_promises_and_fill_the_table(off: Pair, on: Pair) -> None:
     assert table["election latency of a broker that failed after 90 s"] == ("0.0 s", "0.0 s")
 
 
+@pytest.mark.slow
 def test_a_promise_that_is_broken_is_named(off: Pair, on: Pair) -> None:
     slow = replace(on.deletion, latency_ms={FAILURES[0]: 60_000})
     lossy = replace(off.creation, done=7)
