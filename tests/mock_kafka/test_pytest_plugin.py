@@ -141,6 +141,7 @@ def test_tests_share_a_process_that_is_reset(pytester: pytest.Pytester) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop_scope", ["function", "session"])
 def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
     pytester: pytest.Pytester, loop_scope: str
@@ -233,6 +234,7 @@ def test_fault_rules_of_the_options_and_of_a_marker_both_apply(
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
     pytester: pytest.Pytester, is_ini: bool
@@ -254,6 +256,7 @@ def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
     )
 
 
+@pytest.mark.slow
 def test_the_audit_is_off_by_default(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(AUDITED)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or without_audit")

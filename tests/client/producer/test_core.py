@@ -40,6 +40,7 @@ from client.producer.delivery import (
 from protocol.errors import ErrorCode
 from tests.client.producer import driver
 from tests.client.producer.naive_cluster import NaiveCluster
+from tests.examples import examples
 
 PARTITIONS = 2
 BUFFER_MEMORY = 4_000
@@ -348,7 +349,9 @@ class ProducerMachine(RuleBasedStateMachine):
 
 TestProducerMachine = ProducerMachine.TestCase
 pytest.mark.slow(TestProducerMachine)
-TestProducerMachine.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestProducerMachine.settings = settings(
+    max_examples=examples(150), stateful_step_count=60, deadline=None
+)
 
 
 def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:

@@ -17,6 +17,7 @@ from scenarios.producer_ids.cascade import (
 WANTED = {index: placed.ids for index, placed in enumerate(PARTITIONS)}
 
 
+@pytest.mark.slow
 def test_without_the_quota_one_after_the_other_dies() -> None:
     off = let_go(None)
     assert (off.refused, off.deaths, off.moved) == (0, [2, 3, 4, 5, 6], 0)
@@ -26,6 +27,7 @@ def test_without_the_quota_one_after_the_other_dies() -> None:
     assert table[-1] == ("broker 6 fails", *("-" * 6))
 
 
+@pytest.mark.slow
 def test_with_the_quota_nobody_does_and_who_moved_goes_on() -> None:
     on = let_go(QUOTA)
     assert on.deaths == []
