@@ -14,15 +14,11 @@ import kafka
 import kafka.errors
 import pytest
 
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 from tests.interop.broker_thread import BrokerThread
-from tests.interop.clients import (
-    CLIENTS,
-    DEADLINE_S,
-    Client,
-    Deadline,
-    Record,
-    create_topic,
-)
 
 GIVES_UP_MS = 1500
 STORED, FAILED = "stored", "failed"

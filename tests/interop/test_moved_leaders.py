@@ -12,15 +12,11 @@ import kafka
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    CLIENTS,
-    DEADLINE_S,
-    Client,
-    Record,
-    by_partition,
-    create_topic,
-)
-from tests.interop.members import Member, member, poll_records, poll_until, share_out
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record, by_partition
+from scenarios.clients.python_clients import CLIENTS
+from tests.interop.members import MemberThread, member, poll_records, poll_until, share_out
 
 PARTITIONS = 2
 BURST = 20
@@ -128,7 +124,7 @@ def test_nothing_is_lost_nor_doubled_while_leaders_move(
 
 
 def poll_while_written(
-    reader: Member, acknowledged: list[bytes], writing: "Future[None]"
+    reader: MemberThread, acknowledged: list[bytes], writing: "Future[None]"
 ) -> list[Record]:
     """Poll until three more bursts were acknowledged, or the writer has failed."""
     target = len(acknowledged) + 3 * BURST

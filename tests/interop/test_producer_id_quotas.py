@@ -17,7 +17,8 @@ import kafka
 import pytest
 
 from mock_kafka import MockKafka, cli
-from tests.interop.clients import DEADLINE_S, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
 
 VALUES = [b"%d" % number for number in range(20)]
 Outcome = int | str

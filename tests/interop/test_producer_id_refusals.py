@@ -20,10 +20,11 @@ import pytest
 from broker.request import client_software
 from broker.request.client_software import FAILING_LIBRARIES, FailingLibrary
 from mock_kafka import ConfigValue, MockKafka, Request
-from tests.interop.clients import DEADLINE_S
-from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import ClientProgram
+from tests.interop.go_and_node_clients import build_franz_go, build_sarama, install_kafkajs
 from tests.interop.java_clients import compile_java_clients
-from tests.maven import CannotRunError
 
 TOPIC, PARTITIONS, COUNT = "t", 2, 4000
 THROTTLED, NOT_ENOUGH = "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"
@@ -90,12 +91,12 @@ def java_sender(version: str) -> Make:
     return make
 
 
-def program_sender(build: Callable[[Path], tuple[list[str], dict[str, str]]]) -> Make:
+def program_sender(build: Callable[[Path], ClientProgram]) -> Make:
     def make(folder: Path) -> Send:
-        command, environment = build(folder)
+        program = build(folder)
 
         def send(servers: str) -> list[str]:
-            done = run_client(command, environment, "produce", servers, TOPIC, COUNT)
+            done = program.run_unchecked("produce", servers, TOPIC, COUNT)
             return [done.stderr] if done.returncode else []
 
         return send
@@ -114,12 +115,12 @@ class Sender:
 SENDERS = {
     "java": Sender(java_sender("4.1.0"), THROTTLED),
     "kafka-python": Sender(lambda _: send_by_kafka_python, THROTTLED),
-    "franz-go": Sender(program_sender(build_go), THROTTLED),
+    "franz-go": Sender(program_sender(build_franz_go), THROTTLED),
     "kafka-clients": Sender(java_sender("2.6.3"), NOT_ENOUGH),
     "librdkafka": Sender(lambda _: send_by_confluent, NOT_ENOUGH),
     "aiokafka": Sender(lambda _: send_by_aiokafka, NOT_ENOUGH),
     "sarama": Sender(program_sender(build_sarama), NOT_ENOUGH),
-    "kafkajs": Sender(program_sender(install_node), NOT_ENOUGH),
+    "kafkajs": Sender(program_sender(install_kafkajs), NOT_ENOUGH),
 }
 """The names of libraries that fail a batch are those of the table."""
 

@@ -25,7 +25,8 @@ from kafka.admin import KafkaAdminClient
 
 from mock_kafka import ConfigValue, MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import Deadline, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import Deadline
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, Tally, free_port_run
 
