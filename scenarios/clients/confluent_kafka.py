@@ -75,11 +75,13 @@ class ConfluentProducer(Producer):
     def close(self) -> None:
         """See `Producer`."""
         self._producer.flush()
+        del self._producer  # this ends its threads
 
     def abort(self) -> None:
         """See `Producer`."""
         self._producer.purge()
         self._producer.poll(0)
+        del self._producer
 
 
 class ConfluentMember(GroupMember):

@@ -123,11 +123,15 @@ class Producer(ABC):
             TimeoutError: some records have no outcome.
         """
         deliveries: dict[int, Delivery] = {}
+
+        def reporter(index: int) -> Report:
+            return lambda delivery: deliveries.__setitem__(index, delivery)
+
         for index, record in enumerate(records):
             self.send(
                 topic,
                 record.value,
-                lambda delivery, index=index: deliveries.__setitem__(index, delivery),
+                reporter(index),
                 key=record.key,
                 headers=record.headers,
                 partition=record.partition,

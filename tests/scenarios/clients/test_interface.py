@@ -27,7 +27,7 @@ class ProducerInMemory(Producer):
     def send(self, topic: str, value: bytes | None, report: Report, **_: Any) -> None:
         error = ValueError("bad") if value == b"bad" else None
         offset = -1 if error else len(self.pending)
-        self.pending.append((report, Delivery(offset, error, error and "ValueError")))
+        self.pending.append((report, Delivery(offset, error, "ValueError" if error else None)))
 
     def poll(self, timeout_s: float) -> None:
         raise NotImplementedError

@@ -7,8 +7,12 @@ from pathlib import Path
 import pytest
 
 from mock_kafka import MockKafka
-from scenarios.delivery_timeout import java_producer
+from scenarios.clients import java, java_producer
+from scenarios.clients.interface import Delivery
+from scenarios.clients.java_producer import JavaClient
 from scenarios.maven import CannotRunError
+
+DEFAULTS: dict[str, object] = {"batch.size": 0, "linger.ms": 0}
 
 
 @pytest.fixture(scope="module")

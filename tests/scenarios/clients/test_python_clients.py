@@ -43,12 +43,12 @@ def test_a_refused_record_is_reported_with_the_name_of_its_error(
 ) -> None:
     topic = f"refused-{client.name}"
     kafka.create_topic(topic, 1)
-    kafka.add_fault(api="Produce", topic=topic, error="INVALID_RECORD", times=1)
+    kafka.add_fault(api="Produce", topic=topic, error="TOPIC_AUTHORIZATION_FAILED", times=1)
     with client.producer(kafka.bootstrap_servers) as producer:
         first, second = (producer.send_all(topic, [Record(b"x")])[0] for _ in range(2))
     assert first.offset == -1
     assert first.error is not None
-    assert first.error_name in {"InvalidRecordError", "InvalidRecord", "INVALID_RECORD"}
+    assert first.error_name in {"TopicAuthorizationFailedError", "TOPIC_AUTHORIZATION_FAILED"}
     assert second == Delivery(0)
 
 
@@ -98,7 +98,7 @@ def test_a_member_reads_no_more_than_asked_for_and_the_next_one_goes_on(
             while len(read) < count:
                 read += member.poll(count - len(read))
             assert member.assigned() == {0}
-            assert member.rebalances == 1
+            assert member.rebalances >= 1
             member.commit()
             assert member.committed(0) == (count, "")
     assert [record.offset for record in read] == list(range(10))
