@@ -20,13 +20,15 @@ from rich.table import Table
 
 from mock_kafka import MockKafka, StartError
 from scenarios.clients.deadline import Deadline
-from scenarios.clients.interface import Client, Delivery, ProducerOptions
+from scenarios.clients.interface import Client, Delivery, ProducerOptions, Record
 from scenarios.clients.python_clients import CLIENTS
 
 BROKERS = 3
 PARTITIONS = 6
 TIMEOUT_S = 30.0
 LINGER_MS = 5
+ADVANCE_RECORDS = 1_000
+"""How often the progress bar moves."""
 GROUP_SUFFIX = "-group"
 
 Advance = Callable[[int], None]
@@ -53,18 +55,22 @@ def produce(client: Client, servers: str, topic: str, count: int, advance: Advan
         RuntimeError: a record was not delivered.
         TimeoutError: a record has no outcome.
     """
-    failures: list[Delivery] = []
+    records = [
+        Record(value_of(number), partition=number % PARTITIONS, timestamp_ms=None)
+        for number in range(count)
+    ]
+    deliveries: list[Delivery] = []
 
-    def report(delivery: Delivery) -> None:
-        advance(1)
-        if delivery.error is not None:
-            failures.append(delivery)
+    def report(_index: int, delivery: Delivery) -> None:
+        deliveries.append(delivery)
+        if len(deliveries) % ADVANCE_RECORDS == 0:
+            advance(ADVANCE_RECORDS)
 
     options = ProducerOptions(is_idempotent=True, linger_ms=LINGER_MS)
     with client.producer(servers, options=options) as producer:
-        for number in range(count):
-            producer.send(topic, value_of(number), report, partition=number % PARTITIONS)
+        producer.send_records(topic, records, report)
         producer.flush(TIMEOUT_S)
+    failures = [delivery for delivery in deliveries if delivery.error is not None]
     if failures:
         raise RuntimeError(f"{len(failures)} records failed: {failures[0].error!r}")
 

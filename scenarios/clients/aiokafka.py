@@ -5,6 +5,8 @@ Its settings and messages have the names of kafka-python, from which it descends
 
 import asyncio
 import contextlib
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import aiokafka
@@ -71,18 +73,24 @@ class AioKafkaProducer(Producer):
         timestamp_ms: int | None = None,
     ) -> None:
         """See `Producer`; it blocks while the topic is unknown or the partition's batch is full."""
+        record = Record(value, key, headers, 0, timestamp_ms)
+        self._loop.run(self._send(topic, record, partition, report))
 
-        async def send() -> "asyncio.Future[Any]":
-            future: asyncio.Future[Any] = await self._producer.send(
-                topic,
-                value=value,
-                key=key,
-                partition=partition,
-                timestamp_ms=timestamp_ms,
-                headers=list(headers),
-            )
-            return future
+    def send_records(
+        self, topic: str, records: Sequence[Record], report: Callable[[int, Delivery], None]
+    ) -> None:
+        """See `Producer`; one coroutine sends all of them, which fills the batches."""
 
+        async def send() -> None:
+            for index, record in enumerate(records):
+                report_it = functools.partial(report, index)
+                await self._send(topic, record, record.partition, report_it)
+
+        self._loop.run(send())
+
+    async def _send(
+        self, topic: str, record: Record, partition: int | None, report: Report
+    ) -> None:
         def settle(future: "asyncio.Future[Any]") -> None:
             self._unfinished.discard(future)
             if future.cancelled():
@@ -94,7 +102,14 @@ class AioKafkaProducer(Producer):
                 report(Delivery() if metadata is None else Delivery(metadata.offset))
 
         try:
-            future = self._loop.run(send())
+            future = await self._producer.send(
+                topic,
+                value=record.value,
+                key=record.key,
+                partition=partition,
+                timestamp_ms=record.timestamp_ms,
+                headers=list(record.headers),
+            )
         except Exception as error:  # noqa: BLE001 - any error is the outcome of the record
             report(failure(error))
             return

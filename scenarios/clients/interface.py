@@ -4,6 +4,7 @@ Each library is a `Client`, which opens a `Producer` and joins a `GroupMember`. 
 common ones are given in the library's own names.
 """
 
+import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,14 +23,15 @@ class Record:
     """A record as it is sent or was read; `offset` is -1 before the broker has assigned one.
 
     The default timestamp is constant, so that a record that was read equals the one that was sent.
-    It is older than the retention time of a topic with default configuration.
+    It is older than the retention time of a topic with default configuration. None, in a record
+    that is sent, means now.
     """
 
     value: bytes | None
     key: bytes | None = None
     headers: Headers = ()
     partition: int = 0
-    timestamp_ms: int = 1_700_000_000_000
+    timestamp_ms: int | None = 1_700_000_000_000
     offset: int = -1
 
 
@@ -114,6 +116,21 @@ class Producer(ABC):
     def abort(self) -> None:
         """End the producer at once, with or without the outcomes of its records."""
 
+    def send_records(
+        self, topic: str, records: Sequence[Record], report: Callable[[int, Delivery], None]
+    ) -> None:
+        """Send `records` like `send`; `report` also gets the index of the record."""
+        for index, record in enumerate(records):
+            self.send(
+                topic,
+                record.value,
+                functools.partial(report, index),
+                key=record.key,
+                headers=record.headers,
+                partition=record.partition,
+                timestamp_ms=record.timestamp_ms,
+            )
+
     def send_all(
         self, topic: str, records: Sequence[Record], timeout_s: float = DEADLINE_S
     ) -> list[Delivery]:
@@ -123,20 +140,7 @@ class Producer(ABC):
             TimeoutError: some records have no outcome.
         """
         deliveries: dict[int, Delivery] = {}
-
-        def reporter(index: int) -> Report:
-            return lambda delivery: deliveries.__setitem__(index, delivery)
-
-        for index, record in enumerate(records):
-            self.send(
-                topic,
-                record.value,
-                reporter(index),
-                key=record.key,
-                headers=record.headers,
-                partition=record.partition,
-                timestamp_ms=record.timestamp_ms,
-            )
+        self.send_records(topic, records, deliveries.__setitem__)
         self.flush(timeout_s)
         return [deliveries[index] for index in range(len(records))]
 
