@@ -42,7 +42,7 @@ def run(out: Path | None) -> int:
 
 
 def available_writers() -> list[type[Writer]]:
-    """The clients that run here; prints a line for each that does not."""
+    """Return the clients that can run here; print a line for each other."""
     kinds: list[type[Writer]] = [Ours]
     if not is_installed("confluent-kafka"):
         print("without librdkafka: confluent-kafka is not installed")

@@ -34,7 +34,7 @@ _STOP_S = 30.0
 
 
 def value_of(number: int) -> bytes:
-    """A record's value: its number in so many digits that no second record fits into a batch."""
+    """Return a record's value: its number, so long that no second record fits into the batch."""
     return b"%0*d" % (VALUE_BYTES, number)
 
 
@@ -52,21 +52,21 @@ class Writer(ABC):
         """When the client reported success of a record, by its number."""
         self.failed: dict[int, str] = {}
         self.in_flight: list[tuple[int, int]] = []
-        """Times in ms, each with how many requests the client was waiting for then."""
+        """Times in ms, each with the number of requests that had no response then."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start to write."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after all that was sent has an outcome."""
+        """Stop after all records have an outcome."""
         self._stopping.set()
         self._thread.join(_STOP_S)
 
     def note(self, number: int, error: str | None) -> None:
-        """Keep the outcome of a record."""
+        """Note the outcome of a record."""
         if error is None:
             self.acknowledged_ms[number] = clock.wall_ms()
         else:
@@ -87,7 +87,7 @@ class Ours(Writer):
         self._restarting = threading.Event()
 
     def restart(self) -> None:
-        """Replace the producer by a new one, which asks for a producer id and hears the window."""
+        """Replace the producer by a new one, which gets the window with its producer id."""
         self._restarting.set()
 
     def _run(self) -> None:
