@@ -25,7 +25,7 @@ from broker.server.listener_settings import plan_listeners
 from broker.server.server import Server
 from broker.server.tls import server_context
 
-if TYPE_CHECKING:  # takes longer to import than all of the start
+if TYPE_CHECKING:  # its import takes longer than the rest of the start
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 

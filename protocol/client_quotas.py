@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class QuotaMatch(IntEnum):
-    """Which entities of a type are meant: `match_type` of DescribeClientQuotas (KIP-546)."""
+    """Which entities of a type match: `match_type` of DescribeClientQuotas (KIP-546)."""
 
     EXACT = 0
     DEFAULT = 1

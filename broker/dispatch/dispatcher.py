@@ -1,6 +1,6 @@
 """The whole path of one request: header, route, body, handler, response frame.
 
-A client's mistake never raises out of here: the result is then a `Close` with its reason.
+A client's mistake raises no exception here. The result is then a `Close` with the reason.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ AUTHENTICATION_APIS = frozenset(
 
 
 class Dispatcher:
-    """Responds to request frames with the registered handlers, on behalf of one cluster."""
+    """Handle the request frames of one cluster with the registered handlers."""
 
     def __init__(
         self,

@@ -9,8 +9,8 @@ _LENGTH = Struct(">h")
 def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
     """Return the topics of a ConsumerProtocolSubscription, or None if it is invalid.
 
-    Read as version 0, which every later version starts with. The bytes are the client's own and
-    may be anything.
+    It reads the fields of version 0, with which every later version starts. The bytes come from the
+    client and may be invalid.
     """
     if len(metadata) < _VERSION_AND_COUNT.size:
         return None
@@ -19,7 +19,7 @@ def subscribed_topics(metadata: bytes) -> frozenset[str] | None:
         return None
     topics = []
     position = _VERSION_AND_COUNT.size
-    # A lying count ends at the first name that is not there, not after 2^31 rounds.
+    # A count that is too large ends at the first missing name, not after 2^31 iterations.
     for _ in range(count):
         start = position + _LENGTH.size
         if start > len(metadata):
