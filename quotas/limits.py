@@ -1,8 +1,8 @@
 """Find the limit of a client and the clients that share it: one `Limits` per quota key.
 
-Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`). There are eight levels,
-most specific first: user and client id, user and default client id, user, default user and client
-id, both defaults, default user, client id, default client id.
+Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`).
+`protocol.client_quotas.quota_levels` lists the eight levels, most specific first. A decision here
+looks only at those that can apply.
 """
 
 from fractions import Fraction

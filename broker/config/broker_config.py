@@ -130,10 +130,6 @@ class BrokerConfig(Mapping[str, Any]):
             config = config.with_overrides_of(broker_id, own)
         return config
 
-    def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
-        """Return it with further start keys."""
-        return self._changed(overrides={**self.overrides, **overrides})
-
     def with_overrides_of(
         self, broker_id: int, overrides: Mapping[str, str | None]
     ) -> "BrokerConfig":
@@ -203,11 +199,6 @@ class BrokerConfig(Mapping[str, Any]):
             for synonym, text in defaults
             if text is not None
         ]
-
-    @property
-    def log_retention_ms(self) -> int:
-        """The retention time of records, from the key that is set; -1 is unlimited."""
-        return retention_ms(self)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinedMember, JoinReply, SyncReply
 from broker.groups.session_timer import SessionTimer
-from broker.groups.subscription import subscribed_topics
+from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
 
 

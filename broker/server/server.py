@@ -18,6 +18,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
 from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
@@ -30,13 +31,25 @@ STOP_TURN_S = 0.005
 log = structlog.get_logger("mock_kafka")
 
 
+def log_bug(error: BaseException, context: RequestContext) -> None:
+    """Log an exception of our own code."""
+    log.error(
+        "request failed",
+        api_key=context.api_key,
+        api_version=context.api_version,
+        client_id=context.client_id,
+        exc_info=error,
+    )
+
+
 class Server:
     """All listeners and connections of a cluster, and the alarm that runs its timers."""
 
-    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, report_bug: BugReporter = log_bug) -> None:
+        """`report_bug` receives what a handler raised, and the request."""
         self.cluster = cluster
         self.clock = clock
-        self.dispatcher = Dispatcher(cluster, self._report_bug)
+        self.dispatcher = Dispatcher(cluster, report_bug)
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
         self.connection_ids: Iterator[int] = count(1)
@@ -286,12 +299,3 @@ class Server:
     def _settle(self) -> None:
         while self._ready:
             self._drain_ready()
-
-    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
-        log.error(
-            "request failed",
-            api_key=context.api_key,
-            api_version=context.api_version,
-            client_id=context.client_id,
-            exc_info=error,
-        )

@@ -120,6 +120,15 @@ class CountingQuota:
         self.notes.append((user, client_id, throttle_time_ms, now_ms))
 
 
+def break_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the handler of Metadata raise a RuntimeError."""
+
+    def broken(*_arguments: Any) -> Any:
+        raise RuntimeError("boom")
+
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, replace(ROUTES[ApiKey.METADATA], handler=broken))
+
+
 def throttle_metadata(
     monkeypatch: pytest.MonkeyPatch, *, expects_response: bool = True
 ) -> CountingQuota:

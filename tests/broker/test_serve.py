@@ -1,5 +1,6 @@
 """`python -m broker serve` as a process: first line, ports, signals, logs."""
 
+import asyncio
 import json
 import select
 import signal
@@ -15,7 +16,9 @@ import pytest
 
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
+from broker.request.context import RequestContext
 from broker.serve import ServeOptions, start_server
+from tests.broker.connection_driver import break_metadata, metadata_frame
 
 TIMEOUT_S = 20
 
@@ -222,6 +225,24 @@ async def test_ports_are_known_before_the_first_client_connects() -> None:
     await server.stop()
     assert len(set(ports)) == 2
     assert all(port > 0 for port in ports)
+
+
+async def test_who_starts_a_server_may_receive_the_bugs_of_its_handlers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_metadata(monkeypatch)
+    bugs: list[tuple[str, int]] = []
+
+    def report(error: BaseException, context: RequestContext) -> None:
+        bugs.append((str(error), context.correlation_id))
+
+    server = await start_server(ServeOptions("127.0.0.1", 0, 1, BrokerConfig()), report)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.cluster.brokers[1].port)
+    writer.write(metadata_frame(7))
+    assert await reader.read() == b""
+    writer.close()
+    await server.stop()
+    assert bugs == [("boom", 7)]
 
 
 def test_the_system_clock_is_in_milliseconds_since_1970() -> None:

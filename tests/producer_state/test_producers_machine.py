@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from producer_state.producer_state_manager import ProducerDescription, ProducerStateManager
 from producer_state.rules import Append, Decision, Duplicate, Refused
 from protocol.errors import ErrorCode
+from tests.examples import examples
 
 SEQUENCES = 2**31
 EXPIRATION_MS = 1000
@@ -430,5 +431,5 @@ class Kip758AgainstModel(ProducersAgainstModel):
 
 TestKafkaAgainstModel = KafkaAgainstModel.TestCase
 TestKip758AgainstModel = Kip758AgainstModel.TestCase
-TestKafkaAgainstModel.settings = settings(max_examples=60, stateful_step_count=40)
-TestKip758AgainstModel.settings = settings(max_examples=60, stateful_step_count=40)
+TestKafkaAgainstModel.settings = settings(max_examples=examples(60), stateful_step_count=40)
+TestKip758AgainstModel.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -185,6 +185,7 @@ def test_measurements_have_kafkas_names() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_an_hour_above_the_quota_gets_rate_plus_burst_plus_one_mutation() -> None:
     """Ten requests a second of fifty topics with four partitions each, without waiting."""
     setup = Setup(rate=7.5)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadgen.plan.plan import Plan, Quota, Tenant
+from protocol.client_quotas import quota_levels
 from quotas.entities import Entity, make_entity
 from quotas.limits import Limits, Scope
 
@@ -43,6 +44,11 @@ EIGHT_LEVELS = (
     (entity(client_id="c"), ("", "c")),
     (entity(client_id=None), ("", "c")),
 )
+
+
+def test_the_levels_are_those_that_clients_know() -> None:
+    levels = [make_entity(level.items()) for level in quota_levels("u", "c")]
+    assert levels == [limited for limited, _tags in EIGHT_LEVELS]
 
 
 def test_the_most_specific_level_applies_and_decides_who_shares() -> None:

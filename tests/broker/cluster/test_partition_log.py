@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from broker.cluster.partition_log import PartitionLog
+from tests.examples import examples
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ class LogAgainstModel(RuleBasedStateMachine):
 
 TestLogAgainstModel = LogAgainstModel.TestCase
 pytest.mark.slow(TestLogAgainstModel)
-TestLogAgainstModel.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestLogAgainstModel.settings = settings(
+    max_examples=examples(60), stateful_step_count=20, deadline=None
+)
 
 
 def test_an_empty_log_has_no_batches_or_epochs() -> None:

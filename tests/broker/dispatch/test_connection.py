@@ -23,11 +23,13 @@ from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     Client,
     CountingQuota,
+    break_metadata,
     fetch_frame,
     metadata_frame,
     request_frame,
     throttle_metadata,
 )
+from tests.examples import examples
 
 
 @given(st.lists(st.integers(1, 90), max_size=30))
@@ -44,7 +46,7 @@ def test_any_chunking_gives_the_same_responses(cuts: list[int]) -> None:
     assert whole.correlation_ids() == list(range(8))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.binary(max_size=200), max_size=8))
 def test_arbitrary_bytes_never_raise(chunks: list[bytes]) -> None:
     client = Client(make_cluster())
@@ -54,7 +56,7 @@ def test_arbitrary_bytes_never_raise(chunks: list[bytes]) -> None:
     assert client.bugs == []
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     st.sampled_from(sorted(ROUTES)),
     st.integers(0, 14),
@@ -175,10 +177,7 @@ def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0() -> No
 def test_an_exception_in_a_handler_closes_only_that_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def broken(*_arguments: Any) -> Any:
-        raise RuntimeError("boom")
-
-    monkeypatch.setitem(ROUTES, ApiKey.METADATA, replace(ROUTES[ApiKey.METADATA], handler=broken))
+    break_metadata(monkeypatch)
     client = Client(make_cluster())
     client.send(metadata_frame(1))
 

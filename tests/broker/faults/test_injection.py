@@ -19,6 +19,7 @@ from tests.broker.connection_driver import fetch_frame, metadata_frame, request_
 from tests.broker.faults.faulty_clients import Clients, produce_frame
 from tests.broker.faults.requests import TOPIC, sample_message
 from tests.broker.faults.strategies import rules
+from tests.examples import examples
 
 CLOSED = "closed"
 
@@ -301,7 +302,7 @@ requests = st.one_of(
 scripts = st.lists(st.tuples(requests, st.integers(0, 3000)), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(rules(), min_size=1, max_size=4), scripts)
 def test_any_rules_with_any_requests_raise_no_exception(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
@@ -319,7 +320,7 @@ def test_any_rules_with_any_requests_raise_no_exception(
         assert state.rule.trigger.times is None or state.fire_count <= state.rule.trigger.times
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(rules(), min_size=1, max_size=4), scripts)
 def test_the_same_rules_and_seeds_give_the_same_bytes(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
@@ -335,7 +336,7 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
     assert seen[0] == seen[1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(rules(may_touch_cluster=False), min_size=1, max_size=4), scripts)
 def test_rules_do_not_change_responses_on_other_connections(
     faults: list[FaultRule], script: list[tuple[bytes, int]]

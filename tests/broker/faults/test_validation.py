@@ -18,6 +18,7 @@ from protocol.request_targets import targets_in_schema
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.faults.requests import GROUP, TOPIC, sample_message
 from tests.broker.faults.strategies import rules, rules_without_a_request
+from tests.examples import examples
 
 ID = "x"
 TRIES = 200
@@ -64,7 +65,10 @@ TRIES = 200
         ({"api": "Metadata", "delay_ms": 1, "partition": 1}, "partition: Metadata names none"),
         ({"api": "Fetch", "delay_ms": 1, "group": "g"}, "group: Fetch names none"),
         ({"api": "Fetch", "delay_ms": 1, "transactional_id": "x"}, "transactional_id: Fetch names"),
-        ({"api": "ReadShareGroupState", "delay_ms": 1}, "api: no broker serves ReadShareGroupState"),
+        (
+            {"api": "ReadShareGroupState", "delay_ms": 1},
+            "api: no broker serves ReadShareGroupState",
+        ),
         ({"api": "CreateTopics", "delay_ms": 1, "partition": 0}, "partition: CreateTopics names"),
         (
             {"api": "FindCoordinator", "delay_ms": 1, "transactional_id": "x", "version_max": 0},
@@ -228,7 +232,7 @@ def fires(rule: FaultRule) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.one_of(rules(), rules_without_a_request()))
 def test_every_accepted_rule_can_fire_and_is_the_same_in_json(rule: FaultRule) -> None:
     assert FaultRule.from_json(json.loads(json.dumps(rule.to_json()))) == rule

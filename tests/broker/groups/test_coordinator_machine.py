@@ -13,6 +13,7 @@ from broker.groups.requests import MemberIdentity
 from broker.groups.results import GroupState, JoinResult, SyncResult
 from protocol.errors import ErrorCode
 from tests.broker.groups.driver import GROUP, Driver
+from tests.examples import examples
 
 INSTANCES = ("i1", "i2")
 PROTOCOLS = st.sampled_from(
@@ -248,6 +249,8 @@ class DelayedGroupMachine(GroupMachine):
 
 TestGroups = GroupMachine.TestCase
 pytest.mark.slow(TestGroups)
-TestGroups.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
+TestGroups.settings = settings(max_examples=examples(120), stateful_step_count=50, deadline=None)
 TestDelayedGroups = DelayedGroupMachine.TestCase
-TestDelayedGroups.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)
+TestDelayedGroups.settings = settings(
+    max_examples=examples(30), stateful_step_count=50, deadline=None
+)

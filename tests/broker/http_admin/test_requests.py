@@ -16,7 +16,7 @@ from broker.http_admin.requests import (
 from broker.http_admin.state import Admin
 from broker.journal.journal import Outcome
 from broker.journal.rendering import JournalFilter
-from mock_kafka.verbs import Which
+from mock_kafka.methods import RequestFilter
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.journal.journalled_cluster import produce_frame
@@ -95,7 +95,7 @@ def test_an_unknown_api_or_error_name_is_refused(names: Any, hint: str) -> None:
 def test_a_query_has_the_fields_of_the_journal_filter_and_so_does_mock_kafka() -> None:
     names = [field.name for field in fields(JournalFilter)]
     assert [*names, "bodies"] == list(JournalQuery.__struct_fields__)
-    which = get_type_hints(Which)
+    which = get_type_hints(RequestFilter)
     assert {"api", *which} == set(names)
     declared = get_type_hints(JournalQuery)
     for name in ("outcome", "kind"):

@@ -15,9 +15,11 @@ from broker.cluster.brokers import Availability
 from broker.faults import fault_rule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
+from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
+    break_metadata,
     fetch_frame,
     metadata_frame,
     throttle_metadata,
@@ -221,6 +223,20 @@ async def test_timers_fire_sooner_on_a_faster_clock() -> None:
     server.reset_alarm()
     await asyncio.wait_for(rung.wait(), 10)
     await server.stop()
+
+
+async def test_a_bug_in_a_handler_is_logged_and_closes_that_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_metadata(monkeypatch)
+    async with serving() as (_, port, logs):
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        assert await reader.read() == b""
+        writer.close()
+    [entry] = [entry for entry in logs if entry["event"] == "request failed"]
+    assert (entry["log_level"], entry["api_key"]) == ("error", ApiKey.METADATA)
+    assert str(entry["exc_info"]) == "boom"
 
 
 async def test_random_bytes_from_many_clients_do_not_stop_the_broker() -> None:

@@ -1,0 +1,191 @@
+"""Answers to admin requests: Apache Kafka and our broker give the same ones, field by field."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.messages import request_class, response_class
+from scenarios.clients.deadline import Deadline
+from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.raw_client import RawClient
+
+
+class Both:
+    """Sends the same request to Apache Kafka and to our broker, and compares the responses."""
+
+    def __init__(self, apache: RawClient, mock: RawClient) -> None:
+        self._apache = apache
+        self._mock = mock
+
+    def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
+        """The response of both; they are equal."""
+        request = request_class(api_key)(version=version, **fields)
+        apache, mock = (
+            client.ask(request, response_class(api_key), api_key, version)
+            for client in (self._apache, self._mock)
+        )
+        assert str(mock) == str(apache)
+        return mock
+
+
+@pytest.fixture
+def both(apache_kafka: ApacheKafka, untouched_kafka: MockKafka) -> Iterator[Both]:
+    servers = (apache_kafka.bootstrap_servers, untouched_kafka.bootstrap_servers)
+    with RawClient(servers[0]) as apache, RawClient(servers[1]) as mock:
+        yield Both(apache, mock)
+
+
+# SCRAM credentials -----------------------------------------------------------------------------
+
+_Scram = messages.AlterUserScramCredentialsRequest
+
+
+def _deletion(name: str, mechanism: int = 1) -> Any:
+    return _Scram.ScramCredentialDeletion(name=name, mechanism=mechanism)
+
+
+def _upsertion(name: str, mechanism: int = 1, iterations: int = 4096) -> Any:
+    return _Scram.ScramCredentialUpsertion(
+        name=name, mechanism=mechanism, iterations=iterations, salt=b"salt", salted_password=b"pw"
+    )
+
+
+def test_a_user_whose_credentials_are_altered_twice_is_refused(both: Both) -> None:
+    names = [f"scram-{number}" for number in range(8)]
+    upsertions = [_upsertion(name, mechanism=2) for name in names]
+    key = ApiKey.ALTER_USER_SCRAM_CREDENTIALS
+    both.ask(key, 0, deletions=[], upsertions=upsertions)
+    response = both.ask(
+        key,
+        0,
+        deletions=[_deletion(name, 2) for name in (*names[:4], "nobody")],
+        upsertions=[
+            _upsertion(names[0], 1),
+            _upsertion(names[4], 1),
+            _upsertion(names[5], 1),
+            _upsertion(names[5], 2),
+            _upsertion(names[6], 9),
+            _upsertion(names[7], 1, 10),
+            _upsertion("", 1),
+        ],
+    )
+    refused = {result.user: result.error_code for result in response.results if result.error_code}
+    assert refused == {"nobody": 91, names[0]: 92, names[5]: 92, names[6]: 33, names[7]: 93, "": 93}
+    users = [
+        messages.DescribeUserScramCredentialsRequest.UserName(name=name)
+        for name in ("nobody", *names[4:], names[4])
+    ]
+    both.ask(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, users=users)
+
+
+# Client quotas ---------------------------------------------------------------------------------
+
+_Alter = messages.AlterClientQuotasRequest.EntryData
+_RATE = "producer_byte_rate"
+_EXACT, _ANY = 0, 2
+
+
+def _alteration(entity: dict[str, str | None], *changes: tuple[str, float | None]) -> Any:
+    return _Alter(
+        entity=[_Alter.EntityData(entity_type=kind, entity_name=n) for kind, n in entity.items()],
+        ops=[
+            _Alter.OpData(key=key, value=value or 0.0, remove=value is None)
+            for key, value in changes
+        ],
+    )
+
+
+def _alter_quotas(both: Both, *alterations: Any) -> Any:
+    return both.ask(ApiKey.ALTER_CLIENT_QUOTAS, 1, entries=list(alterations), validate_only=False)
+
+
+def _describe_quotas(both: Both, *components: tuple[str, int, str | None]) -> Any:
+    component = messages.DescribeClientQuotasRequest.ComponentData
+    return both.ask(
+        ApiKey.DESCRIBE_CLIENT_QUOTAS,
+        1,
+        components=[
+            component(entity_type=kind, match_type=match_type, match=name)
+            for kind, match_type, name in components
+        ],
+        strict=False,
+    )
+
+
+def _described_soon(both: Both, *components: tuple[str, int, str | None]) -> None:
+    deadline = Deadline()
+    while True:
+        try:
+            _describe_quotas(both, *components)
+        except AssertionError as error:
+            if not deadline.holds(str(error)):
+                raise
+        else:
+            return
+
+
+def test_quotas_are_altered_and_described_in_kafkas_order(both: Both) -> None:
+    keys = ("request_percentage", "consumer_byte_rate", "controller_mutation_rate", _RATE)
+    changes = [(key, 1e9) for key in keys]
+    for first in (0, 1, 4, 11, 20):
+        entities: list[dict[str, str | None]] = [
+            {"user": f"order-{number}", "client-id": None if number % 3 else "app"}
+            for number in range(first, first + 9)
+        ]
+        response = _alter_quotas(both, *(_alteration(entity, *changes) for entity in entities))
+        assert [part.entity_type for part in response.entries[0].entity] == ["client-id", "user"]
+        assert {entry.error_code for entry in response.entries} == {0}
+        # The broker of Apache Kafka follows its controller.
+        _described_soon(both, ("client-id", _ANY, None))
+        _described_soon(both, ("user", _EXACT, f"order-{first}"))
+
+
+def test_quotas_are_refused_in_kafkas_words(both: Both) -> None:
+    key = ("request_percentage", 10.0)
+    _alter_quotas(
+        both,
+        _alteration({}, key),
+        _alteration({"user": ""}, key),
+        _alteration({"group": "a", "user": "a"}, key),
+        _alteration({"ip": "1.1.1.1", "user": "a"}, key),
+        _alteration({"ip": "1.1.1.1.1"}, ("connection_creation_rate", 1.0)),
+        _alteration({"ip": "1.1.1.2"}, key),
+        _alteration({"ip": "1.1.1.3"}, ("connection_creation_rate", 2.0**31)),
+        _alteration({"user": "a"}, ("connection_creation_rate", 1.0)),
+        _alteration({"user": "b"}, ("nonsense", 1.0)),
+        _alteration({"user": "c"}, (_RATE, 0.0), ("nonsense", 1.0)),
+        _alteration({"user": "d"}, (_RATE, -1.0)),
+        _alteration({"user": "e"}, (_RATE, 1.5)),
+        _alteration({"user": "f"}, (_RATE, 1e19)),
+        _alteration({"user": "g"}, key, key),
+        _alteration({"user": None, "client-id": "h"}, key),
+        _alteration({"user": None, "client-id": "h"}, (_RATE, 1e9)),
+        _alteration({"user": "i"}, ("nonsense", None)),
+    )
+    _alter_quotas(both)
+
+
+@pytest.mark.parametrize(
+    "component",
+    [
+        ("", 0, "a"),
+        ("group", 0, "a"),
+        ("user", 0, None),
+        ("user", 1, "a"),
+        ("user", 2, "a"),
+        ("user", 3, None),
+    ],
+)
+def test_a_filter_of_quotas_is_refused_in_kafkas_words(
+    both: Both, component: tuple[str, int, str | None]
+) -> None:
+    assert _describe_quotas(both, component).error_code != 0
+
+
+def test_a_filter_of_addresses_and_users_is_refused_in_kafkas_words(both: Both) -> None:
+    assert _describe_quotas(both, ("ip", 2, None), ("user", 2, None)).error_code == 42
+    assert _describe_quotas(both, ("user", 2, None), ("user", 2, None)).error_code == 42
