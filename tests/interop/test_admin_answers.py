@@ -189,3 +189,49 @@ def test_a_filter_of_quotas_is_refused_in_kafkas_words(
 def test_a_filter_of_addresses_and_users_is_refused_in_kafkas_words(both: Both) -> None:
     assert _describe_quotas(both, ("ip", 2, None), ("user", 2, None)).error_code == 42
     assert _describe_quotas(both, ("user", 2, None), ("user", 2, None)).error_code == 42
+
+
+# ACLs ------------------------------------------------------------------------------------------
+
+
+def _creation(codes: dict[str, int]) -> Any:
+    creation = {"resource_type": 2, "resource_pattern_type": 3, "operation": 3}
+    return messages.CreateAclsRequest.AclCreation(
+        resource_name="t",
+        principal="User:a",
+        host="*",
+        **{**creation, "permission_type": 3, **codes},
+    )
+
+
+def _acl_filter(codes: dict[str, int]) -> dict[str, Any]:
+    names = {"resource_name_filter": None, "principal_filter": None, "host_filter": None}
+    types = {"resource_type_filter": 1, "pattern_type_filter": 1}
+    return {**names, **types, "operation": 1, "permission_type": 1, **codes}
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+def test_acls_are_refused_without_an_authorizer(both: Both, version: int) -> None:
+    for codes in ({}, {"operation": 33}, {"permission_type": 1}):
+        acl_filter = _acl_filter(codes)
+        both.ask(ApiKey.DESCRIBE_ACLS, version, **acl_filter)
+        filters = [messages.DeleteAclsRequest.DeleteAclsFilter(**acl_filter)] * 2
+        both.ask(ApiKey.DELETE_ACLS, version, filters=filters)
+        both.ask(ApiKey.CREATE_ACLS, version, creations=[_creation(codes)] * 2)
+
+
+@pytest.mark.parametrize("field", ["operation", "permission_type"])
+def test_acls_of_an_unknown_kind_close_the_connection(servers: str, field: str) -> None:
+    acl_filter = _acl_filter({field: 0})
+    filters = [messages.DeleteAclsRequest.DeleteAclsFilter(**acl_filter)]
+    for request, api_key in (
+        (messages.DescribeAclsRequest(version=3, **acl_filter), ApiKey.DESCRIBE_ACLS),
+        (messages.DeleteAclsRequest(version=3, filters=filters), ApiKey.DELETE_ACLS),
+        (
+            messages.CreateAclsRequest(version=3, creations=[_creation({field: 0})]),
+            ApiKey.CREATE_ACLS,
+        ),
+    ):
+        with RawClient(servers) as client:
+            client.send(request, api_key, 3)
+            assert client.is_closed_by_peer()
