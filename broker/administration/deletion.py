@@ -70,6 +70,17 @@ def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[F
     return found
 
 
+def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
+    """Return whether Kafka asks its controller for a topic of the request.
+
+    It does not for topics that occur twice, or are named by both name and id or by neither.
+    """
+    return any(
+        count == 1 and (topic.name is None) != (topic.topic_id == NO_TOPIC_ID)
+        for topic, count in Counter(requested).items()
+    )
+
+
 def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
     topic = cluster.topics.get(name)
     if topic is None:

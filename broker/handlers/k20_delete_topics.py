@@ -14,6 +14,8 @@ Behaviour:
     - With controller.mutation.time.ms the deletable topics wait in the controller's queue, and the
       response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still
       deleted later.
+    - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT and nothing is
+      deleted, unless no topic of the request could be looked up.
 
 Gaps:
     - Kafka shuffles the results.
@@ -27,9 +29,10 @@ from broker.administration.deletion import (
     RequestedTopic,
     check_enabled,
     find_topics,
+    needs_lookup,
 )
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -55,6 +58,8 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
     disabled = check_enabled(cluster, version)
     if disabled is not None:
         found = [Found(topic.name, topic.topic_id, disabled) for topic in requested]
+    elif is_over(request.timeout_ms) and needs_lookup(requested):
+        found = [Found(topic.name, topic.topic_id, TIMED_OUT) for topic in requested]
     else:
         found = find_topics(cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)

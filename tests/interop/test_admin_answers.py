@@ -235,3 +235,116 @@ def test_acls_of_an_unknown_kind_close_the_connection(servers: str, field: str) 
         with RawClient(servers) as client:
             client.send(request, api_key, 3)
             assert client.is_closed_by_peer()
+
+
+# Timeouts --------------------------------------------------------------------------------------
+
+_TIMED_OUT = 7
+
+
+def _new_topic(name: str, partition_count: int = 1) -> Any:
+    return messages.CreateTopicsRequest.CreatableTopic(
+        name=name,
+        num_partitions=partition_count,
+        replication_factor=1,
+        assignments=[],
+        configs=[],
+    )
+
+
+def _create_topics(both: Both, *names: str, timeout_ms: int, validate_only: bool = False) -> Any:
+    return both.ask(
+        ApiKey.CREATE_TOPICS,
+        4,
+        topics=[_new_topic(name) for name in names],
+        timeout_ms=timeout_ms,
+        validate_only=validate_only,
+    ).topics
+
+
+@pytest.fixture
+def timed_topic(both: Both, topic: str) -> str:
+    """A topic with one partition, on both clusters."""
+    (created,) = _create_topics(both, topic, timeout_ms=20_000)
+    assert created.error_code == 0
+    return topic
+
+
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_topics_are_not_created_without_time(both: Both, topic: str, timeout_ms: int) -> None:
+    other = f"{topic}-other"
+    results = _create_topics(both, topic, other, other, timeout_ms=timeout_ms)
+    assert [result.error_code for result in results] == [_TIMED_OUT] * 3
+    _create_topics(both, "bad name", timeout_ms=timeout_ms)
+    _create_topics(both, topic, timeout_ms=timeout_ms, validate_only=True)
+    (twice,) = _create_topics(both, topic, topic, timeout_ms=timeout_ms)
+    assert twice.error_code == 42
+    _create_topics(both, timeout_ms=timeout_ms)
+    # Nothing is left behind: the name is free.
+    (created,) = _create_topics(both, topic, timeout_ms=20_000)
+    assert created.error_code == 0
+
+
+def test_partitions_are_not_added_without_time(both: Both, timed_topic: str) -> None:
+    def grow(*names: str, timeout_ms: int, validate_only: bool = False) -> list[int]:
+        response = both.ask(
+            ApiKey.CREATE_PARTITIONS,
+            2,
+            topics=[
+                messages.CreatePartitionsRequest.CreatePartitionsTopic(
+                    name=name, count=2, assignments=None
+                )
+                for name in names
+            ],
+            timeout_ms=timeout_ms,
+            validate_only=validate_only,
+        )
+        return [result.error_code for result in response.results]
+
+    assert grow(timed_topic, "missing", timeout_ms=0) == [_TIMED_OUT] * 2
+    assert grow(timed_topic, timeout_ms=0, validate_only=True) == [_TIMED_OUT]
+    assert grow(timed_topic, timed_topic, timeout_ms=0) == [42]
+    assert grow(timeout_ms=0) == []
+    assert grow(timed_topic, timeout_ms=20_000) == [0]
+
+
+def test_topics_are_not_deleted_without_time(both: Both, timed_topic: str) -> None:
+    def delete(*names: str, timeout_ms: int) -> list[int]:
+        response = both.ask(ApiKey.DELETE_TOPICS, 4, topic_names=list(names), timeout_ms=timeout_ms)
+        return [result.error_code for result in response.responses]
+
+    assert delete(timed_topic, "missing", timeout_ms=0) == [_TIMED_OUT] * 2
+    assert delete(timed_topic, timed_topic, timeout_ms=0) == [42]
+    assert delete(timeout_ms=0) == []
+    assert delete(timed_topic, timeout_ms=20_000) == [0]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_leaders_are_not_elected_without_time(both: Both, timed_topic: str, version: int) -> None:
+    partitions = messages.ElectLeadersRequest.TopicPartitions
+    named = [partitions(topic=timed_topic, partitions=[0, 9])]
+    for requested, timeout_ms in ((None, 0), ([], 0), ([], 20_000), (named, 0), (named, 20_000)):
+        both.ask(
+            ApiKey.ELECT_LEADERS,
+            version,
+            election_type=0,
+            topic_partitions=requested,
+            timeout_ms=timeout_ms,
+        )
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_partitions_are_not_reassigned_without_time(
+    both: Both, timed_topic: str, version: int
+) -> None:
+    reassignable = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+    partition = reassignable.ReassignablePartition(partition_index=0, replicas=[1])
+    for topics in ([], [reassignable(name=timed_topic, partitions=[partition])]):
+        for timeout_ms in (0, 20_000):
+            both.ask(
+                ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+                version,
+                topics=topics,
+                allow_replication_factor_change=True,
+                timeout_ms=timeout_ms,
+            )
