@@ -5,8 +5,8 @@ Sources: Kafka's `FetchManager.newContext` and the classes of `FetchContext`.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
+from uuid import UUID  # noqa: TC003 - plain imports show the layers
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.fetch_sessions import (
@@ -159,19 +159,24 @@ def _resolve_names(partitions: list[CachedPartition], topics: TopicTable) -> Non
 
 
 def _fetch_topics(partitions: Iterable[CachedPartition]) -> list[Any]:
-    """Return the topics of a request; a topic may occur again, so that the order is kept."""
-    topics: list[Any] = []
-    for topic, group in groupby(partitions, key=lambda each: each.key[0]):
-        fetch_partitions = [
+    """Return the topics of a request, each of them once."""
+    topics: dict[str | UUID, Any] = {}
+    for each in partitions:
+        topic, partition_index = each.key
+        if topic not in topics:
+            fetch_topic: Any = _FetchTopic(partitions=[])
+            if isinstance(topic, str):
+                fetch_topic.topic = topic
+            else:
+                fetch_topic.topic_id = topic
+            topics[topic] = fetch_topic
+        topics[topic].partitions.append(
             _FetchTopic.FetchPartition(
-                partition=each.partition_index,
+                partition=partition_index,
                 current_leader_epoch=each.current_leader_epoch,
                 fetch_offset=each.fetch_offset,
                 last_fetched_epoch=each.last_fetched_epoch,
                 partition_max_bytes=each.max_bytes,
             )
-            for each in group
-        ]
-        name, topic_id = (topic, None) if isinstance(topic, str) else ("", topic)
-        topics.append(_FetchTopic(topic=name, topic_id=topic_id, partitions=fetch_partitions))
-    return topics
+        )
+    return list(topics.values())

@@ -216,11 +216,10 @@ def _response(fetch: _Fetch, sent: list[SentPartition]) -> Any:
                     leader_id=partition.leader_id, leader_epoch=partition.leader_epoch
                 )
         if last is None or not _is_same_topic(last, wanted):
-            topic_name = wanted.topic_name if version < TOPIC_ID_VERSION_MIN else ""
+            topic: Any = wanted.topic_name if version < TOPIC_ID_VERSION_MIN else ""
+            topic_id: Any = wanted.topic_id
             responses.append(
-                _TopicResponse(
-                    version=version, topic=topic_name, topic_id=wanted.topic_id, partitions=[]
-                )
+                _TopicResponse(version=version, topic=topic, topic_id=topic_id, partitions=[])
             )
         responses[-1].partitions.append(entry)
         last = wanted

@@ -68,6 +68,7 @@ def test_all_of_it_is_measured() -> None:
         "ControllerEventManager",
         "ControllerMutation",
         "Fetch",
+        "FetchSessionCache",
         "Produce",
         "ProducerIds",
         "Request",
