@@ -106,6 +106,7 @@ def fetch(
         topic.partitions.append(fetched)
     message.topics = [topic] if indexes else []
     message.session_id, message.session_epoch = session_id, epoch
+    message.forgotten_topics_data = []
     message.max_wait_ms = message.min_bytes = 0
     before = len(clients.written[0])
     clients.send(request_frame(message, version, 1))
