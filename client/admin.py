@@ -7,6 +7,12 @@ result; an error of the whole request is raised as a `ClientError`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from client.admin_messages import (
+    config_entry,
+    config_resource,
+    creatable_topic,
+    topic_description,
+)
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
 from client.resources import (
     Address,
@@ -14,17 +20,15 @@ from client.resources import (
     ConfigChange,
     ConfigEntry,
     ConfigResource,
-    ConfigSynonym,
     NewPartitions,
     NewTopic,
-    PartitionDescription,
     QuotaChange,
     QuotaEntry,
     QuotaFilter,
     TopicDescription,
 )
 from protocol import messages
-from protocol.configs import ConfigSource, ResourceType
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 API_TIMEOUT_MS = 60_000
@@ -50,7 +54,7 @@ class Transport(Protocol):
 
 
 class Admin:
-    """Use the first bootstrap broker that can be reached, until it can't any more."""
+    """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(
         self,
@@ -84,7 +88,9 @@ class Admin:
         return ClusterDescription(
             cluster_id=response.cluster_id,
             controller_id=response.controller_id,
-            brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+            brokers={
+                broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
+            },
         )
 
     def list_topics(self) -> list[str]:
@@ -94,7 +100,7 @@ class Admin:
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
         """Describe topics, without creating them."""
         return {
-            topic.name: error_of(topic.error_code) or _topic_description(topic)
+            topic.name: error_of(topic.error_code) or topic_description(topic)
             for topic in self._metadata_topics(names)
         }
 
@@ -110,13 +116,16 @@ class Admin:
 
         def request(names: Sequence[str]) -> Any:
             return messages.CreateTopicsRequest(
-                topics=[_creatable(by_name[name]) for name in names],
+                topics=[creatable_topic(by_name[name]) for name in names],
                 timeout_ms=REQUEST_TIMEOUT_MS,
                 validate_only=validate_only,
             )
 
         return self._mutate(
-            list(by_name), request, lambda each: each.topics, is_retrying=retry_on_quota_violation
+            list(by_name),
+            request,
+            lambda response: response.topics,
+            is_retrying=retry_on_quota_violation,
         )
 
     def create_partitions(
@@ -151,7 +160,10 @@ class Admin:
             )
 
         return self._mutate(
-            list(counts), request, lambda each: each.results, is_retrying=retry_on_quota_violation
+            list(counts),
+            request,
+            lambda response: response.results,
+            is_retrying=retry_on_quota_violation,
         )
 
     def delete_topics(
@@ -169,7 +181,7 @@ class Admin:
         return self._mutate(
             list(dict.fromkeys(names)),
             request,
-            lambda each: each.responses,
+            lambda response: response.responses,
             is_retrying=retry_on_quota_violation,
         )
 
@@ -182,18 +194,18 @@ class Admin:
             request = messages.DescribeConfigsRequest(
                 resources=[
                     messages.DescribeConfigsRequest.DescribeConfigsResource(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configuration_keys=None,
                     )
-                    for each in group
+                    for resource in group
                 ],
                 include_synonyms=True,
             )
             for result in self._ask(request, address).results:
-                resource = _resource(result)
+                resource = config_resource(result)
                 described[resource] = error_of(result.error_code, result.error_message) or [
-                    _config_entry(each) for each in result.configs
+                    config_entry(config) for config in result.configs
                 ]
         return described
 
@@ -207,23 +219,25 @@ class Admin:
             request = messages.IncrementalAlterConfigsRequest(
                 resources=[
                     resource_class(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configs=[
                             resource_class.AlterableConfig(
                                 name=change.name,
                                 config_operation=change.operation,
                                 value=change.value,
                             )
-                            for change in changes[each]
+                            for change in changes[resource]
                         ],
                     )
-                    for each in group
+                    for resource in group
                 ],
                 validate_only=False,
             )
             for result in self._ask(request, address).responses:
-                outcomes[_resource(result)] = error_of(result.error_code, result.error_message)
+                outcomes[config_resource(result)] = error_of(
+                    result.error_code, result.error_message
+                )
         return outcomes
 
     def describe_client_quotas(
@@ -237,8 +251,12 @@ class Admin:
         component = messages.DescribeClientQuotasRequest.ComponentData
         request = messages.DescribeClientQuotasRequest(
             components=[
-                component(entity_type=each.entity_type, match_type=each.match, match=each.name)
-                for each in filters
+                component(
+                    entity_type=quota_filter.entity_type,
+                    match_type=quota_filter.match,
+                    match=quota_filter.name,
+                )
+                for quota_filter in filters
             ],
             strict=is_strict,
         )
@@ -248,8 +266,8 @@ class Admin:
             raise error
         return [
             QuotaEntry(
-                entity={each.entity_type: each.entity_name for each in entry.entity},
-                quotas={each.key: each.value for each in entry.values},
+                entity={part.entity_type: part.entity_name for part in entry.entity},
+                quotas={value.key: value.value for value in entry.values},
             )
             for entry in response.entries or ()
         ]
@@ -274,10 +292,10 @@ class Admin:
             validate_only=False,
         )
         outcomes = {
-            frozenset((part.entity_type, part.entity_name) for part in each.entity): error_of(
-                each.error_code, each.error_message
+            frozenset((part.entity_type, part.entity_name) for part in entry.entity): error_of(
+                entry.error_code, entry.error_message
             )
-            for each in self._ask(request).entries
+            for entry in self._ask(request).entries
         }
         return [outcomes[frozenset(change.entity.items())] for change in changes]
 
@@ -342,7 +360,7 @@ class Admin:
             self._sleep_ms(self._api_timeout_ms)
             wait_ms -= self._api_timeout_ms
             raise ThrottlingQuotaExceededError(
-                wait_ms, f"the broker wants no request for another {wait_ms} ms"
+                wait_ms, f"the broker throttles this client for another {wait_ms} ms"
             )
         if wait_ms > 0:
             self._sleep_ms(wait_ms)
@@ -367,7 +385,7 @@ class Admin:
         resources = list(resources)
         groups: dict[Address | None, list[ConfigResource]] = {}
         brokers: Mapping[int, Address] = {}
-        if any(_broker_id(each) is not None for each in resources):
+        if any(_broker_id(candidate) is not None for candidate in resources):
             brokers = self.describe_cluster().brokers
         for resource in resources:
             node_id = _broker_id(resource)
@@ -388,61 +406,3 @@ def _is_quota_refusal(error: ApiError | None) -> bool:
 
 def _is_misplaced(error: ApiError | None) -> bool:
     return error is not None and error.error_code == ErrorCode.NOT_CONTROLLER
-
-
-def _creatable(topic: NewTopic) -> Any:
-    topic_class = messages.CreateTopicsRequest.CreatableTopic
-    return topic_class(
-        name=topic.name,
-        num_partitions=topic.partition_count,
-        replication_factor=topic.replication_factor,
-        assignments=[
-            topic_class.CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
-            for index, ids in enumerate(topic.assignments)
-        ],
-        configs=[
-            topic_class.CreatableTopicConfig(name=name, value=value)
-            for name, value in topic.configs.items()
-        ],
-    )
-
-
-def _topic_description(topic: Any) -> TopicDescription:
-    return TopicDescription(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.is_internal,
-        partitions=tuple(
-            PartitionDescription(
-                index=each.partition_index,
-                leader_id=each.leader_id,
-                replica_ids=tuple(each.replica_nodes),
-                isr_ids=tuple(each.isr_nodes),
-            )
-            for each in sorted(topic.partitions, key=lambda each: each.partition_index)
-        ),
-    )
-
-
-def _resource(result: Any) -> ConfigResource:
-    return ConfigResource(ResourceType(result.resource_type), result.resource_name)
-
-
-def _config_source(number: int) -> ConfigSource:
-    try:
-        return ConfigSource(number)
-    except ValueError:
-        return ConfigSource.UNKNOWN
-
-
-def _config_entry(entry: Any) -> ConfigEntry:
-    return ConfigEntry(
-        name=entry.name,
-        value=None if entry.is_sensitive else entry.value,
-        source=_config_source(entry.config_source),
-        is_sensitive=entry.is_sensitive,
-        synonyms=tuple(
-            ConfigSynonym(_config_source(each.source), each.name, each.value)
-            for each in entry.synonyms
-        ),
-    )

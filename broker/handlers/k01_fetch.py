@@ -1,7 +1,7 @@
 """Fetch: v4-18.
 
 Behaviour:
-    - Returns whole batches, from the one that contains the fetch offset. At least one batch is
+    - Returns complete batches, from the one that contains the fetch offset. At least one batch is
       returned, however large it is (KIP-74).
     - Waits for min_bytes or max_wait_ms, without polling. An error or a preferred replica in any
       partition completes the response at once. A topic that is unknown when the request comes does
@@ -132,7 +132,7 @@ def _params(context: RequestContext, request: Any, cluster: Cluster) -> FetchPar
 
 
 def _wait(fetch: _Fetch) -> PendingResponse:
-    """Wait at the partitions' logs and at the clock, whichever comes first."""
+    """Wait for new records or the end of `max_wait_ms`."""
     context, cluster, known = fetch.context, fetch.cluster, fetch.known
     timers = cluster.timers
     found = (find_partition(cluster, wanted) for wanted in known)
@@ -155,7 +155,7 @@ def _wait(fetch: _Fetch) -> PendingResponse:
     def look_again(now_ms: int) -> None:
         nonlocal is_due
         if not is_due and is_satisfied(cluster, fetch.params, known):
-            # Answer when the request that woke us is done, and with all that it brought.
+            # Respond after the request that woke this one, with all records that it appended.
             is_due = True
             timers.schedule(now_ms, finish)
 
