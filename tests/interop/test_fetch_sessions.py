@@ -7,16 +7,12 @@ from typing import Any
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    CONFLUENT,
-    Record,
-    create_topic,
-    kafka_python_consumer,
-    poll_kafka_python,
-)
-from tests.interop.go_and_node_clients import CLIENTS, run_client
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import kafka_python_consumer, poll_kafka_python
+from scenarios.maven import CannotRunError
+from tests.interop.go_and_node_clients import CLIENTS
 from tests.interop.java_clients import compile_java_clients
-from tests.maven import CannotRunError
 
 COUNT = 10
 RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
@@ -44,16 +40,8 @@ def _reader(name: str, folder: Any) -> Read:
                 auto_offset_reset="earliest",
             )
         )
-    command, environment = CLIENTS[name](folder)
-
-    def read(servers: str, topic: str) -> int:
-        done = run_client(
-            command, environment, "consume", servers, topic, 2 * COUNT, f"{topic}.group"
-        )
-        assert done.returncode == 0, done.stderr
-        return len(done.stdout.splitlines())
-
-    return read
+    run = CLIENTS[name](folder).run
+    return lambda servers, topic: len(run("consume", servers, topic, 2 * COUNT, f"{topic}.group"))
 
 
 def records(first: int) -> list[Record]:
