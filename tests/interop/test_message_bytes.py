@@ -164,20 +164,18 @@ def test_the_bytes_that_kafka_writes_are_read_as_what_they_say(
 
 
 def _encode(kind: Kind, message: Any, version: int) -> bytes:
-    match kind.prefix:
-        case "version":
-            return data_messages.encode_data(message, version)
-        case "type":
-            return coordinator_records.encode_key(message)
+    if kind.prefix == "version":
+        return data_messages.encode_data(message, version)
+    if kind.prefix == "type":
+        return coordinator_records.encode_key(message)
     return encode_message(message, version)
 
 
 def _decode(kind: Kind, message_class: Any, case: Case) -> Any:
-    match kind.prefix:
-        case "version":
-            return data_messages.decode_data(message_class, case.encoded)
-        case "type":
-            prefix = data_messages.read_prefix(case.encoded)
-            assert prefix == coordinator_records.record_type(message_class)
-            return decode_body(message_class, case.version, memoryview(case.encoded)[2:])
+    if kind.prefix == "version":
+        return data_messages.decode_data(message_class, case.encoded)
+    if kind.prefix == "type":
+        prefix = data_messages.read_prefix(case.encoded)
+        assert prefix == coordinator_records.record_type(message_class)
+        return decode_body(message_class, case.version, memoryview(case.encoded)[2:])
     return decode_body(message_class, case.version, memoryview(case.encoded))
