@@ -1,8 +1,8 @@
-"""The demonstration: three client libraries, unchanged, against one cluster of three brokers.
+"""The demo: three unmodified client libraries and a cluster of three brokers.
 
-Each of them creates a topic, writes records idempotently with acks=all, reads half of them as a
-member of a group, commits, leaves, and lets a second member read the rest. Then it is checked
-that every record was read once, and in its partition's order. Exit status 1 when a check failed.
+Each library creates a topic, writes records idempotently with acks=all, reads half of them as a
+member of a group, commits and leaves. A second member reads the rest. Then the demo checks that
+every record was read once and in the order of its partition. The exit status is 1 if a check fails.
 """
 
 import argparse
@@ -33,24 +33,24 @@ TIMEOUT_S = 30.0
 GROUP_SUFFIX = "-group"
 
 Advance = Callable[[int], None]
-"""Called with how many more records are done."""
+"""Called with the number of records since the last call."""
 
 Found = tuple[int, int, int]
-"""Partition, offset and number of a record that was read."""
+"""Partition, offset and number of a consumed record."""
 
 
 def value_of(number: int) -> bytes:
-    """The record with this number: the number, and enough else to be 100 bytes."""
+    """Return the value of a record: its number, and padding to 100 bytes."""
     return b"%010d" % number + b"." * 90
 
 
 def number_of(value: bytes) -> int:
-    """The number in a record's value."""
+    """Return the number in a record's value."""
     return int(value[:10])
 
 
 class Client(Protocol):
-    """One library; each step is one of its own programs, as its documentation has them."""
+    """A client library; each step uses it as its documentation shows."""
 
     name: str
 
@@ -61,7 +61,7 @@ class Client(Protocol):
         """Write records 0 to `count` - 1, number n to partition n % PARTITIONS."""
 
     def consume(self, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
-        """As a new member of the topic's group: read `count` records, commit, leave."""
+        """Join the topic's group as a new member, read `count` records, commit and leave."""
 
 
 class KafkaPython:
@@ -222,7 +222,7 @@ class Confluent:
 
 
 def until_found(found: list[Found], count: int) -> Iterator[None]:
-    """Again and again until `found` has `count` entries; TimeoutError when that takes too long."""
+    """Yield until `found` has `count` entries; raise TimeoutError after `TIMEOUT_S`."""
     end = time.monotonic() + TIMEOUT_S
     while len(found) < count:
         if time.monotonic() > end:
@@ -235,7 +235,7 @@ CLIENTS: tuple[Client, ...] = (KafkaPython(), AioKafka(), Confluent())
 
 @dataclass(slots=True)
 class Outcome:
-    """What one client did, and how long it took."""
+    """The steps of one client, their counts and durations."""
 
     client_name: str
     steps_done: list[str] = field(default_factory=list)
@@ -247,7 +247,7 @@ class Outcome:
 
 
 def run_client(client: Client, servers: str, count: int, show: "Display") -> Outcome:
-    """All steps of one client; the first that fails ends them and is named in `errors`."""
+    """Run the steps of one client; the first that fails ends them and is named in `errors`."""
     outcome = Outcome(client.name)
     topic = f"demo-{client.name}"
     step = "create topic"
@@ -276,7 +276,7 @@ def run_client(client: Client, servers: str, count: int, show: "Display") -> Out
         outcome.read += len(second)
         outcome.consume_s = time.perf_counter() - started
         outcome.steps_done.append(step)
-    except Exception as error:  # noqa: BLE001 - whatever a library raises is its check's failure
+    except Exception as error:  # noqa: BLE001 - any exception of a library is a failed check
         outcome.errors.append(f"{step}: {error!r}")
         return outcome
     outcome.errors += problems_of(first, second, count)
@@ -284,14 +284,14 @@ def run_client(client: Client, servers: str, count: int, show: "Display") -> Out
 
 
 def problems_of(first: list[Found], second: list[Found], count: int) -> list[str]:
-    """What is wrong with what the two members read; nothing when all is well."""
+    """Return the errors in the records that both members read."""
     problems = []
-    for step, found, wanted in (
+    for step, found, expected_count in (
         ("consume half", first, count // 2),
         ("resume", second, count - count // 2),
     ):
-        if len(found) != wanted:
-            problems.append(f"{step}: read {len(found)} records instead of {wanted}")
+        if len(found) != expected_count:
+            problems.append(f"{step}: read {len(found)} records instead of {expected_count}")
     expected = {p: list(range(p, count, PARTITIONS)) for p in range(PARTITIONS)}
     read = first + second
     for partition, numbers in expected.items():
@@ -311,7 +311,7 @@ def problems_of(first: list[Found], second: list[Found], count: int) -> list[str
 
 
 class Display:
-    """Progress: bars on a terminal, one line per finished step anywhere else."""
+    """Progress: bars on a terminal, otherwise a line per finished step."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -345,7 +345,7 @@ class Display:
 
 
 def table_of(outcomes: Iterable[Outcome]) -> Table:
-    """The one table at the end."""
+    """Return the table of the results."""
     table = Table(title=f"mock-kafka, {BROKERS} brokers: what the clients did")
     for heading in ("client", "version"):
         table.add_column(heading, no_wrap=True)
@@ -371,15 +371,15 @@ def _per_second(count: int, seconds: float) -> str:
 
 
 def main() -> int:
-    """Run the demonstration; returns the exit status."""
+    """Run the demo; return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument(
-        "--records", type=int, default=20_000, help="per client (default: %(default)s)"
+        "--records", type=int, default=20_000, help="records per client (default: %(default)s)"
     )
     count: int = parser.parse_args().records
     console = Console()
     if not console.is_terminal:
-        console = Console(width=120)  # logs have no width of their own
+        console = Console(width=120)  # a pipe has no width
     try:
         with MockKafka(brokers=BROKERS) as cluster:
             console.print(f"bootstrap.servers={cluster.bootstrap_servers}", highlight=False)
@@ -392,7 +392,7 @@ def main() -> int:
         console.print(f"FAILED {error}", style="red", highlight=False, markup=False)
         return 1
     console.print(table_of(outcomes))
-    failures = [f"{each.client_name}: {error}" for each in outcomes for error in each.errors]
+    failures = [f"{failed.client_name}: {error}" for failed in outcomes for error in failed.errors]
     failures += [f"the broker logged: {line}" for line in complaints]
     for failure in failures:
         console.print(f"FAILED {failure}", style="red", highlight=False, markup=False)

@@ -1,4 +1,4 @@
-"""Every call of aiokafka's admin client: the oldest versions of the admin APIs."""
+"""All calls of aiokafka's admin client, which uses the oldest versions of the admin APIs."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Leaders that move while a producer writes and a consumer reads: nothing lost, order kept."""
+"""Leaders move while a producer writes and a consumer reads: nothing is lost or reordered."""
 
 import asyncio
 import threading
@@ -98,7 +98,7 @@ WRITERS = {
 
 
 @pytest.mark.parametrize("way", ["reassignment", "election"])
-def test_nothing_is_lost_nor_doubled_while_leaders_move(
+def test_nothing_is_lost_or_duplicated_while_leaders_move(
     kafka_of_three: MockKafka, topic: str, client: Client, way: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -130,7 +130,7 @@ def test_nothing_is_lost_nor_doubled_while_leaders_move(
 def poll_while_written(
     reader: Member, acknowledged: list[bytes], writing: "Future[None]"
 ) -> list[Record]:
-    """Poll until three more bursts were acknowledged, or the writer has failed."""
+    """Poll until three more bursts are acknowledged, or the writer has failed."""
     target = len(acknowledged) + 3 * BURST
     return poll_until(
         [reader],
@@ -140,7 +140,7 @@ def poll_while_written(
 
 
 def move_leader(admin: Any, topic: str, partition: int, way: str) -> int:
-    """Make the second replica the leader; returns who leads now."""
+    """Make the second replica the leader; return its node id."""
     where = kafka.TopicPartition(topic, partition)
     before = describe(admin, topic, partition)
     first, *others = before["replica_nodes"]
@@ -149,7 +149,7 @@ def move_leader(admin: Any, topic: str, partition: int, way: str) -> int:
         admin.alter_partition_reassignments({where: [*others, first]})
         admin.elect_leaders(0, {topic: [partition]})
     else:
-        # Without the leader, and then with all three again.
+        # First without the leader, then with all three.
         admin.alter_partition_reassignments({where: others})
         admin.alter_partition_reassignments({where: [*others, first]})
     after = describe(admin, topic, partition)

@@ -1,6 +1,6 @@
-"""KIP-936 with default settings: every client sends a refused batch again and loses nothing.
+"""KIP-936 with default settings: every client retries a refused batch and loses nothing.
 
-A broker in a thread of the test, so that a test can take a row out of the table of libraries that
+The broker runs in a thread of the test. So a test can remove a row from the table of libraries that
 fail a batch on THROTTLING_QUOTA_EXCEEDED: that library then loses records.
 """
 
@@ -27,14 +27,14 @@ from tests.maven import CannotRunError
 
 TOPIC, PARTITIONS, COUNT = "t", 2, 4000
 THROTTLED, NOT_ENOUGH = "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"
-# So large that every client needs several batches for each partition.
+# Large, so that every client needs several batches for each partition.
 VALUES = [b"%d " % number + bytes(1_000) for number in range(COUNT)]
 EVERYTHING = [list(range(index, COUNT, PARTITIONS)) for index in range(PARTITIONS)]
 
 Send = Callable[[str], list[str]]
-"""Send COUNT numbered records, turn and turn about to both partitions; return the failures."""
+"""Send COUNT numbered records, alternately to both partitions; return the failures."""
 Make = Callable[[Path], Send]
-"""Make a client's program ready in an empty folder."""
+"""Prepare a client's program in an empty folder."""
 
 
 def send_by_kafka_python(servers: str) -> list[str]:
@@ -105,7 +105,7 @@ def program_sender(build: Callable[[Path], tuple[list[str], dict[str, str]]]) ->
 
 @dataclass(frozen=True)
 class Sender:
-    """A client: how to make it, and the error that its refused batches get."""
+    """A client: how to prepare it, and the error of its refused batches."""
 
     make: Make
     error: str
@@ -126,7 +126,7 @@ SENDERS = {
 
 @pytest.fixture(scope="module")
 def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Send]:
-    """Make a client, once; without its toolchain or its registry the skip says so."""
+    """Prepare a client once; skip if its toolchain or registry is missing."""
     made: dict[str, Send] = {}
 
     def make(name: str) -> Send:
@@ -142,7 +142,7 @@ def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sen
 
 @contextmanager
 def kafka_with_quota() -> Iterator[MockKafka]:
-    """Serve a user who may bring the next producer id in 10 ms, when the clock runs again."""
+    """Serve a user whose next producer id is admitted 10 ms after the clock runs again."""
     config: dict[str, ConfigValue] = {
         "producer.id.quota.window.size.seconds": "1",
         "client.quotas": "user=<default>,producer_ids_rate=1",
@@ -154,13 +154,13 @@ def kafka_with_quota() -> Iterator[MockKafka]:
         producer = kafka.KafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers)
         producer.send("first", b"").get(DEADLINE_S)
         producer.close()
-        # Clients that wait for the throttle time by themselves, Java and kafka-python, wait 10 ms.
+        # Java and kafka-python wait for the throttle time themselves: 10 ms.
         mock_kafka.advance(ms=990)
         yield mock_kafka
 
 
 def send_refused(send: Send, mock_kafka: MockKafka, error: str) -> tuple[list[str], Request]:
-    """Send, and let the clock run as soon as a batch was refused with this error."""
+    """Send, and start the clock as soon as a batch is refused with this error."""
     with ThreadPoolExecutor() as threads:
         failures = threads.submit(send, mock_kafka.bootstrap_servers)
         try:

@@ -1,6 +1,6 @@
-"""The promise of idempotence: lost responses cost nothing, whatever the client sends again.
+"""Idempotence: lost responses lose and duplicate nothing, whatever the client retries.
 
-A proxy loses answers to Produce requests whose batches are in the log already, by resetting the
+A proxy drops responses to Produce requests whose batches are already stored, by resetting the
 connection. Afterwards every record is in the log exactly once and in order, and the client has
 reported success for each.
 """
@@ -40,7 +40,7 @@ RECORDS_PER_BURST, RECORDS_AT_ONCE = 60, 12
 DELIVERY_TIMEOUT_S = 60.0
 
 CODECS = ("none", "lz4")
-# What the broker says about the batches of a client that keeps to its word.
+# The broker's log lines about batches of a correct client.
 KNOWN_CODES = {1: {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}, 5: {ErrorCode.NONE}}
 RULE_SETS = {"kip-758": 1, "kafka": 5}
 
@@ -61,15 +61,15 @@ class Sender(Protocol):
     """An idempotent producer that stays open for several rounds."""
 
     def send_all(self, topic: str, values: Values) -> list[Delivered]:
-        """Send, wait for every delivery; raises what the client reports for any of them."""
+        """Send, and wait for every delivery; raise the first error of the client."""
 
     def close(self) -> None: ...
 
 
 class SeparateSender:
-    """A sender in a process of its own, so that the proxy need not wait for its turn beside it.
+    """A sender in its own process, so that it does not delay the proxy.
 
-    kafka-python's thread is never at rest while it has batches that it may not send yet.
+    kafka-python's thread is busy while it has batches that it may not send yet.
     """
 
     def __init__(self, name: str, servers: str, compression: str) -> None:
@@ -92,7 +92,7 @@ class SeparateSender:
 
 
 def _serve(pipe: Connection, name: str, servers: str, compression: str) -> None:
-    """The other process: sends what the pipe brings, until it brings None."""
+    """Run in the other process: send values from the pipe until it has None."""
     with closing(SENDERS[name](servers, compression)) as sender:
         for topic, values in iter(pipe.recv, None):
             try:
@@ -102,7 +102,7 @@ def _serve(pipe: Connection, name: str, servers: str, compression: str) -> None:
 
 
 class KafkaPythonSender:
-    """Up to five requests in flight to a broker, but one batch of a partition at a time."""
+    """kafka-python: up to five requests in flight to a broker, but one batch per partition."""
 
     def __init__(self, servers: str, compression: str) -> None:
         self._producer = kafka.KafkaProducer(
@@ -132,7 +132,7 @@ class KafkaPythonSender:
 
 
 class AioKafkaSender:
-    """One request at a time to a broker, with a batch of every partition that has any."""
+    """aiokafka: one request in flight to a broker, with a batch of every ready partition."""
 
     def __init__(self, servers: str, compression: str) -> None:
         self._loop = asyncio.new_event_loop()
@@ -196,8 +196,8 @@ class ConfluentSender:
             self._producer.produce(
                 topic, value, partition=part, on_delivery=_reporter(report, part, value)
             )
-            # With a backlog it fills two of its five places only, until a response comes: what
-            # makes it send more is new records, so they come in bursts of a few at a time.
+            # With a backlog it has only two of five requests in flight until a response comes. New
+            # records make it send more, so they come in small bursts.
             if number % RECORDS_PER_BURST == 0:
                 self._flush()
             elif number % RECORDS_AT_ONCE == 0:
@@ -234,7 +234,7 @@ SENDERS: dict[str, Callable[[str, str], Sender]] = {
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Where a test writes."""
+    """The topic of a test."""
 
     name: str
     partition_count: int
@@ -242,7 +242,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Three brokers that clients reach through the proxy alone."""
+    """Three brokers that clients reach only through the proxy."""
 
     proxy: DroppingProxy
     kafka: MockKafka
@@ -265,7 +265,7 @@ def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
-    """The test fails when the broker reports a bug of its own during the test."""
+    """Yield the cluster; fail the test if the broker reports an internal error."""
     logging.disable(logging.CRITICAL)  # several lines for every lost connection, thousands in all
     before = len(broker_errors(shared_cluster.kafka))
     yield shared_cluster
@@ -275,7 +275,7 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 
 
 def values_of_round(rng: random.Random, next_numbers: list[int]) -> Values:
-    """Records for random partitions, numbered per partition, of random sizes."""
+    """Return records of random size for random partitions, numbered per partition."""
     values = []
     for _ in range(RECORDS_PER_ROUND):
         partition = rng.randrange(len(next_numbers))
@@ -286,12 +286,12 @@ def values_of_round(rng: random.Random, next_numbers: list[int]) -> Values:
 
 
 def send_through_drops(cluster: Cluster, sender: Sender, topic: Topic) -> list[Delivered]:
-    """Rounds of records until enough answers were lost; every delivery that was reported.
+    """Send rounds of records until enough responses were lost; return all reported deliveries.
 
-    The first round loses nothing, so that every partition knows the producer. One that doesn't
-    takes a batch of any sequence (KIP-360): when a batch is refused for its leader that moved and
-    the next in flight finds the leader back, the gap between them is never noticed, here or in
-    Kafka.
+    The first round loses nothing, so that every partition knows the producer. An unknown producer
+    may start with any sequence (KIP-360): if a batch is refused because the leader moved, and the
+    next one in flight is accepted because it moved back, neither our broker nor Kafka notices the
+    gap.
     """
     rng = random.Random(topic.name)
     proxy = cluster.proxy
@@ -309,7 +309,7 @@ def send_through_drops(cluster: Cluster, sender: Sender, topic: Topic) -> list[D
 
 
 def stored(cluster: Cluster, topic: Topic) -> dict[int, list[bytes]]:
-    """All values in each partition's log."""
+    """Return all values in each partition's log."""
     partitions = [kafka.TopicPartition(topic.name, i) for i in range(topic.partition_count)]
     found: dict[int, list[bytes]] = {part.partition: [] for part in partitions}
     with kafka.KafkaConsumer(
@@ -327,7 +327,7 @@ def stored(cluster: Cluster, topic: Topic) -> dict[int, list[bytes]]:
 
 
 def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) -> int:
-    """Each record once and in order; returns how many offsets the client reported wrongly."""
+    """Check that each record is stored once and in order; return the number of wrong offsets."""
     expected: dict[int, list[bytes]] = {index: [] for index in range(topic.partition_count)}
     wrong_count = 0
     for record in delivered:
@@ -338,13 +338,13 @@ def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) ->
 
 
 def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
-    """What the client was put through is what the test claims to be about."""
+    """Check that the client had the retries and requests in flight that the test is about."""
     tally = cluster.proxy.tally
-    # A client may leave a batch that wouldn't get smaller as it is.
+    # A client may leave an incompressible batch uncompressed.
     assert set(tally.codecs) <= {compression, "none"}
     assert tally.codecs[compression] > tally.codecs.total() // 2
     if name == "confluent-kafka":
-        # The only one with several batches of a partition in flight, and one in a request.
+        # Only librdkafka has several batches of a partition in flight, one per request.
         assert max(tally.responses_per_drop) >= 4
         assert tally.shared_requests == 0
         assert (tally.unknown_offsets > 0) == (cluster.batches == 1)
@@ -358,9 +358,9 @@ def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
 
 
 class LeaderMover:
-    """Moves the leader of one partition after the other, every few drops; a context manager.
+    """Move the leader of one partition after the other, every few drops; a context manager.
 
-    Leaders go round the brokers, so that one comes back only after both others had their turn.
+    Leadership rotates among the brokers, so that it returns only after both others had it.
     """
 
     def __init__(self, cluster: Cluster, topic: Topic) -> None:
@@ -395,7 +395,7 @@ class LeaderMover:
             self._failures.append(failure)
 
     def _move(self, admin: Any) -> None:
-        """The next order of the replicas, and an election of the first of them."""
+        """Rotate the replicas, and elect the first of them."""
         turn, index = divmod(self.moves, self._topic.partition_count)
         replicas = [1 + (index + turn + number) % BROKER_COUNT for number in range(BROKER_COUNT)]
         partition = kafka.TopicPartition(self._topic.name, index)
@@ -408,10 +408,10 @@ class LeaderMover:
 @pytest.mark.interop
 @pytest.mark.parametrize("compression", CODECS)
 @pytest.mark.parametrize("name", SENDERS)
-def test_lost_responses_lose_no_record_and_double_none(
+def test_lost_responses_lose_and_duplicate_no_record(
     cluster: Cluster, name: str, compression: str
 ) -> None:
-    """No batch is ever out of order: with fixed leaders nothing can come between two of them.
+    """With fixed leaders no batch is out of order.
 
     librdkafka gets base offset -1 for all but the newest of its batches in flight, and then
     reports -1, 0, 1, ... for the records of such a batch: it adds a record's index to the base
@@ -432,11 +432,13 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 @pytest.mark.interop
 @pytest.mark.parametrize("name", SENDERS)
-def test_leaders_that_move_during_retries_change_nothing(cluster: Cluster, name: str) -> None:
+def test_leaders_that_move_during_retries_lose_and_duplicate_no_record(
+    cluster: Cluster, name: str
+) -> None:
     """Leaders move every few drops, each to the next broker.
 
-    Not tried: a leader that goes and comes back at once. librdkafka 2.16 then knows the
-    right leader and epoch, and yet goes on sending to the other broker, which refuses each time.
+    Not tested: a leader that returns at once. librdkafka 2.16 then knows the
+    right leader and epoch, but still sends to the other broker, which refuses each time.
     """
     topic = Topic(f"retries.moves.{name}", PARTITION_COUNTS[name])
     create_topic(cluster.proxy.servers, topic.name, topic.partition_count, BROKER_COUNT)

@@ -26,7 +26,7 @@ def test_a_request_and_its_response_have_the_same_key() -> None:
         (ApiKey.OFFSET_DELETE, (0, 0), None),
     ],
 )
-def test_ranges_and_flexible_versions_are_kafkas(
+def test_version_ranges_and_flexible_versions_are_those_of_kafka(
     api_key: ApiKey, versions: tuple[int, int], first_flexible: int | None
 ) -> None:
     assert schema_versions(api_key) == versions
@@ -42,7 +42,7 @@ def test_every_key_has_messages_which_can_be_imported_by_their_names() -> None:
             assert message_class.__name__ == message_class.name
 
 
-def test_everything_that_is_exported_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     assert [name for name in messages.__all__ if not hasattr(messages, name)] == []
 
 

@@ -123,7 +123,7 @@ def test_topics_partitions_and_groups_are_found_in_every_version(api_key: ApiKey
         for version in range(schema_versions(api_key)[0], schema_versions(api_key)[1] + 1)
     ],
 )
-def test_a_request_names_what_its_schema_says(api_key: ApiKey, version: int) -> None:
+def test_request_targets_are_those_of_the_schema(api_key: ApiKey, version: int) -> None:
     found = request_targets(sample_request(api_key, version))
     names = targets_in_schema(api_key, version)[0]
     assert ("topic" in names) == bool(found.partitions)

@@ -2,8 +2,8 @@
 
 import inspect
 
-from mock_kafka.async_verbs import AsyncVerbs
-from mock_kafka.verbs import ClusterVerbs
+from mock_kafka.async_methods import AsyncMethods
+from mock_kafka.methods import ClusterMethods
 
 
 def public_names(owner: type) -> set[str]:
@@ -11,11 +11,11 @@ def public_names(owner: type) -> set[str]:
 
 
 def test_both_classes_have_the_same_methods() -> None:
-    assert public_names(AsyncVerbs) == public_names(ClusterVerbs)
+    assert public_names(AsyncMethods) == public_names(ClusterMethods)
 
 
 def test_a_counterpart_is_a_coroutine_function_with_the_same_documentation() -> None:
-    for name in public_names(AsyncVerbs):
-        method = getattr(AsyncVerbs, name)
+    for name in public_names(AsyncMethods):
+        method = getattr(AsyncMethods, name)
         assert inspect.iscoroutinefunction(method), name
-        assert method.__doc__ == getattr(ClusterVerbs, name).__doc__, name
+        assert method.__doc__ == getattr(ClusterMethods, name).__doc__, name

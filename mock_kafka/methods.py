@@ -1,4 +1,4 @@
-"""Operations on a running cluster, and queries of its state."""
+"""The methods of a running cluster: control it, and query its state."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ from mock_kafka.views import (
     topic_of,
 )
 
-_RECORDS_A_LOOK = 10_000
+_RECORDS_PER_RESPONSE = 10_000
 _REQUESTS_MAX = 10_000
-_SHOWN_ON_TIMEOUT = 10
+_REQUESTS_IN_TIMEOUT_ERROR = 10
 _WAIT_MARGIN_S = 10.0
 
 ConfigValue = str | int | float | bool
@@ -33,17 +33,17 @@ At = Literal["before_handling", "before_response"]
 
 
 class Default(Enum):
-    """The default of a type of entity, in `quota`."""
+    """The default entity of a type, for `quota`."""
 
     DEFAULT = "default"
 
 
 DEFAULT = Default.DEFAULT
-"""`quota(user=DEFAULT, ...)` is for all users that have no quota of their own."""
+"""`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
 
 
 class QuotaValues(TypedDict, total=False):
-    """Kafka's names of quotas; None takes one away."""
+    """Values of quotas under Kafka's names; None removes a quota."""
 
     producer_byte_rate: float | None
     consumer_byte_rate: float | None
@@ -53,12 +53,12 @@ class QuotaValues(TypedDict, total=False):
     connection_creation_rate: float | None
 
 
-class Which(TypedDict, total=False):
-    """Which requests: those that fit all that is set. Names of APIs and errors in any case.
+class RequestFilter(TypedDict, total=False):
+    """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
 
-    `since` is the number of the last line already seen, `since_ms` a time of the cluster's clock.
-    `fault` is a part of the description of what rules did. The `kind` `connection` has the
-    connections that a rule refused or delayed, `disconnect` the ends of connections.
+    `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
+    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
+    selects connections that a rule refused or delayed, `disconnect` the ends of connections.
     """
 
     topic: str
@@ -75,10 +75,11 @@ class Which(TypedDict, total=False):
     kind: Literal["request", "connection", "disconnect"]
 
 
-class ClusterVerbs(ABC):
-    """Every verb is one exchange with the cluster, and has happened when it returns.
+class ClusterMethods(ABC):
+    """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
 
-    What the cluster refuses is a `ControlError` that says why; ConnectionError when it has died.
+    All raise `ControlError` with the reason if the cluster refuses the request, and
+    ConnectionError if the cluster is not running any more.
     """
 
     @property
@@ -89,7 +90,7 @@ class ClusterVerbs(ABC):
     # Faults --------------------------------------------------------------------------------
 
     def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
-        """Respond with an error for everything asked for, such as `NOT_ENOUGH_REPLICAS`.
+        """Return an error for everything that the request names, such as `NOT_ENOUGH_REPLICAS`.
 
         The request is not handled; with `at="before_response"` it is.
         """
@@ -98,11 +99,11 @@ class ClusterVerbs(ABC):
     def respond(
         self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
     ) -> Fault:
-        """Respond with these values in the response, which keeps all its others.
+        """Set fields of the response; all others keep their values.
 
-        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`: an object replaces
-        fields of each entry of an array, a list replaces the array. `handle=False` does not handle
-        the request, and responds with success and these values.
+        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`. An object replaces
+        fields of each entry of an array, a list replaces the array. With `handle=False` the request
+        is not handled, and the response claims success.
         """
         refusal = {} if handle else {"error": "NONE"}
         return self.add_fault(response=dict(response), **refusal, **when)
@@ -110,7 +111,7 @@ class ClusterVerbs(ABC):
     def delay(
         self, *, ms: int, jitter_ms: int = 0, at: At = "before_response", **when: Unpack[When]
     ) -> Fault:
-        """Respond `ms` and up to `jitter_ms` later; or handle the request so much later."""
+        """Delay the response (or the handling, see `at`) by `ms` and up to `jitter_ms` more."""
         name = "delay_ms" if at == "before_response" else "delay_request_ms"
         return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
 
@@ -119,46 +120,46 @@ class ClusterVerbs(ABC):
         return self.add_fault(drop="before_handling", **when)
 
     def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
-        """Handle the request, and close the connection before its response.
+        """Handle the request, and close the connection instead of sending the response.
 
-        With `after_bytes`, send that much of the response before.
+        With `after_bytes`, send this many bytes of the response first.
         """
         if after_bytes is None:
             return self.add_fault(drop="before_response", **when)
         return self.add_fault(drop="within_response", drop_after_bytes=after_bytes, **when)
 
     def hang(self, *, at: At = "before_response", **when: Unpack[When]) -> Fault:
-        """Never respond; with `at="before_handling"` the request is not even handled."""
+        """Handle the request but never respond; with `at="before_handling"` do not handle it."""
         return self.add_fault(hang=at, **when)
 
     def throttle(self, *, throttle_time_ms: int, mute: bool = True, **when: Unpack[When]) -> Fault:
-        """Respond with a throttle time, and mute the connection for it unless `mute` is False."""
+        """Return a throttle time, and mute the connection for it unless `mute` is False."""
         return self.add_fault(throttle_time_ms=throttle_time_ms, mute=mute, **when)
 
     def add_fault(self, /, **rule: Any) -> Fault:
         """Add a rule with any of the fields in docs/faults.md.
 
         Raises:
-            ControlError: the rule is wrong; the message names the field and the nearest word.
+            ControlError: the rule is invalid; the message has the field and the closest valid name.
         """
         return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
 
     def add_faults(self, rules: Rules) -> list[Fault]:
-        """Add all rules of a JSON file or of a list; if one is wrong, none.
+        """Add all rules of a JSON file or of a list, or none if one is invalid.
 
-        It is the file that `mock-kafka serve --faults FILE` and `POST /v1/faults` take too.
+        `mock-kafka serve --faults FILE` and `POST /v1/faults` take the same file.
 
         Raises:
-            ControlError: a rule is wrong; the message says which, and how.
+            ControlError: a rule is invalid; the message has its number and the reason.
             OSError: the file can't be read.
-            ValueError: it has no JSON in it.
+            ValueError: the file is not JSON.
         """
         added = self.control.ask("POST", "/v1/faults", document_of(rules))
-        return [Fault(self.control, each) for each in added]
+        return [Fault(self.control, fault) for fault in added]
 
     def faults(self) -> list[Fault]:
-        """Return all rules in the order in which they are evaluated, including those used up."""
-        return [Fault(self.control, each) for each in self.control.ask("GET", "/v1/faults")]
+        """Return all rules in the order of their evaluation, including those that are used up."""
+        return [Fault(self.control, fault) for fault in self.control.ask("GET", "/v1/faults")]
 
     def clear_faults(self) -> None:
         """Remove all rules; responses that they delay stay delayed."""
@@ -167,10 +168,10 @@ class ClusterVerbs(ABC):
     # Time ----------------------------------------------------------------------------------
 
     def advance(self, *, seconds: float | None = None, ms: int | None = None) -> int:
-        """Move the clock on; returns its new time in ms since the epoch.
+        """Move the clock forward; return its new time in ms since the epoch.
 
-        Everything that becomes due is done, in order, before this returns: mutes end, groups time
-        out, records expire, delayed responses go out.
+        Everything that becomes due happens in order before this returns: mutes end, group members
+        time out, records expire, delayed responses are sent.
         """
         body = {"seconds": seconds, "ms": ms}
         given = {name: value for name, value in body.items() if value is not None}
@@ -178,36 +179,37 @@ class ClusterVerbs(ABC):
         return now_ms
 
     def now_ms(self) -> int:
-        """The cluster's time in ms since the epoch."""
+        """Return the cluster's time in ms since the epoch."""
         now_ms: int = self.control.ask("GET", "/v1/clock")["now_ms"]
         return now_ms
 
     def set_clock(self, mode: ClockMode, factor: float | None = None) -> None:
-        """Have time go by like the machine's, `factor` times as fast (`scaled`), or stand."""
+        """Run the clock in real time, `factor` times as fast (`scaled`), or stop it."""
         self.control.ask("PUT", "/v1/clock", {"mode": mode, "factor": factor})
 
     # Brokers and leaders -------------------------------------------------------------------
 
     def stop_broker(self, broker: int, *, elect: bool = True) -> None:
-        """Cut a broker's connections and refuse new ones; no record is lost.
+        """Close a broker's connections and refuse new ones; no record is lost.
 
-        With `elect` the others notice, and lead and coordinate in its place. This returns at once.
-        With `controller.mutation.time.ms` the election waits in the controller's queue, behind
-        topic requests: until the clock gets there (see `advance`), Metadata names the old leaders.
+        With `elect` leaders and coordinators move to other brokers. With
+        `controller.mutation.time.ms` the election waits in the controller's queue behind topic
+        requests: this returns at once, and Metadata has the old leaders until then (see `advance`).
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
 
     def isolate_broker(self, broker: int, *, elect: bool = False) -> None:
-        """Leave a broker's connections open and let nothing through them."""
+        """Keep a broker's connections open, but pass no data through them."""
         self.control.ask("POST", f"/v1/brokers/{broker}/isolate", {"elect": elect})
 
     def start_broker(
         self, broker: int, *, config: Mapping[str, ConfigValue | None] | None = None
     ) -> None:
-        """Bring a broker back that was stopped or cut off; it leads only what had no leader.
+        """Start a broker that was stopped, isolated or fenced.
 
-        `config` changes what this broker alone is started with, such as `broker.api.versions`: an
-        upgrade. None takes a key away. A key that all brokers share is a ControlError.
+        It becomes leader only of partitions without a leader. `config` changes the configuration
+        of this broker only, such as `broker.api.versions` for an upgrade. None removes a key. A key
+        that all brokers share is a ControlError.
         """
         own = {
             key: None if value is None else config_text(value)
@@ -216,10 +218,10 @@ class ClusterVerbs(ABC):
         self.control.ask("POST", f"/v1/brokers/{broker}/start", {"config": own})
 
     def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
-        """Have one broker more, on a port of its own; returns its node id.
+        """Add a broker on a new port; return its node id.
 
-        It leads new partitions and what is moved there. Without a node id it gets the next one; one
-        that was decommissioned comes back on its port.
+        It can lead new partitions, and partitions that are moved to it. By default it gets the next
+        node id. A broker that was decommissioned returns on its old port.
         """
         body = {"node_id": broker, "rack": rack}
         given = {key: value for key, value in body.items() if value is not None}
@@ -227,23 +229,23 @@ class ClusterVerbs(ABC):
         return node_id
 
     def decommission_broker(self, broker: int) -> None:
-        """Stop a broker for good: leaders move, and Metadata no longer lists it."""
+        """Stop a broker and remove it from the cluster; its leaders move."""
         self.control.ask("DELETE", f"/v1/brokers/{broker}")
 
     def fence_broker(self, broker: int) -> None:
-        """Have the others take a broker for gone, which goes on serving its connections.
+        """Remove a broker from Metadata and move its leaders; it still serves its connections.
 
-        It leaves Metadata, and what it led moves, until `start_broker`.
+        `start_broker` ends this.
         """
         self.control.ask("POST", f"/v1/brokers/{broker}/fence")
 
     def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
-        """Have a broker lead a partition; None leaves it without a leader."""
+        """Make a broker the leader of a partition; None leaves it without a leader."""
         path = f"/v1/topics/{quote(topic, safe='')}/partitions/{partition}/leader"
         self.control.ask("PUT", path, {"broker": broker})
 
     def move_coordinator(self, group: str, broker: int) -> None:
-        """Have a broker coordinate a group or transactional id."""
+        """Make a broker the coordinator of a group or transactional id."""
         path = f"/v1/groups/{quote(group, safe='')}/coordinator"
         self.control.ask("PUT", path, {"broker": broker})
 
@@ -258,11 +260,11 @@ class ClusterVerbs(ABC):
         shadow: bool | None = None,
         **values: Unpack[QuotaValues],
     ) -> None:
-        """Set quotas of a user, a client id, both, or an address; None takes one away.
+        """Set quotas of a user, a client id, both, or an IP address; None removes a quota.
 
-        Without SASL the user is `ANONYMOUS`. They count from the next request. With `shadow=True`
-        they are evaluated for `shadow_report` and not enforced, until `shadow=False`; None leaves
-        that as it is.
+        They apply from the next request on. Without SASL the user is `ANONYMOUS`. With
+        `shadow=True` they are evaluated for `shadow_report` and not enforced, until `shadow=False`.
+        With None their mode does not change.
         """
         named = {"user": user, "client-id": client_id, "ip": ip}
         entity = {
@@ -274,17 +276,17 @@ class ClusterVerbs(ABC):
         self.control.ask("PUT", "/v1/quotas", body)
 
     def shadow_report(self) -> list[ShadowCount]:
-        """Who would have been throttled by quotas in shadow mode within the last hour.
+        """Return which clients quotas in shadow mode would have throttled in the last hour.
 
-        Quotas are in shadow mode by `quota(..., shadow=True)`, or all of them by the broker key
-        `client.quota.shadow`.
+        `quota(..., shadow=True)` puts single quotas into shadow mode, the broker key
+        `client.quota.shadow` all of them.
         """
         return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
 
     def metrics(self) -> list[Metric]:
-        """Rates, tokens and waits of those who have quotas, under Kafka's names.
+        """Return rates, tokens and throttle times of clients with quotas, under Kafka's names.
 
-        The same for Prometheus is at `admin_url` + `/metrics`.
+        `/metrics` at `admin_url` has the same for Prometheus.
         """
         return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
 
@@ -297,7 +299,7 @@ class ClusterVerbs(ABC):
         replication_factor: int | None = None,
         config: Mapping[str, str] | None = None,
     ) -> Topic:
-        """Create a topic; numbers left out are those of the cluster's configuration."""
+        """Create a topic; by default with the counts of the cluster's configuration."""
         body = {
             "partitions": partitions,
             "replication_factor": replication_factor,
@@ -307,35 +309,35 @@ class ClusterVerbs(ABC):
         return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic with its records."""
+        """Delete a topic and its records."""
         self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
 
     def topics(self) -> list[Topic]:
-        """All topics with their partitions, leaders and offsets."""
+        """Return all topics with their partitions, leaders and offsets."""
         return list(map(topic_of, self.control.ask("GET", "/v1/topics")))
 
     def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
-        """All records of a topic or of one partition, from an offset on; by partition and offset.
+        """Return the records of a topic or partition, from `offset` on, by partition and offset.
 
         Raises:
-            ControlError: there is no such topic; the message names those that there are.
+            ControlError: there is no such topic; the message names the existing ones.
         """
-        looks: list[tuple[int | None, int]] = [(partition, offset)]
+        remaining: list[tuple[int | None, int]] = [(partition, offset)]
         found: list[Record] = []
         path = f"/v1/topics/{quote(topic, safe='')}/records"
-        while looks:
-            index, from_offset = looks.pop(0)
-            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_A_LOOK}
+        while remaining:
+            index, from_offset = remaining.pop(0)
+            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_PER_RESPONSE}
             try:
-                look = self.control.ask("GET", path, query={**query, "encoding": "base64"})
+                response = self.control.ask("GET", path, query={**query, "encoding": "base64"})
             except ControlError as error:
-                if error.status != 404 or any(each.name == topic for each in self.topics()):
+                if error.status != 404 or any(known.name == topic for known in self.topics()):
                     raise
-                known = ", ".join(each.name for each in self.topics()) or "no topic yet"
-                detail = f"there is no topic {topic!r}; the cluster has {known}"
+                names = ", ".join(known.name for known in self.topics()) or "no topic yet"
+                detail = f"there is no topic {topic!r}; the cluster has {names}"
                 raise ControlError(404, detail) from None
-            found += [record_of(topic, each) for each in look["records"]]
-            looks += [(int(index), rest) for index, rest in look["next_offsets"].items()]
+            found += [record_of(topic, record) for record in response["records"]]
+            remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
         return sorted(found, key=lambda record: (record.partition, record.offset))
 
     # Requests ------------------------------------------------------------------------------
@@ -346,45 +348,46 @@ class ClusterVerbs(ABC):
         api: str | None = None,
         limit: int = _REQUESTS_MAX,
         has_messages: bool = True,
-        **which: Unpack[Which],
+        **filters: Unpack[RequestFilter],
     ) -> list[Request]:
-        """The last requests that fit, oldest first, with what became of them.
+        """Return the last requests that match, oldest first, with their outcome.
 
-        `has_messages=False` leaves the decoded messages out, which is quicker.
+        `has_messages=False` omits the decoded messages, which is faster.
         """
-        query = {"api": api, "kind": "request", **which, "limit": limit, "bodies": has_messages}
+        query = {"api": api, "kind": "request", **filters, "limit": limit, "bodies": has_messages}
         return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
 
     def wait_for(
-        self, *, api: str | None = None, timeout_s: float = 10.0, **which: Unpack[Which]
+        self, *, api: str | None = None, timeout_s: float = 10.0, **filters: Unpack[RequestFilter]
     ) -> Request:
-        """The first request that fits: one that has come already, or the next to come.
+        """Return the first request that matches, or wait for it.
 
-        It need not be answered yet; `outcome="responded"` waits for that. To wait for a new one say
-        `since=last_request_number()`.
+        It may have no response yet; `outcome="responded"` waits for the response. To wait for a new
+        request use `since=last_request_number()`.
 
         Raises:
-            TimeoutError: there was none for `timeout_s` of the machine's time; the message has the
-                last requests that came.
+            TimeoutError: there was none for `timeout_s` of real time; the message has the last
+                requests that the cluster received.
         """
-        wish = {"api": api, **which}
-        query = {"kind": "request", **wish, "timeout_ms": round(timeout_s * 1000)}
+        conditions = {"api": api, **filters}
+        query = {"kind": "request", **conditions, "timeout_ms": round(timeout_s * 1000)}
         response = self.control.ask(
             "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
         )
         if response is None:
-            asked = ", ".join(
-                f"{key}={value!r}" for key, value in wish.items() if value is not None
+            description = ", ".join(
+                f"{key}={value!r}" for key, value in conditions.items() if value is not None
             )
-            came = self.requests(limit=_SHOWN_ON_TIMEOUT, has_messages=False)
-            shown = "".join(f"\n  {each}" for each in came) or " none at all"
+            received = self.requests(limit=_REQUESTS_IN_TIMEOUT_ERROR, has_messages=False)
+            shown = "".join(f"\n  {request}" for request in received) or " none"
             raise TimeoutError(
-                f"no request with {asked or 'anything'} in {timeout_s} s; the last ones:{shown}"
+                f"no request with {description or 'any value'} in {timeout_s} s;"
+                f" the last requests:{shown}"
             )
         return request_of(response)
 
     def last_request_number(self) -> int:
-        """The number of the newest line of the journal: a good `since` for what comes from now."""
+        """Return the number of the newest request, as `since` to select only later ones."""
         number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
         return number
 
@@ -401,17 +404,17 @@ class ClusterVerbs(ABC):
         """
         return audit_report_of(self.control.ask("GET", "/v1/audit"))
 
-    # All of it -----------------------------------------------------------------------------
+    # Reset ---------------------------------------------------------------------------------
 
     def reset(self) -> None:
-        """Put everything back to the start; connections are cut, addresses stay.
+        """Restore the state after the start and close all connections; addresses do not change.
 
-        Topics, groups, producers, quotas, configurations, users, faults, the requests that went by,
-        what the audit covers, the clock and the brokers. Takes about a millisecond.
+        This applies to topics, groups, producers, quotas, configurations, users, faults, past
+        requests, the audit, the clock and the brokers. It takes about a millisecond.
         """
         self.control.ask("POST", "/v1/reset")
 
 
 def config_text(value: ConfigValue) -> str:
-    """As a properties file would have it."""
+    """Return the value as text for a properties file."""
     return str(value).lower() if isinstance(value, bool) else str(value)

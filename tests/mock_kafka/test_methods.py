@@ -1,4 +1,4 @@
-"""The verbs against a running cluster, moved by raw requests and one real client."""
+"""The methods of a running cluster, tested with real clients."""
 
 import asyncio
 import socket
@@ -20,14 +20,14 @@ from mock_kafka import MockKafka
 
 with MockKafka(brokers=3, config={"num.partitions": 1}) as kafka:
     kafka.quota(user="ANONYMOUS", producer_ids_rate=50)
-    kafka.drop_response(api="Produce", times=1)            # appended, never answered
+    kafka.drop_response(api="Produce", times=1)            # appended, but not acknowledged
     kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2)
     kafka.delay(api="Metadata", ms=20)
     producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
     assert producer.send("orders", b"1").get(30).offset == 0
     assert [r.value for r in kafka.records("orders")] == [b"1"]   # once
     assert len(kafka.requests(api="Produce")) == 4
-    kafka.advance(seconds=3600)                            # an hour, in milliseconds
+    kafka.advance(seconds=3600)                            # takes milliseconds
 """
 
 
@@ -54,7 +54,7 @@ def producer(kafka: MockKafka) -> Iterator[KafkaProducer]:
 
 
 @pytest.mark.interop
-def test_what_users_write_runs_as_it_stands(tmp_path: Path) -> None:
+def test_the_example_program_runs_unchanged(tmp_path: Path) -> None:
     program = tmp_path / "example.py"
     program.write_text(EXAMPLE)
     done = subprocess.run(
@@ -63,7 +63,7 @@ def test_what_users_write_runs_as_it_stands(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_records_are_bytes_with_all_that_was_sent(
+def test_records_returns_keys_values_headers_and_timestamps_as_sent(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     sent = producer.send(
@@ -81,7 +81,9 @@ def test_records_are_bytes_with_all_that_was_sent(
     assert kafka.records("orders", partition=1, offset=1) == []
 
 
-def test_records_of_a_topic_that_is_not_there_name_those_that_are(kafka: MockKafka) -> None:
+def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
+    kafka: MockKafka,
+) -> None:
     with pytest.raises(ControlError, match="no topic 'orders'; the cluster has no topic yet"):
         kafka.records("orders")
     kafka.create_topic("order")
@@ -91,13 +93,15 @@ def test_records_of_a_topic_that_is_not_there_name_those_that_are(kafka: MockKaf
         kafka.records("order", partition=7)
 
 
-def test_a_fault_counts_and_is_removed(kafka: MockKafka, producer: KafkaProducer) -> None:
+def test_a_fault_counts_its_requests_and_can_be_removed(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
     fault = kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2, topic="orders")
     other = kafka.delay(api="Heartbeat", ms=1, jitter_ms=2)
     producer.send("orders", b"1").get(30)
 
     assert (fault.count, fault.match_count, fault.is_used_up) == (2, 2, True)
-    assert [each.id for each in kafka.faults()] == [fault.id, other.id]
+    assert [listed.id for listed in kafka.faults()] == [fault.id, other.id]
     assert len(kafka.requests(api="Produce", error="NOT_ENOUGH_REPLICAS")) == 2
     other.remove()
     with pytest.raises(LookupError, match="removed"):
@@ -106,15 +110,13 @@ def test_a_fault_counts_and_is_removed(kafka: MockKafka, producer: KafkaProducer
     assert kafka.faults() == []
 
 
-def test_responses_are_given_in_place_of_the_real_ones(
-    kafka: MockKafka, producer: KafkaProducer
-) -> None:
+def test_respond_replaces_fields_of_the_response(kafka: MockKafka, producer: KafkaProducer) -> None:
     offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
     kafka.respond(api="Produce", response=offsets, times=1)
     assert producer.send("orders", b"done", partition=0).get(30).offset == 41
     kafka.respond(api="Produce", response=offsets, handle=False, times=1)
     assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
-    assert [each.value for each in kafka.records("orders")] == [b"done"]
+    assert [record.value for record in kafka.records("orders")] == [b"done"]
     (first, second) = kafka.requests(api="Produce", fault="response")
     assert first.response["responses"][0]["partition_responses"][0]["base_offset"] == 41
     assert second.fault is not None
@@ -123,7 +125,7 @@ def test_responses_are_given_in_place_of_the_real_ones(
         kafka.respond(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
 
 
-def test_a_response_is_dropped_after_the_append_and_a_request_before(
+def test_drop_response_appends_the_batch_and_drop_request_does_not(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     lost = kafka.drop_response(api="Produce", times=1, partition=0)
@@ -132,16 +134,16 @@ def test_a_response_is_dropped_after_the_append_and_a_request_before(
     producer.send("orders", b"b", partition=1).get(30)
 
     assert (lost.count, unseen.count) == (1, 1)
-    assert [each.value for each in kafka.records("orders")] == [b"a", b"b"]
+    assert [record.value for record in kafka.records("orders")] == [b"a", b"b"]
     assert len(kafka.requests(outcome="closed", api="Produce")) == 2
 
 
 @pytest.mark.parametrize("after_bytes", [None, 3])
-def test_every_verb_of_faults_makes_the_rule_that_it_says(
+def test_each_fault_method_adds_the_rule_that_it_documents(
     kafka: MockKafka, after_bytes: int | None
 ) -> None:
     kafka.create_topic("t")
-    made = [
+    faults = [
         kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_response", nth=2),
         kafka.delay(ms=5, every=3),
         kafka.delay(ms=5, at="before_handling", client_id="c"),
@@ -151,7 +153,7 @@ def test_every_verb_of_faults_makes_the_rule_that_it_says(
         kafka.add_fault(topic="t", leader="none", at_once=True),
     ]
     dropped = {"drop": "before_response"} if after_bytes is None else {"drop_after_bytes": 3}
-    wanted: list[dict[str, object]] = [
+    expected: list[dict[str, object]] = [
         {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR", "at": "before_response", "nth": 2},
         {"delay_ms": 5, "every": 3},
         {"delay_request_ms": 5, "client_id": "c"},
@@ -160,11 +162,11 @@ def test_every_verb_of_faults_makes_the_rule_that_it_says(
         {**dropped, "probability": 0.5, "seed": 3},
         {"topic": "t", "leader": "none", "at_once": True},
     ]
-    for fault, rule in zip(made, wanted, strict=True):
+    for fault, rule in zip(faults, expected, strict=True):
         assert fault.rule.items() >= rule.items(), fault
 
 
-def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka) -> None:
+def test_an_invalid_name_is_an_error_with_the_closest_valid_one(kafka: MockKafka) -> None:
     with pytest.raises(ControlError, match="NOT_ENOUGH_REPLICAS"):
         kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
     with pytest.raises(ControlError, match="did you mean topic"):
@@ -183,7 +185,7 @@ def test_a_wrong_word_is_refused_with_the_nearest_that_would_do(kafka: MockKafka
         kafka.advance()
 
 
-def test_an_error_that_lasts_reaches_the_caller(kafka: MockKafka) -> None:
+def test_an_error_without_limit_reaches_the_caller_of_send(kafka: MockKafka) -> None:
     kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS")
     producer = KafkaProducer(
         bootstrap_servers=kafka.bootstrap_servers, retries=0, enable_idempotence=False
@@ -194,7 +196,7 @@ def test_an_error_that_lasts_reaches_the_caller(kafka: MockKafka) -> None:
     assert kafka.records("orders") == []
 
 
-def test_time_stands_and_is_moved(kafka: MockKafka) -> None:
+def test_the_clock_can_be_stopped_and_moved(kafka: MockKafka) -> None:
     kafka.set_clock("standing")
     start_ms = kafka.now_ms()
     assert kafka.advance(seconds=3600) == start_ms + 3_600_000
@@ -236,7 +238,7 @@ def test_a_coordinator_moves_to_the_given_broker(kafka: MockKafka) -> None:
         assert kafka.requests(api="JoinGroup")[-1].broker == broker
 
 
-def test_quotas_are_set_shown_and_taken_away(kafka: MockKafka) -> None:
+def test_quotas_are_set_listed_and_removed(kafka: MockKafka) -> None:
     kafka.quota(user="alice", client_id=DEFAULT, producer_byte_rate=1024)
     kafka.quota(user=DEFAULT, controller_mutation_rate=2)
     kafka.quota(ip="127.0.0.1", connection_creation_rate=5)
@@ -253,7 +255,7 @@ def test_quotas_are_set_shown_and_taken_away(kafka: MockKafka) -> None:
         kafka.quota(user="alice")
 
 
-def test_a_shadow_quota_throttles_nobody_and_says_whom_it_would(
+def test_a_shadow_quota_throttles_no_client_and_reports_which_it_would(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     kafka.set_clock("standing")
@@ -269,11 +271,13 @@ def test_a_shadow_quota_throttles_nobody_and_says_whom_it_would(
     assert request.shadow_throttle_times_ms == {"producer_byte_rate": event.throttle_time_ms}
 
 
-def test_metrics_show_who_is_counted(kafka: MockKafka, producer: KafkaProducer) -> None:
+def test_metrics_have_the_byte_rate_of_a_user_with_a_quota(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
     kafka.quota(user="ANONYMOUS", producer_byte_rate=1e9)
     producer.send("orders", b"1").get(30)
-    rates = [each for each in kafka.metrics() if each.name == "byte-rate"]
-    assert any(each.value is not None and each.value > 0 for each in rates), kafka.metrics()
+    rates = [metric for metric in kafka.metrics() if metric.name == "byte-rate"]
+    assert any(rate.value is not None and rate.value > 0 for rate in rates), kafka.metrics()
 
 
 def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProducer) -> None:
@@ -287,11 +291,11 @@ def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProd
     assert str(request).endswith("-> responded")
     assert kafka.requests(api="Produce", since=request.number) == []
     assert kafka.last_request_number() >= request.number
-    [bare] = kafka.requests(api="Produce", has_messages=False)
-    assert (bare.request, bare.response) == (None, None)
+    [without_messages] = kafka.requests(api="Produce", has_messages=False)
+    assert (without_messages.request, without_messages.response) == (None, None)
 
 
-def test_waiting_ends_with_the_request_that_comes(
+def test_wait_for_returns_the_request_when_it_arrives(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     since = kafka.last_request_number()
@@ -304,11 +308,11 @@ def test_waiting_ends_with_the_request_that_comes(
     waiter.start()
     producer.send("orders", b"1").get(30)
     waiter.join(30)
-    assert [each.api for each in found] == ["Produce"]
+    assert [request.api for request in found] == ["Produce"]
     assert kafka.wait_for(api="Produce", timeout_s=0) == found[0]
 
 
-def test_waiting_in_vain_says_for_what_and_what_came_instead(
+def test_the_timeout_of_wait_for_names_the_filter_and_the_last_requests(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     producer.send("orders", b"1").get(30)
@@ -316,7 +320,7 @@ def test_waiting_in_vain_says_for_what_and_what_came_instead(
         kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
 
 
-def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
+def test_requests_lists_refused_and_delayed_connections(kafka: MockKafka) -> None:
     kafka.add_faults(
         [
             {"broker": 1, "refuse_connection": True, "times": 1},
@@ -336,7 +340,7 @@ def test_refused_and_delayed_connections_are_seen(kafka: MockKafka) -> None:
     assert kafka.requests() == kafka.requests(api="Produce") == []
 
 
-async def test_the_verbs_of_coroutines_leave_the_loop_running(
+async def test_methods_of_aio_do_not_block_the_event_loop(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     fault = await kafka.aio.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=1)
@@ -348,12 +352,12 @@ async def test_the_verbs_of_coroutines_leave_the_loop_running(
     assert await kafka.aio.advance(ms=1) > 0
 
 
-def test_brokers_join_leave_and_are_fenced(kafka: MockKafka) -> None:
-    first = [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")]
+def test_brokers_can_be_added_decommissioned_and_fenced(kafka: MockKafka) -> None:
+    first = [broker["node_id"] for broker in kafka.control.ask("GET", "/v1/brokers")]
     added = kafka.add_broker(rack="r1")
     assert added == max(first) + 1
     kafka.create_topic("orders", len(first) + 1)
-    assert added in {each.leader for each in kafka.topics()[0].partitions}
+    assert added in {partition.leader for partition in kafka.topics()[0].partitions}
     with pytest.raises(ControlError, match=f"there is a broker {added} already"):
         kafka.add_broker(added)
 
@@ -362,14 +366,14 @@ def test_brokers_join_leave_and_are_fenced(kafka: MockKafka) -> None:
         kafka.start_broker(added)
     assert kafka.add_broker(added) == added
     kafka.fence_broker(added)
-    assert added not in {each.leader for each in kafka.topics()[0].partitions}
+    assert added not in {partition.leader for partition in kafka.topics()[0].partitions}
     kafka.start_broker(added)
 
     kafka.reset()
-    assert [each["node_id"] for each in kafka.control.ask("GET", "/v1/brokers")] == first
+    assert [broker["node_id"] for broker in kafka.control.ask("GET", "/v1/brokers")] == first
 
 
-def test_a_reset_forgets_everything_and_cuts_the_clients(
+def test_reset_removes_all_state_and_closes_all_connections(
     kafka: MockKafka, producer: KafkaProducer
 ) -> None:
     producer.send("orders", b"1").get(30)
@@ -386,8 +390,8 @@ def test_a_reset_forgets_everything_and_cuts_the_clients(
     assert idle.recv(1) == b""
     idle.close()
     assert [kafka.topics(), kafka.faults(), kafka.requests()] == [[], [], []]
-    assert not any("user" in each.tags for each in kafka.metrics())
+    assert not any("user" in metric.tags for metric in kafka.metrics())
     assert kafka.control.ask("GET", "/v1/quotas") == []
     assert kafka.control.ask("GET", "/v1/connections") == []
-    assert all(each["is_alive"] for each in kafka.control.ask("GET", "/v1/brokers"))
+    assert all(broker["is_alive"] for broker in kafka.control.ask("GET", "/v1/brokers"))
     assert kafka.control.ask("GET", "/v1/clock")["mode"] == "real"
