@@ -12,7 +12,7 @@ from typing import Any
 
 from kafka.protocol.api_data import ApiData
 from kafka.protocol.consumer import ConsumerProtocolAssignment, ConsumerProtocolSubscription
-from kafka.protocol.schemas.fields.codecs import EncodeBufferPool
+from kafka.protocol.schemas.fields.codecs.encode_buffer import EncodeBufferPool
 
 from protocol import schemas
 from protocol.codec import DecodeError, decode_body

@@ -32,14 +32,32 @@ class NullableTaggedStruct(StructField):
         """Return False: the marks that kafka-python would write are those outside of tags."""
         return False
 
-    def encode_into(self, item: Any, out: Any, **kwargs: Any) -> None:
+    def encode_into(
+        self,
+        item: Any,
+        out: Any,
+        version: Any = None,
+        compact: Any = False,
+        tagged: Any = False,
+    ) -> None:
         """Append a mark, and the struct unless it is None."""
         out.ensure(1)
         out.buf[out.pos : out.pos + 1] = _NULL if item is None else _PRESENT
         out.pos += 1
         if item is not None:
-            super().encode_into(item, out, **kwargs)
+            struct: Any = super()
+            struct.encode_into(item, out, version, compact, tagged)
 
-    def decode(self, data: Any, **kwargs: Any) -> Any:
+    def decode(
+        self,
+        data: Any,
+        version: Any = None,
+        compact: Any = False,
+        tagged: Any = False,
+        data_class: Any = None,
+    ) -> Any:
         """Read a mark, and the struct unless it is null."""
-        return None if data.read(1) == _NULL else super().decode(data, **kwargs)
+        if data.read(1) == _NULL:
+            return None
+        struct: Any = super()
+        return struct.decode(data, version, compact, tagged, data_class)

@@ -45,7 +45,8 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        java = java_command(f"{fetch_kafka_jars()}/*", heap_mb=512)
+        jars = fetch_kafka_jars()
+        java = java_command(f"{jars}/*", heap_mb=512)
         properties = self._write_properties()
         self._make_certificate()
         format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]

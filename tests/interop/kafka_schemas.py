@@ -198,7 +198,8 @@ def _element(kind: str, field: Mapping[str, Any], version: int, variety: Variety
             )
         case "bytes" | "records":
             return b64encode(variety.octets()).decode()
-    raise AssertionError(f"unknown type {kind}")
+        case _:
+            raise AssertionError(f"unknown type {kind}")
 
 
 def _default(field: Mapping[str, Any], version: int) -> Any:
@@ -240,7 +241,8 @@ def _to_python(ours: Any, field: Mapping[str, Any], version: int, value: Any) ->
             return UUID(bytes=urlsafe_b64decode(f"{value}=="))
         case "bytes" | "records":
             return b64decode(value)
-    return value
+        case _:
+            return value
 
 
 def _from_python(ours: Any, field: Mapping[str, Any], version: int, value: Any) -> Any:
