@@ -25,6 +25,8 @@ from typing import Any
 
 from broker.administration.deletion import (
     NO_TOPIC_ID,
+    UNKNOWN_ID,
+    UNKNOWN_NAME,
     Found,
     RequestedTopic,
     check_enabled,
@@ -45,9 +47,6 @@ from protocol.errors import ErrorCode
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
 TOPIC_ID_VERSION_MIN = 6
-# Another request deleted the topic while this one waited in the controller's queue.
-_GONE = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-_GONE_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
 @handles(ApiKey.DELETE_TOPICS, versions=(1, 6))
@@ -92,7 +91,8 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
                 cluster.delete_topic(topic, now_ms)
                 results[index] = _result(version, item, None)
             else:
-                results[index] = _result(version, item, _GONE if item.name in names else _GONE_ID)
+                refusal = UNKNOWN_NAME if item.name in names else UNKNOWN_ID
+                results[index] = _result(version, item, refusal)
         return respond(now_ms)
 
     if not queued:

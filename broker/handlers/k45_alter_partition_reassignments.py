@@ -9,8 +9,9 @@ Behaviour:
       allow_replication_factor_change=false (v1) another number of replicas gets
       INVALID_REPLICATION_FACTOR.
     - Moves wait behind mutations in the controller's queue (controller.mutation.time.ms). After
-      timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later. With a timeout_ms
-      that is not positive REQUEST_TIMED_OUT is the error of the response too, and nothing moves.
+      timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later. With a
+      timeout_ms that is not positive REQUEST_TIMED_OUT is the error of the response too, and
+      nothing moves.
 
 Gaps:
     - Cancelling a move never needs an unclean election here. It is refused where Kafka would need

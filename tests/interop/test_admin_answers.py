@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 
@@ -10,7 +11,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.messages import request_class, response_class
 from scenarios.clients.deadline import Deadline
-from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
 from tests.interop.raw_client import RawClient
 
 
@@ -322,7 +323,7 @@ def test_topics_are_not_deleted_without_time(both: Both, timed_topic: str) -> No
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_leaders_are_not_elected_without_time(both: Both, timed_topic: str, version: int) -> None:
     partitions = messages.ElectLeadersRequest.TopicPartitions
-    named = [partitions(topic=timed_topic, partitions=[0, 9])]
+    named = [partitions(topic=timed_topic, partitions=[0])]
     for requested, timeout_ms in ((None, 0), ([], 0), ([], 20_000), (named, 0), (named, 20_000)):
         both.ask(
             ApiKey.ELECT_LEADERS,
@@ -348,3 +349,230 @@ def test_partitions_are_not_reassigned_without_time(
                 allow_replication_factor_change=True,
                 timeout_ms=timeout_ms,
             )
+
+
+@pytest.mark.parametrize("version", [5, 6])
+def test_the_deletion_of_missing_topics_has_kafkas_errors(
+    both: Both, topic: str, version: int
+) -> None:
+    if version < 6:
+        both.ask(ApiKey.DELETE_TOPICS, version, topic_names=[topic], timeout_ms=20_000)
+        return
+    state = messages.DeleteTopicsRequest.DeleteTopicState
+    for requested in (
+        state(name=topic, topic_id=UUID(int=0)),
+        state(name=None, topic_id=UUID(int=0)),
+        state(name=None, topic_id=UUID(int=7)),
+        state(name=topic, topic_id=UUID(int=7)),
+    ):
+        both.ask(ApiKey.DELETE_TOPICS, version, topics=[requested], timeout_ms=20_000)
+
+
+def test_partitions_are_refused_in_kafkas_words(both: Both, timed_topic: str) -> None:
+    requested = messages.CreatePartitionsRequest.CreatePartitionsTopic
+    assigned = requested.CreatePartitionsAssignment
+
+    def grow(name: str, count: int, *assignments: list[int]) -> int:
+        topics = [
+            requested(
+                name=name,
+                count=count,
+                assignments=[assigned(broker_ids=ids) for ids in assignments] or None,
+            )
+        ]
+        response = both.ask(
+            ApiKey.CREATE_PARTITIONS, 3, topics=topics, timeout_ms=20_000, validate_only=False
+        )
+        error_code: int = response.results[0].error_code
+        return error_code
+
+    assert grow("missing", 2) == 3
+    assert grow(timed_topic, 1) == grow(timed_topic, 0) == grow(timed_topic, -1) == 37
+    assert grow(timed_topic, 2, [9]) == 39
+    assert grow(timed_topic, 2, [1], [1]) == 39
+    assert grow(timed_topic, 3, [1]) == 39
+    assert grow(timed_topic, 2, [1, 1]) == 39
+
+
+def test_reassignments_are_refused_in_kafkas_words(both: Both, timed_topic: str) -> None:
+    reassignable = messages.AlterPartitionReassignmentsRequest.ReassignableTopic
+    partition = reassignable.ReassignablePartition
+
+    def move(name: str, index: int, replicas: list[int] | None) -> int:
+        partitions = [partition(partition_index=index, replicas=replicas)]
+        response = both.ask(
+            ApiKey.ALTER_PARTITION_REASSIGNMENTS,
+            1,
+            topics=[reassignable(name=name, partitions=partitions)],
+            allow_replication_factor_change=True,
+            timeout_ms=20_000,
+        )
+        error_code: int = response.responses[0].partitions[0].error_code
+        return error_code
+
+    assert move("missing", 0, [1]) == move(timed_topic, 5, [1]) == 3
+    assert move("missing", 0, None) == move(timed_topic, 5, None) == 3
+    assert move(timed_topic, 0, None) == 85
+    assert move(timed_topic, 0, [9]) == move(timed_topic, 0, []) == 39
+    assert move(timed_topic, 0, [1, 1]) == 39
+
+
+# Controllers and brokers -----------------------------------------------------------------------
+
+_Quorum = messages.DescribeQuorumRequest.TopicData
+
+
+def _quorum_topics(*partitions: tuple[str, list[int]]) -> list[Any]:
+    return [
+        _Quorum(
+            topic_name=name,
+            partitions=[_Quorum.PartitionData(partition_index=index) for index in indexes],
+        )
+        for name, indexes in partitions
+    ]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_only_the_metadata_partition_has_a_quorum(both: Both, version: int) -> None:
+    for topics in (
+        [],
+        _quorum_topics(("__cluster_metadata", [1])),
+        _quorum_topics(("__cluster_metadata", [0, 1])),
+        _quorum_topics(("other", [0]), ("__cluster_metadata", [0])),
+    ):
+        both.ask(ApiKey.DESCRIBE_QUORUM, version, topics=topics)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_the_quorum_has_the_controller_as_leader_and_voter(servers: str, version: int) -> None:
+    request = messages.DescribeQuorumRequest(
+        version=version, topics=_quorum_topics(("__cluster_metadata", [0]))
+    )
+    with RawClient(servers) as client:
+        response = client.ask(
+            request, messages.DescribeQuorumResponse, ApiKey.DESCRIBE_QUORUM, version
+        )
+    ((partition,),) = (topic.partitions for topic in response.topics)
+    assert (response.error_code, partition.error_code) == (0, 0)
+    assert (partition.leader_id, partition.leader_epoch >= 1) == (1, True)
+    (voter,) = partition.current_voters
+    assert voter.replica_id == 1
+    assert voter.log_end_offset >= partition.high_watermark > 0
+    assert partition.observers == []
+    if version >= 1:
+        assert voter.last_fetch_timestamp == voter.last_caught_up_timestamp > 1_700_000_000_000
+    if version >= 2:
+        assert voter.replica_directory_id is None
+        ((listener,),) = (node.listeners for node in response.nodes)
+        assert (listener.name, listener.port > 0) == ("CONTROLLER", True)
+
+
+def test_an_unknown_broker_cannot_be_unregistered(both: Both) -> None:
+    for broker_id in (-1, 7):
+        assert both.ask(ApiKey.UNREGISTER_BROKER, 0, broker_id=broker_id).error_code == 102
+
+
+@pytest.mark.parametrize("voter_id", [-1, 1, 9])
+@pytest.mark.parametrize("directory_id", [UUID(int=0), UUID(int=7)])
+def test_voters_of_a_static_quorum_cannot_be_changed(
+    both: Both, voter_id: int, directory_id: UUID
+) -> None:
+    voter = {"cluster_id": None, "voter_id": voter_id, "voter_directory_id": directory_id}
+    both.ask(ApiKey.REMOVE_RAFT_VOTER, 0, **voter)
+    listener = messages.AddRaftVoterRequest.Listener
+    for names in ([], ["other"], ["a", "b", "c"], ["controller"], ["other", "CONTROLLER"]):
+        both.ask(
+            ApiKey.ADD_RAFT_VOTER,
+            0,
+            timeout_ms=2_000,
+            listeners=[listener(name=name, host="localhost", port=9) for name in names],
+            **voter,
+        )
+
+
+def test_a_replica_can_only_move_to_the_directory_where_it_is(
+    servers: str, timed_topic: str
+) -> None:
+    directory = messages.AlterReplicaLogDirsRequest.AlterReplicaLogDir
+    with RawClient(servers) as client:
+
+        def ask(api_key: ApiKey, version: int, **fields: Any) -> Any:
+            request = request_class(api_key)(version=version, **fields)
+            return client.ask(request, response_class(api_key), api_key, version)
+
+        (described,) = ask(ApiKey.DESCRIBE_LOG_DIRS, 4, topics=None).results
+
+        def move(path: str, name: str, index: int) -> int:
+            topic = directory.AlterReplicaLogDirTopic(name=name, partitions=[index])
+            dirs = [directory(path=path, topics=[topic])]
+            response = ask(ApiKey.ALTER_REPLICA_LOG_DIRS, 2, dirs=dirs)
+            ((partition,),) = (result.partitions for result in response.results)
+            error_code: int = partition.error_code
+            return error_code
+
+        deadline = Deadline()
+        while move(described.log_dir, timed_topic, 0) and deadline.holds("the partition"):
+            pass
+        assert move(described.log_dir, timed_topic, 1) == 3
+        assert move(described.log_dir, "missing", 0) == 3
+        assert move(described.log_dir + "/", timed_topic, 0) == 57
+        assert move("", timed_topic, 0) == 57
+        assert move("", "x" * 249, 0) == 17
+
+
+# Delegation tokens -----------------------------------------------------------------------------
+
+
+def _ask_for_tokens(both: Both) -> set[int]:
+    """The error codes of all requests for tokens in all versions."""
+    renewer = messages.CreateDelegationTokenRequest.CreatableRenewers
+    error_codes = set()
+    for version in (1, 2, 3):
+        renewers = [renewer(principal_type="User", principal_name="bob")]
+        fields: dict[str, Any] = {"renewers": renewers, "max_lifetime_ms": -1}
+        if version >= 3:
+            fields |= {"owner_principal_type": None, "owner_principal_name": None}
+        created = both.ask(ApiKey.CREATE_DELEGATION_TOKEN, version, **fields)
+        described = both.ask(ApiKey.DESCRIBE_DELEGATION_TOKEN, version, owners=None)
+        error_codes |= {created.error_code, described.error_code}
+    for version in (1, 2):
+        renewed = both.ask(ApiKey.RENEW_DELEGATION_TOKEN, version, hmac=b"x", renew_period_ms=1)
+        expired = both.ask(
+            ApiKey.EXPIRE_DELEGATION_TOKEN, version, hmac=b"x", expiry_time_period_ms=1
+        )
+        error_codes |= {renewed.error_code, expired.error_code}
+    return error_codes
+
+
+def test_tokens_are_not_allowed_on_a_plaintext_listener(both: Both) -> None:
+    assert _ask_for_tokens(both) == {64}
+
+
+def test_tokens_are_disabled_without_a_secret_key(apache_kafka: ApacheKafka) -> None:
+    config = {
+        "listeners": "SASL_PLAINTEXT://127.0.0.1:0",
+        "sasl.users": f"{USERNAME}:{PASSWORD}",
+        "sasl.enabled.mechanisms": "PLAIN",
+    }
+    with (
+        MockKafka(config=config) as kafka,
+        RawClient(apache_kafka.sasl_servers) as apache,
+        RawClient(kafka.bootstrap_servers) as mock,
+    ):
+        for client in (apache, mock):
+            _log_in(client)
+        both = Both(apache, mock)
+        assert _ask_for_tokens(both) == {61}
+        renewer = messages.CreateDelegationTokenRequest.CreatableRenewers
+        group = [renewer(principal_type="Group", principal_name="bob")]
+        response = both.ask(ApiKey.CREATE_DELEGATION_TOKEN, 2, renewers=group, max_lifetime_ms=-1)
+        assert response.error_code == 67
+
+
+def _log_in(client: RawClient) -> None:
+    handshake = messages.SaslHandshakeRequest(version=1, mechanism="PLAIN")
+    client.ask(handshake, messages.SaslHandshakeResponse, ApiKey.SASL_HANDSHAKE, 1)
+    token = f"\0{USERNAME}\0{PASSWORD}".encode()
+    request = messages.SaslAuthenticateRequest(version=1, auth_bytes=token)
+    response = client.ask(request, messages.SaslAuthenticateResponse, ApiKey.SASL_AUTHENTICATE, 1)
+    assert response.error_code == 0
