@@ -88,8 +88,8 @@ func consume(ctx context.Context, seeds kgo.Opt, topic string, count int, group 
 }
 
 // Reads a topic beside another one. Deletes it, polls on for a while, then creates it again and reads
-// its new record. Prints the Fetch requests sent while the topic was missing, and how many
-// milliseconds after it was purged and added again the new record came.
+// its new record. Prints the Fetch requests sent while the topic was missing, and the milliseconds
+// from the deletion to the new record.
 func recreate(ctx context.Context, seeds kgo.Opt, topic string, missing time.Duration) {
 	fetches := &fetchCounter{}
 	client, err := kgo.NewClient(seeds,
@@ -122,6 +122,7 @@ func recreate(ctx context.Context, seeds kgo.Opt, topic string, missing time.Dur
 	}
 	admin(func(other *kgo.Client, adm *kadm.Client) error { return write(other, adm, topic, topic+".kept") })
 	read(2)
+	deleted := time.Now()
 	admin(func(_ *kgo.Client, adm *kadm.Client) error {
 		_, err := adm.DeleteTopics(ctx, topic)
 		return err
@@ -135,10 +136,9 @@ func recreate(ctx context.Context, seeds kgo.Opt, topic string, missing time.Dur
 	sent := fetches.count.Load() - before
 	client.PurgeTopicsFromClient(topic)
 	admin(func(other *kgo.Client, adm *kadm.Client) error { return write(other, adm, topic) })
-	added := time.Now()
 	client.AddConsumeTopics(topic)
 	read(1)
-	fmt.Printf("%d\t%d\n", sent, time.Since(added).Milliseconds())
+	fmt.Printf("%d\t%d\n", sent, time.Since(deleted).Milliseconds())
 }
 
 // Counts the Fetch requests that a client writes.
