@@ -14,6 +14,7 @@ from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.config.api_versions import emulated_release
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
@@ -42,7 +43,8 @@ class Cluster:
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
+        first = config.first_node_id
+        self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -54,9 +56,13 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
+        if self.has_eligible_leader_replicas:
+            # Kafka's format command makes it a value of all brokers, for the controller.
+            layer = {"min.insync.replicas": str(config["min.insync.replicas"])}
+            config = config.with_dynamic(None, layer)
         self.config = config
         self.routes = RoutesByBroker(config)
-        self.controller_id = 1
+        self.controller_id = self.first_node_ids[0]
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved through the admin port, by group or transactional id."""
@@ -94,6 +100,12 @@ class Cluster:
         for broker in self.brokers.values():
             broker.is_alive = True
             self.set_availability(broker, Availability.UP)
+
+    @property
+    def has_eligible_leader_replicas(self) -> bool:
+        """Whether the feature eligible.leader.replicas.version is on, as in Kafka since 4.1."""
+        release = emulated_release(self._first_config["broker.api.versions"])
+        return release is None or release >= (4, 1)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:

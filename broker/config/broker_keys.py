@@ -22,6 +22,7 @@ from broker.config.values import (
     at_least,
     between,
     each_of,
+    explained_by,
     more_than,
     one_of,
     one_of_numbers,
@@ -35,16 +36,21 @@ HOUR_MS = 60 * 60 * 1000
 MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("node.id",                    INT,    None,   at_least(0),              READ_ONLY,         "Id of the first broker; the next ones count on from it. The default is 1."),
+    ConfigKey("broker.id",                  INT,    -1,     None,                     READ_ONLY,         "Older name of node.id."),
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
-    mock_key("broker.api.versions",         LIST,   (),     api_versions_problem,     PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
+    mock_key("broker.api.versions",         LIST,   (),     explained_by(api_versions_problem), PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
-    ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
+    ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
+    ConfigKey("advertised.listeners",       STRING, None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
 )
 
 TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
@@ -63,7 +69,7 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
 
 LOG_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("log.retention.bytes",             LONG, -1,            None,                     CLUSTER_WIDE, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
-    ConfigKey("log.retention.ms",                LONG, None,          unlimited_or_positive,    CLUSTER_WIDE, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
+    ConfigKey("log.retention.ms",                LONG, None,          None,    CLUSTER_WIDE, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
     ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    READ_ONLY,    "Minutes a record is kept. If unset, log.retention.hours applies."),
     ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    READ_ONLY,    "Hours a record is kept, if neither milliseconds nor minutes are set."),
     ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
@@ -93,7 +99,7 @@ GROUP_KEYS: tuple[ConfigKey, ...] = (
 
 PRODUCER_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("producer.id.expiration.ms",                   INT, DAY_MS,     at_least(1),          PER_BROKER, "Time after its last write at which a partition forgets an idempotent producer."),
-    ConfigKey("producer.id.expiration.check.interval.ms",    INT, 600_000,    at_least(1),          READ_ONLY,  "How often the broker removes expired producers."),
+    ConfigKey("producer.id.expiration.check.interval.ms",    INT, 600_000,    at_least(1),          READ_ONLY,  "How often the broker removes expired producers.", is_internal=True),
     mock_key("producer.state.batches",                       INT, 1,          one_of_numbers(1, 5), PER_BROKER, "Batches of a producer that a partition remembers: 1 as in KIP-758, 5 as in Kafka today."),
     mock_key("max.in.flight.sequence.number.per.connection", INT, 10_000_000, between(1, 1 << 30),  PER_BROKER, "Sequence numbers before the last one that still count as a duplicate (KIP-758)."),
 )
