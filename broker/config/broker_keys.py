@@ -40,7 +40,7 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("node.id",                    INT,    None,   at_least(0),              READ_ONLY,         "Id of the first broker; the next ones count on from it. The default is 1."),
+    ConfigKey("node.id",                    INT,    None,   between(0, 1_000_000),    READ_ONLY,         "Id of the first broker; the next ones count on from it. The default is 1."),
     ConfigKey("broker.id",                  INT,    -1,     None,                     READ_ONLY,         "Older name of node.id."),
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
