@@ -22,6 +22,7 @@ Behaviour:
 
 Gaps:
     - Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions.
+    - A batch that claims LogAppendTime is always refused; Kafka stores it in a topic with CreateTime.
     - A compressed payload is decompressed only when a check needs its records.
 """
 

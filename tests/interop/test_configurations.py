@@ -1,5 +1,6 @@
 """Configurations of Apache Kafka 4.1 with its default features, and of our broker, key by key."""
 
+import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,8 +13,9 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
-from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S, Deadline
 from scenarios.maven import CannotRunError
+from tests.batches import altered, make_batch
 from tests.broker.handlers.refused_changes import REFUSED_CHANGES, RefusedChange
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.raw_client import RawClient
@@ -230,6 +232,52 @@ def test_a_new_topic_is_described_alike(kafka_4_1: ApacheKafka, ours: MockKafka)
         )
 
     assert described[1] == described[0]
+
+
+KEYLESS = make_batch(b"a", b"b", b"c", b"d", key=None)
+REFUSED_BATCHES = {
+    "no keys": KEYLESS,
+    "control": altered(make_batch(b"a", key=b"k"), 21, ">h", 32),
+    "base offset": altered(make_batch(b"a", key=b"k"), 0, ">q", 5),
+    "far ahead": make_batch(b"a", key=b"k", timestamps=[4_000_000_000_000]),
+    "far ahead, without a key": make_batch(b"a", key=None, timestamps=[4_000_000_000_000]),
+    "two batches": make_batch(b"a", key=b"k") * 2,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BATCHES)
+def test_a_refused_batch_gets_the_same_error(
+    name: str, kafka_4_1: ApacheKafka, ours: MockKafka
+) -> None:
+    answers = []
+    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+        settle(address, ResourceType.TOPIC, "t", [("cleanup.policy", "compact")])
+        deadline = Deadline()
+        while produce(address, KEYLESS)[0] == ErrorCode.NONE and deadline.holds("compaction"):
+            pass
+        answers.append(produce(address, REFUSED_BATCHES[name]))
+        settle(address, ResourceType.TOPIC, "t", [("cleanup.policy", None)])
+
+    assert answers[1] == answers[0]
+    assert answers[0][0] != ErrorCode.NONE
+
+
+def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int, str | None]]]:
+    """Return error code, message and the errors of records; times are masked."""
+    request_class = messages.request_class(ApiKey.PRODUCE)
+    topic_class = request_class.TopicProduceData
+    partition = topic_class.PartitionProduceData(index=0, records=batch)
+    topic = topic_class(name="t", partition_data=[partition])
+    request = request_class(
+        version=9, transactional_id=None, acks=-1, timeout_ms=5000, topic_data=[topic]
+    )
+    response = ask(address, request, ApiKey.PRODUCE, 9)
+    (answer,) = response.responses[0].partition_responses
+    errors = [
+        (error.batch_index, re.sub(r"\[-?\d+, -?\d+\]", "[]", error.batch_index_error_message))
+        for error in answer.record_errors
+    ]
+    return answer.error_code, answer.error_message, errors
 
 
 @pytest.mark.parametrize("refused", REFUSED_CHANGES, ids=str)
