@@ -152,8 +152,6 @@ def _own_value_problem(
             key = BROKER_KEYS.get(operation.name)
             if operation.kind == ConfigOperation.DELETE or key is None:
                 continue
-            if key.name == "min.insync.replicas" and cluster.has_eligible_leader_replicas:
-                continue  # the controller refuses it
             if key.update_mode is UpdateMode.CLUSTER_WIDE and key.is_enforced:
                 return f"{shared_key_message(operation.name)}; set it without a broker id"
     return None

@@ -34,14 +34,10 @@ class ConfigEntry:
 
 
 def describe_topic(
-    config: BrokerConfig, broker_id: int | None, overrides: Mapping[str, str] = _NOTHING
+    config: BrokerConfig, broker_id: int, overrides: Mapping[str, str] = _NOTHING
 ) -> list[ConfigEntry]:
-    """Return every key of a topic; none is read-only.
-
-    `broker_id` is the broker whose own layer the topic falls back to. It is None if the cluster has
-    several brokers, which share the topic.
-    """
-    values = TopicConfig(config if broker_id is None else config.for_broker(broker_id), overrides)
+    """Return every key of a topic as one broker has it; none is read-only."""
+    values = TopicConfig(config.for_broker(broker_id), overrides)
     entries = []
     for key in TOPIC_KEYS.values():
         if key.is_hidden and key.name not in overrides:
@@ -57,7 +53,7 @@ def describe_topic(
 
 
 def describe_new_topic(
-    config: BrokerConfig, broker_id: int | None, overrides: Mapping[str, str]
+    config: BrokerConfig, broker_id: int, overrides: Mapping[str, str]
 ) -> list[ConfigEntry]:
     """Return the keys of a topic for CreateTopics, which Kafka's controller describes.
 

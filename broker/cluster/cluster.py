@@ -228,6 +228,7 @@ class Cluster:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
         self.add_partitions(topic, assignments)
         self._next_placement += len(assignments)
@@ -262,6 +263,16 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
+        topic.by_broker = self._topic_by_broker(topic)
+
+    def _topic_by_broker(self, topic: Topic) -> dict[int, Topic]:
+        """Return the topic as brokers have it whose own configuration gives it other defaults."""
+        found = {}
+        for broker_id in self.config.ids_of_different_brokers():
+            own = TopicConfig(self.config.for_broker(broker_id), topic.config.overrides)
+            if dict(own) != dict(topic.config):
+                found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
+        return found
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""

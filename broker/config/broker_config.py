@@ -7,7 +7,7 @@ defaults. `config[key]` is the value of brokers without a value of their own;
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import dropwhile
 from types import MappingProxyType
@@ -206,6 +206,10 @@ class BrokerConfig(Mapping[str, Any]):
         if self["node.id"] is not None:
             return int(self["node.id"])
         return int(self["broker.id"]) if self["broker.id"] >= 0 else DEFAULT_NODE_ID
+
+    def ids_of_different_brokers(self) -> Iterable[int]:
+        """Return the ids of the brokers that have a value of their own."""
+        return self._views.keys()
 
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
         """Return the values of one broker: this mapping with the broker's own values."""

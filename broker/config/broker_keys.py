@@ -58,24 +58,24 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("default.replication.factor",          INT,     1,            at_least(1),              READ_ONLY,    "Replicas of a partition of a topic that is created without a replication factor."),
     ConfigKey("auto.create.topics.enable",           BOOLEAN, True,         None,                     READ_ONLY,    "Whether a Metadata request creates the topics that don't exist."),
     ConfigKey("delete.topic.enable",                 BOOLEAN, True,         None,                     READ_ONLY,    "Whether topics may be deleted."),
-    ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              CLUSTER_WIDE, "In-sync replicas that a write with acks=all needs."),
-    ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     CLUSTER_WIDE, "Whether a replica that is not in sync may become leader, losing records."),
-    ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              CLUSTER_WIDE, "Largest record batch, as sent, that the broker accepts."),
-    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), CLUSTER_WIDE, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
-    ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), CLUSTER_WIDE, "Whether a record keeps its producer's timestamp or gets the time of its append."),
-    ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be behind the broker's time."),
-    ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be ahead of the broker's time."),
+    ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              PER_BROKER, "In-sync replicas that a write with acks=all needs."),
+    ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     PER_BROKER, "Whether a replica that is not in sync may become leader, losing records."),
+    ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              PER_BROKER, "Largest record batch, as sent, that the broker accepts."),
+    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
+    ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), PER_BROKER, "Whether a record keeps its producer's timestamp or gets the time of its append."),
+    ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              PER_BROKER, "How far a record's timestamp may be behind the broker's time."),
+    ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              PER_BROKER, "How far a record's timestamp may be ahead of the broker's time."),
 )
 
 LOG_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     CLUSTER_WIDE, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
-    ConfigKey("log.retention.ms",                LONG, None,          None,    CLUSTER_WIDE, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
-    ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    READ_ONLY,    "Minutes a record is kept. If unset, log.retention.hours applies."),
-    ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    READ_ONLY,    "Hours a record is kept, if neither milliseconds nor minutes are set."),
+    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     PER_BROKER, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
+    ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
+    ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    STATIC_PER_BROKER, "Minutes a record is kept. If unset, log.retention.hours applies."),
+    ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    STATIC_PER_BROKER, "Hours a record is kept, if neither milliseconds nor minutes are set."),
     ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
     mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
-    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    CLUSTER_WIDE, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
-    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), CLUSTER_WIDE, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
+    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
+    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), PER_BROKER, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
 )
 
 CONNECTION_KEYS: tuple[ConfigKey, ...] = (

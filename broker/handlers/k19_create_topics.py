@@ -142,7 +142,6 @@ def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_tr
 
 
 def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
-    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
     return [
         _Result.CreatableTopicConfigs(
             version=version,
@@ -152,7 +151,7 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
             config_source=entry.source,
             is_sensitive=entry.key.is_sensitive,
         )
-        for entry in describe_new_topic(cluster.config, only_broker_id, config.overrides)
+        for entry in describe_new_topic(cluster.config, cluster.controller_id, config.overrides)
     ]
 
 

@@ -7,6 +7,7 @@ Behaviour:
       must be the requested broker, else INVALID_REQUEST.
     - A broker shows every key of Apache Kafka 4.1, its own id, addresses, rack and directory, and
       the keys that only a plug-in knows, as secrets of unknown type. Keys come in Kafka's order.
+    - A topic is described with the defaults of the broker that is asked.
     - Synonyms list every place that sets a key, in order of precedence. The value of a sensitive
       key is null. Type and documentation are included from v3 on.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
@@ -14,8 +15,6 @@ Behaviour:
 
 Gaps:
     - A broker logger has an empty list of keys: no logger can be configured.
-    - Brokers share their topics. A value that a single broker set for itself is no longer a topic's
-      default once there are more brokers.
     - Many keys have no documentation, and the texts of the others differ from Kafka's.
 """
 
@@ -109,7 +108,7 @@ def _describe(
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
-            return _describe_topic(cluster, name)
+            return _describe_topic(cluster, broker_id, name)
         case ResourceType.BROKER if not name:
             return describe_broker_defaults(cluster.config)
         case ResourceType.BROKER:
@@ -140,7 +139,7 @@ def _broker_refusal(name: str, broker_id: int, expected: str) -> Refusal | None:
     return Refusal(ErrorCode.INVALID_REQUEST, message)
 
 
-def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
+def _describe_topic(cluster: Cluster, broker_id: int, name: str) -> list[ConfigEntry] | Refusal:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
@@ -148,8 +147,7 @@ def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
     if topic is None:
         # Without a message, as in Kafka: clients print the standard text of the code.
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
-    return describe_topic(cluster.config, only_broker_id, topic.config.overrides)
+    return describe_topic(cluster.config, broker_id, topic.config.overrides)
 
 
 def _to_wire(entry: ConfigEntry, request: Any) -> Any:

@@ -13,8 +13,8 @@ Behaviour:
     - A change applies from the next request on.
 
 Gaps:
-    - A key that all brokers share, such as a topic's default, cannot be set for one of several
-      brokers. With a single broker it can.
+    - log.memory.max.bytes and controller.mutation.time.ms, which Kafka does not have, cannot be set
+      for one of several brokers.
     - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.
     - Keys of groups and client metrics are stored and described, and have no effect.
 """

@@ -262,7 +262,7 @@ def test_a_refused_batch_gets_the_same_error(
     assert answers[0][0] != ErrorCode.NONE
 
 
-def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int, str | None]]]:
+def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int, str]]]:
     """Return error code, message and the errors of records; times are masked."""
     request_class = messages.request_class(ApiKey.PRODUCE)
     topic_class = request_class.TopicProduceData

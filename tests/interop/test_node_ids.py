@@ -56,7 +56,7 @@ def servers(kafka: MockKafka) -> dict[str, str]:
 
 @pytest.mark.parametrize("in_process", [False, True], ids=["process", "thread"])
 def test_each_broker_describes_its_own_keys(*, in_process: bool) -> None:
-    config = {"node.id": 0, "broker.1.num.io.threads": 4, **RACKS}
+    config: dict[str, str | int] = {"node.id": 0, "broker.1.num.io.threads": 4, **RACKS}
     with MockKafka(brokers=3, config=config, in_process=in_process) as kafka:
         admin = AdminClient(servers(kafka))
         for number, address in enumerate(kafka.bootstrap_servers_list):

@@ -31,8 +31,7 @@ def test_a_description_has_the_source_of_each_value() -> None:
     config = BrokerConfig.from_overrides({"message.max.bytes": "5"})
 
     sources = {
-        entry.key.name: entry.source
-        for entry in describe_topic(config, None, {"retention.ms": "1"})
+        entry.key.name: entry.source for entry in describe_topic(config, 1, {"retention.ms": "1"})
     }
 
     assert sources["retention.ms"] is ConfigSource.DYNAMIC_TOPIC_CONFIG
@@ -46,7 +45,7 @@ def test_the_layer_of_a_broker_is_named_when_the_topic_falls_back_to_it() -> Non
     )
 
     alone = describe_topic(config, 1)
-    shared = describe_topic(config, None)
+    shared = describe_topic(config, 2)
 
     entries = [entry for entry in alone + shared if entry.key.name == "segment.ms"]
     assert [(entry.text, entry.source) for entry in entries] == [
@@ -60,7 +59,7 @@ def test_a_new_topic_names_the_brokers_key_in_another_unit() -> None:
 
     sources = {
         entry.key.name: (entry.text, entry.source)
-        for entry in describe_new_topic(config, None, {"segment.ms": "5"})
+        for entry in describe_new_topic(config, 1, {"segment.ms": "5"})
     }
 
     assert sources["retention.ms"] == ("7200000", ConfigSource.STATIC_BROKER_CONFIG)

@@ -12,7 +12,7 @@ from broker.config.broker_config import (
     unknown_key_message,
 )
 from broker.config.broker_requirements import retention_ms
-from broker.config.keys import ConfigError, ConfigType
+from broker.config.keys import CLUSTER_WIDE, ConfigError, ConfigType
 from broker.config.topic_keys import TOPIC_KEYS
 from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
@@ -337,21 +337,12 @@ def test_an_invalid_value_of_one_broker_is_refused(name: str, text: str, message
         BrokerConfig.from_overrides({name: text})
 
 
-def test_keys_in_which_brokers_may_differ() -> None:
-    """A topic's default is shared: all replicas of a partition have one configuration."""
-    own = {key.name for key in BROKER_KEYS.values() if key.is_per_broker and key.is_enforced}
-    assert own == {
-        "broker.api.versions",
-        "broker.max.producer.ids",
-        "broker.rack",
-        "client.quota.shadow",
-        "max.connections",
-        "max.connections.per.ip",
-        "max.in.flight.sequence.number.per.connection",
-        "producer.id.expiration.ms",
-        "producer.id.quota.error.code",
-        "producer.state.batches",
-        "replica.selector.class",
+def test_keys_that_brokers_share() -> None:
+    """All others may differ, topic defaults included: the leader's value applies."""
+    shared = {key.name for key in BROKER_KEYS.values() if key.is_dynamic and not key.is_per_broker}
+    assert {name for name in shared if BROKER_KEYS[name].update_mode is CLUSTER_WIDE} == {
+        "controller.mutation.time.ms",
+        "log.memory.max.bytes",
     }
-    defaults = {key.broker_synonym for key in TOPIC_KEYS.values()}
-    assert not own & defaults
+    defaults = {key.broker_synonym for key in TOPIC_KEYS.values() if key.broker_synonym}
+    assert not shared & defaults

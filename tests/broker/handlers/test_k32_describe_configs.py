@@ -142,14 +142,18 @@ def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None
     assert synonyms_of(entry) == [("max.message.bytes", "5", 1), (name, "4", 2), *behind]
 
 
-def test_a_value_of_one_of_several_brokers_is_not_a_topic_default() -> None:
+def test_a_topic_is_described_with_the_defaults_of_the_requested_broker() -> None:
     cluster = new_cluster(2)
     cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "4"}))
 
-    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"])))
+    values = [
+        the_one_entry(
+            describe(cluster, (TOPIC, "orders", ["max.message.bytes"]), broker_id=broker_id)
+        ).value
+        for broker_id in (1, 2)
+    ]
 
-    assert entry.value == "1048588"
-    assert synonyms_of(entry) == [("message.max.bytes", "1048588", 5)]
+    assert values == ["4", "1048588"]
 
 
 def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:

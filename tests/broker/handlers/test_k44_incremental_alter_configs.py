@@ -157,9 +157,7 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
 
 
 SHARED_KEYS = sorted(
-    key.name
-    for key in BROKER_KEYS.values()
-    if key.update_mode is CLUSTER_WIDE and key.is_enforced and key.name != "min.insync.replicas"
+    key.name for key in BROKER_KEYS.values() if key.update_mode is CLUSTER_WIDE and key.is_enforced
 )
 
 
@@ -198,6 +196,23 @@ def test_a_changed_broker_default_applies_to_topics_at_once() -> None:
     topic = cluster.topics.get("orders")
     assert topic is not None
     assert topic.max_message_bytes == 9
+
+
+def test_a_topic_has_the_defaults_of_its_leader() -> None:
+    cluster = new_cluster()
+
+    alter(cluster, (BROKER, "2", [("message.max.bytes", SET, "9")]), broker_id=2)
+
+    topic = cluster.topics.get("orders")
+    assert topic is not None
+    sizes = [topic.on_broker(broker_id).max_message_bytes for broker_id in (1, 2, 3)]
+    assert sizes == [1_048_588, 9, 1_048_588]
+    assert topic.on_broker(2).partitions is topic.partitions
+    alter(cluster, (TOPIC, "orders", [("max.message.bytes", SET, "7")]))
+    assert topic.on_broker(2) is topic
+    alter(cluster, (TOPIC, "orders", [("max.message.bytes", DELETE, None)]))
+    alter(cluster, (BROKER, "2", [("message.max.bytes", DELETE, None)]), broker_id=2)
+    assert topic.by_broker == {}
 
 
 def test_a_value_of_the_only_broker_applies_to_topics() -> None:
