@@ -47,7 +47,7 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
     result = _Result(
         version=version,
         error_code=ErrorCode.NONE,
-        log_dir=f"/mock-kafka/broker-{context.broker_id}",
+        log_dir=cluster.brokers[context.broker_id].log_dir,
         topics=topics,
         total_bytes=total_bytes,
         usable_bytes=max(0, total_bytes - cluster.log_bytes),

@@ -1,8 +1,11 @@
 """Configurations of Apache Kafka 4.1 with its default features, and of our broker, key by key."""
 
+import json
 import re
+import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,10 +17,11 @@ from protocol.api_keys import ApiKey
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 from scenarios.clients.deadline import DEADLINE_S, Deadline
-from scenarios.maven import CannotRunError
+from scenarios.clients.java import java_command
+from scenarios.maven import CannotRunError, fetch_jars
 from tests.batches import altered, make_batch
 from tests.broker.handlers.refused_changes import REFUSED_CHANGES, RefusedChange
-from tests.interop.apache_kafka import ApacheKafka
+from tests.interop.apache_kafka import VERSION, ApacheKafka
 from tests.interop.raw_client import RawClient
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
@@ -289,3 +293,45 @@ def test_a_refused_change_gets_the_same_error(
 
     assert change(kafka_4_1.bootstrap_servers, *request) == expected
     assert change(ours.bootstrap_servers, *request) == expected
+
+
+def test_a_throttled_reassignment_runs_with_the_tool_of_kafka(tmp_path: Path) -> None:
+    artifacts = (
+        f"org.apache.kafka:kafka_2.13:{VERSION}",
+        f"org.apache.kafka:kafka-tools:{VERSION}",
+        "org.slf4j:slf4j-simple:1.7.36",
+    )
+    try:
+        jars = fetch_jars(f"kafka-tools-{VERSION}", artifacts)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    plan = {"topic": "t", "partition": 0, "replicas": [2, 1]}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"version": 1, "partitions": [plan]}))
+
+    def run_tool(servers: str, *arguments: str) -> str:
+        command = [
+            *java_command(f"{jars}/*"),
+            "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+            *("--bootstrap-server", servers, "--reassignment-json-file", str(path), *arguments),
+        ]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        return done.stdout
+
+    def rates(kafka: MockKafka) -> set[str]:
+        server = kafka.bootstrap_servers_list[0]
+        _, _, entries = describe(server, ResourceType.BROKER, "0")
+        return {f"{entry[0]}={entry[1]}" for entry in entries if "throttled.rate" in entry[0]}
+
+    with MockKafka(brokers=3, config={"node.id": 0}) as kafka:
+        kafka.create_topic("t", 1, 2)
+        printed = run_tool(kafka.bootstrap_servers, "--execute", "--throttle", "5000000")
+        assert "The inter-broker throttle limit was set to 5000000 B/s" in printed
+        assert rates(kafka) == {
+            "leader.replication.throttled.rate=5000000",
+            "follower.replication.throttled.rate=5000000",
+        }
+        printed = run_tool(kafka.bootstrap_servers, "--verify")
+        assert "Reassignment of partition t-0 is completed." in printed
+        assert "Clearing broker-level throttles on brokers 0,1,2" in printed
+        assert rates(kafka) == set()
