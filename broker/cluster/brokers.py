@@ -7,6 +7,9 @@ from enum import Enum
 
 from broker.addresses import Address
 
+LOG_DIR = "/mock-kafka/broker-{}"
+"""Path of a broker's only log directory, by its node id."""
+
 
 class Availability(Enum):
     """Whether the sockets of a broker accept connections and serve requests."""
@@ -38,11 +41,6 @@ class Broker:
     bound: dict[str, str] = field(default_factory=dict)
     """Where it listens, by the name of the listener: `127.0.0.1:9092`."""
 
-    @property
-    def log_dir(self) -> str:
-        """The directory that DescribeLogDirs names, unless the broker was given `log.dirs`."""
-        return f"/mock-kafka/broker-{self.node_id}"
-
     def address(self, listener: str) -> Address:
         """Return the advertised address of a listener; every broker has every listener."""
         return self.endpoints.get(listener) or Address(self.host, self.port)
@@ -56,7 +54,7 @@ class Broker:
         texts = {
             "process.roles": "broker,controller",
             "controller.listener.names": "CONTROLLER",
-            "log.dirs": self.log_dir,
+            "log.dirs": LOG_DIR.format(self.node_id),
         }
         texts = {name: text for name, text in texts.items() if name not in started_with}
         texts["node.id"] = texts["broker.id"] = str(self.node_id)

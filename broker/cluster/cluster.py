@@ -64,6 +64,8 @@ class Cluster:
         self.config = config
         self.routes = RoutesByBroker(config)
         self.controller_id = self.first_node_ids[0]
+        self.controller_epoch = 1
+        """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved through the admin port, by group or transactional id."""

@@ -37,8 +37,6 @@ class ApacheKafka:
         version: str = VERSION,
         features: Mapping[str, int] = WITHOUT_ELR,
         properties: Mapping[str, str] | None = None,
-        node_id: int = 1,
-        controller: "ApacheKafka | None" = None,
     ) -> None:
         """Describe a broker; nothing runs yet.
 
@@ -47,8 +45,6 @@ class ApacheKafka:
             version: the release.
             features: levels other than the release's own, for the format command.
             properties: of server.properties, beside and before those of this class.
-            node_id: its own in its cluster.
-            controller: the broker that is also the controller, if this one is not.
         """
         self._folder = folder
         self._version = version
@@ -57,8 +53,6 @@ class ApacheKafka:
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
         self._process: subprocess.Popen[str] | None = None
-        self._node_id = node_id
-        self._controller = controller or self
         plain, sasl, tls, self._controller_port = free_ports(4)
         self.bootstrap_servers = f"127.0.0.1:{plain}"
         self.sasl_servers = f"127.0.0.1:{sasl}"
@@ -68,20 +62,17 @@ class ApacheKafka:
     def start(self) -> None:
         """Fetch jars if needed, format the folder, start, and wait until clients may come.
 
+        A broker that was stopped starts again with its ports and its data.
+
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
         jars = fetch_kafka_jars(self._version)
         java = java_command(f"{jars}/*", heap_mb=512)
-        properties = self._write_properties()
-        self._make_certificate()
-        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
-        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
-        for feature, level in self._features.items():
-            format_it += ["--feature", f"{feature}={level}"]
-        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
-        _run(format_it)
+        properties = self._folder / "server.properties"
+        if not properties.exists():
+            self._format(java)
+        self._is_up.clear()
         self._process = subprocess.Popen(
             [*java, "kafka.Kafka", str(properties)],
             stdin=subprocess.DEVNULL,
@@ -95,6 +86,12 @@ class ApacheKafka:
         if not self._is_up.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
             self.stop()
             raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
+
+    def kill(self) -> None:
+        """End the process at once, as a crash does, and wait for it."""
+        assert self._process is not None
+        self._process.kill()
+        self.stop()
 
     def stop(self) -> None:
         """End the process and wait for it."""
@@ -110,6 +107,17 @@ class ApacheKafka:
         assert self._process.stderr is not None
         self._process.stderr.close()
 
+    def _format(self, java: list[str]) -> None:
+        self._make_certificate()
+        properties = self._write_properties()
+        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
+        for feature, level in self._features.items():
+            format_it += ["--feature", f"{feature}={level}"]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
+        _run(format_it)
+
     def _read_log(self) -> None:
         assert self._process is not None
         assert self._process.stderr is not None
@@ -124,14 +132,11 @@ class ApacheKafka:
             f"PLAINTEXT://{self.bootstrap_servers},SASL_PLAINTEXT://{self.sasl_servers},"
             f"SSL://{self.tls_servers}"
         )
-        is_controller = self._controller is self
-        voter = f"{self._controller._node_id}@127.0.0.1:{self._controller._controller_port}"
-        own_controller = f",CONTROLLER://127.0.0.1:{self._controller_port}" if is_controller else ""
         properties = {
-            "process.roles": "broker,controller" if is_controller else "broker",
-            "node.id": str(self._node_id),
-            "controller.quorum.voters": voter,
-            "listeners": f"{listeners}{own_controller}",
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
+            "listeners": f"{listeners},CONTROLLER://127.0.0.1:{self._controller_port}",
             "advertised.listeners": listeners,
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"
