@@ -3,6 +3,7 @@
 Source: Kafka's `ReplicaManager.alterReplicaLogDirs`.
 """
 
+from broker.cluster.brokers import LOG_DIR
 from broker.cluster.cluster import Cluster
 from protocol.errors import ErrorCode
 
@@ -13,7 +14,7 @@ _FUTURE_SUFFIX_LENGTH = len(".") + 32 + len("-future")
 
 def log_dir(broker_id: int) -> str:
     """Return the path of a broker's only log directory."""
-    return f"/mock-kafka/broker-{broker_id}"
+    return LOG_DIR.format(broker_id)
 
 
 def move_replica(

@@ -20,11 +20,11 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
     """Delete batches past `retention.ms`, in every partition whose policy deletes."""
     for topic in cluster.topics.all():
-        retention_ms = topic.config["retention.ms"]
-        if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
-            continue
         for partition in topic.partitions:
-            cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+            config = topic.on_broker(partition.leader_id).config
+            retention_ms = config["retention.ms"]
+            if retention_ms >= 0 and "delete" in config["cleanup.policy"]:
+                cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
 
 
 def _schedule_retention(cluster: Cluster, due_ms: int) -> None:

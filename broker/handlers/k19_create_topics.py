@@ -30,7 +30,7 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
-from broker.administration.config_description import describe_topic
+from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
@@ -150,7 +150,6 @@ def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_tr
 
 
 def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
-    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
     return [
         _Result.CreatableTopicConfigs(
             version=version,
@@ -160,7 +159,7 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
             config_source=entry.source,
             is_sensitive=entry.key.is_sensitive,
         )
-        for entry in describe_topic(cluster.config, only_broker_id, config)
+        for entry in describe_new_topic(cluster.config, cluster.controller_id, config.overrides)
     ]
 
 
