@@ -11,7 +11,8 @@ from collections import deque
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.maven import fetch_jars
+from scenarios.clients.java import java_command
+from scenarios.maven import fetch_jars
 
 VERSION = "4.1.0"
 _ARTIFACTS = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
@@ -45,14 +46,7 @@ class ApacheKafka:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
         jars = fetch_kafka_jars()
-        java = [
-            "java",
-            "-Xmx512m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-cp",
-            f"{jars}/*",
-        ]
+        java = java_command(f"{jars}/*", heap_mb=512)
         properties = self._write_properties()
         self._make_certificate()
         format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]

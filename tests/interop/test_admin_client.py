@@ -7,7 +7,7 @@ from client.admin import Admin
 from client.errors import ThrottlingQuotaExceededError
 from client.resources import Address, NewTopic, QuotaChange
 from client.transport import SocketTransport
-from tests.interop.clients import Deadline
+from scenarios.clients.deadline import Deadline
 
 RATE = 10.0
 BURST = 110  # eleven samples of one second: the burst of a client that was idle

@@ -23,13 +23,9 @@ from confluent_kafka.admin import (
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    CONFLUENT,
-    DEADLINE_S,
-    Record,
-    confluent_consumer,
-    poll_confluent,
-)
+from scenarios.clients.confluent_kafka import CONFLUENT, confluent_consumer, poll_confluent
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Record
 
 START_MS = 1_700_000_000_000
 

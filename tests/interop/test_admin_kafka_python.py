@@ -15,7 +15,8 @@ from kafka.errors import (
 )
 
 from mock_kafka import MockKafka
-from tests.interop.clients import KAFKA_PYTHON, Record, kafka_python_consumer, poll_kafka_python
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON, kafka_python_consumer, poll_kafka_python
 
 START_MS = 1_700_000_000_000
 PREFERRED_ELECTION = 0

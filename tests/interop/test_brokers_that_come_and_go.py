@@ -8,7 +8,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Deadline, Record
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 
 def brokers_known_to(admin: AdminClient) -> list[int]:

@@ -11,7 +11,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import RequestTimedOutError
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
 
 CONFIG: dict[str, ConfigValue] = {"broker.clock": "standing", "controller.mutation.time.ms": 100}
 

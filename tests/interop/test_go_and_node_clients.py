@@ -5,15 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import CONFLUENT, by_partition
+from scenarios.clients.confluent_kafka import CONFLUENT
+from scenarios.clients.interface import by_partition
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import Lines
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.interop.go_and_node_clients import CLIENTS, run_client
-from tests.maven import CannotRunError
+from tests.interop.go_and_node_clients import CLIENTS
 
 RECORD_COUNT = 3000
 
-Run = Callable[..., list[list[str]]]
+Run = Callable[..., Lines]
 """Run a scenario of a client's program and return its output."""
 
 
@@ -21,16 +23,9 @@ Run = Callable[..., list[list[str]]]
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Return a client's program; skip if its toolchain or registry is missing."""
     try:
-        command, environment = CLIENTS[request.param](tmp_path_factory.mktemp("client"))
+        return CLIENTS[request.param](tmp_path_factory.mktemp("client")).run
     except CannotRunError as error:
         pytest.skip(f"{request.param}: {error}")
-
-    def run_scenario(*arguments: object) -> list[list[str]]:
-        done = run_client(command, environment, *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
-
-    return run_scenario
 
 
 def test_records_are_produced_and_read_by_a_group_that_resumes(

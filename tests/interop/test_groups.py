@@ -7,20 +7,13 @@ import sys
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
-    CLIENTS,
-    CONFLUENT,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    by_partition,
-    create_topic,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import CONFLUENT, ConfluentMember, create_topic
+from scenarios.clients.interface import Client, Record, by_partition
+from scenarios.clients.kafka_python import KAFKA_PYTHON
+from scenarios.clients.python_clients import CLIENTS
 from tests.interop.members import (
-    ConfluentMember,
-    InThread,
-    Member,
+    MemberThread,
     member,
     poll_records,
     poll_until,
@@ -148,7 +141,7 @@ def test_four_members_share_four_partitions_and_a_fifth_gets_none(
         assert len({record.offset for record in found if record.partition == 0}) <= 100
 
 
-def share_out_among_some(members: list[Member]) -> list[Record]:
+def share_out_among_some(members: list[MemberThread]) -> list[Record]:
     return poll_until(
         members,
         lambda: sorted(len(each.assigned()) for each in members) == [0, 1, 1, 1, 1],
@@ -183,11 +176,10 @@ def test_members_of_three_libraries_share_one_group(
 
 DOOMED = """
 import sys
-from tests.interop.clients import CLIENTS
+from scenarios.clients.installed import load_client
 from tests.interop.members import member, poll_until
 name, servers, topic = sys.argv[1:]
-[client] = [each for each in CLIENTS if each.name == name]
-with member(client, servers, topic, topic, session_timeout_ms=1000) as doomed:
+with member(load_client(name), servers, topic, topic, session_timeout_ms=1000) as doomed:
     poll_until([doomed], lambda: bool(doomed.assigned()), "an assignment")
     print("assigned", flush=True)
     while True:
@@ -238,14 +230,14 @@ def test_cooperative_members_keep_the_partitions_that_do_not_move(
     servers = kafka.bootstrap_servers
 
     def cooperative() -> ConfluentMember:
-        return ConfluentMember(servers, filled, filled, assignor="cooperative-sticky")
+        return CONFLUENT.join(servers, filled, filled, assignor="cooperative-sticky")
 
     inner = cooperative()
-    first = InThread(inner)
+    first = MemberThread(inner)
     try:
         found = poll_records([first], len(RECORDS))
         assert first.assigned() == set(range(PARTITIONS))
-        second = InThread(cooperative())
+        second = MemberThread(cooperative())
         try:
             found += share_out([first, second], PARTITIONS)
             # The two partitions that move were revoked; the other two were not.

@@ -18,13 +18,10 @@ from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
 from protocol import messages
-from tests.interop.clients import (
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    create_topic,
-)
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 from tests.interop.conftest import broker_errors
 
 WINDOW_KEY = "max.in.flight.sequence.number.per.connection"

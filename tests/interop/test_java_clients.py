@@ -6,11 +6,13 @@ import pytest
 
 from mock_kafka import ConfigValue, MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import CONFLUENT, by_partition, create_topic
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.interface import by_partition
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import Lines
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.interop.java_clients import JavaClients, Lines, compile_java_clients
-from tests.maven import CannotRunError
+from tests.interop.java_clients import JavaClients, compile_java_clients
 
 VERSIONS = ("3.9.2", "4.1.0")
 RECORD_COUNT = 4000

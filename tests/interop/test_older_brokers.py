@@ -8,7 +8,10 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from mock_kafka import MockKafka, Request, StartError, cli
 from protocol.messages import api_key_of
 from protocol.releases import release_versions
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record, confluent_consumer
+from scenarios.clients.confluent_kafka import confluent_consumer
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 RELEASES = ("0.11", "1.1", "2.8", "3.9")
 KEY = "broker.api.versions"

@@ -10,7 +10,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.python_clients import CLIENTS
 
 
 def new_producer(servers: str) -> Any:

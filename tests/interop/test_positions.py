@@ -11,20 +11,16 @@ from kafka import KafkaAdminClient, OffsetAndMetadata, TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
+from scenarios.clients.aiokafka import AIOKAFKA, poll_aiokafka
+from scenarios.clients.confluent_kafka import (
     CONFLUENT,
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Deadline,
-    Record,
     confluent_consumer,
     create_topic,
-    kafka_python_consumer,
-    poll_aiokafka,
     poll_confluent,
-    poll_kafka_python,
 )
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON, kafka_python_consumer, poll_kafka_python
 
 START_MS = 1_700_000_000_000
 STEP_MS = 10

@@ -5,72 +5,43 @@ NOT_ENOUGH_REPLICAS, and then nothing is lost, duplicated or out of order, altho
 librdkafka and kafka-python had sent further batches after the refused one.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import aiokafka
 import confluent_kafka
-import kafka
 import pytest
 
 from mock_kafka import MockKafka, cli
-from tests.interop.clients import DEADLINE_S, create_topic
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Config, ProducerOptions, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 
 VALUES = [b"%d" % number for number in range(20)]
 Outcome = int | str
 """The offset of a record, or the name of its error."""
 
 
-def by_kafka_python(servers: str, values: list[bytes]) -> list[Outcome]:
-    producer = kafka.KafkaProducer(
-        bootstrap_servers=servers, enable_idempotence=True, acks="all", linger_ms=0
-    )
-    futures = [producer.send("t", value, partition=0) for value in values]
-    outcomes: list[Outcome] = [future.get(DEADLINE_S).offset for future in futures]
-    producer.close()
-    return outcomes
-
-
-def by_aiokafka(servers: str, values: list[bytes]) -> list[Outcome]:
-    async def run() -> list[Outcome]:
-        producer = aiokafka.AIOKafkaProducer(
-            bootstrap_servers=servers, enable_idempotence=True, max_batch_size=100
-        )
-        await producer.start()
-        futures = [await producer.send("t", value, partition=0) for value in values]
-        outcomes: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
-        await producer.stop()
-        return [
-            type(each).__name__ if isinstance(each, Exception) else each.offset for each in outcomes
-        ]
-
-    return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
-
-
-def by_confluent(servers: str, values: list[bytes]) -> list[Outcome]:
-    outcomes: dict[bytes, Outcome] = {}
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": servers,
-            "enable.idempotence": True,
-            "linger.ms": 0,
-            "batch.num.messages": 1,
-        }
-    )
-
-    def note(error: Any, message: Any) -> None:
-        outcomes[message.value()] = error.name() if error else message.offset()
-
-    for value in values:
-        producer.produce("t", value, partition=0, on_delivery=note)
-    assert producer.flush(DEADLINE_S) == 0
-    return [outcomes[value] for value in values]
-
-
 Send = Callable[[str, list[bytes]], list[Outcome]]
+"""Send values to partition 0 of topic "t", and return their outcomes."""
+
+
+def sender(client: Client, config: Config) -> Send:
+    def send(servers: str, values: list[bytes]) -> list[Outcome]:
+        records = [Record(value, timestamp_ms=None) for value in values]
+        with client.producer(servers, config, ProducerOptions(is_idempotent=True)) as producer:
+            deliveries = producer.send_all("t", records)
+        return [delivery.error_name or delivery.offset for delivery in deliveries]
+
+    return send
+
+
+by_kafka_python = sender(KAFKA_PYTHON, {"linger_ms": 0})
+by_aiokafka = sender(AIOKAFKA, {"max_batch_size": 100})
+by_confluent = sender(CONFLUENT, {"linger.ms": 0, "batch.num.messages": 1})
 SENDERS: dict[str, Send] = {
     "kafka-python": by_kafka_python,
     "aiokafka": by_aiokafka,

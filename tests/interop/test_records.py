@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, Client, Record, by_partition, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.interface import Client, Record, by_partition
+from scenarios.clients.python_clients import CLIENTS
 
 # acks=all is -1; an idempotent producer needs it.
 WAYS = [(0, False), (1, False), (-1, False), (-1, True)]

@@ -9,7 +9,9 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from mock_kafka import ControlError, MockKafka, StartError, cli
 from protocol.messages import api_key_of
 from protocol.releases import release_versions
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 RECORDS = [Record(b"%d" % number, key=b"k") for number in range(20)]
 BATCHES, VERSIONS = "producer.state.batches", "broker.api.versions"

@@ -32,7 +32,7 @@ from broker.clock import SystemClock
 from broker.server.certificates import write_certificates
 from mock_kafka import MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import Deadline
+from scenarios.clients.deadline import Deadline
 
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "SASL_SSL", "SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")

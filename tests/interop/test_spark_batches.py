@@ -8,7 +8,7 @@ import pytest
 from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 from tests.interop.spark_connector import Connector, Options, Row, offsets, write_at
 
 OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"

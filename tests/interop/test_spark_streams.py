@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from mock_kafka import MockKafka
-from tests.interop.clients import DEADLINE_S, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
 from tests.interop.spark_connector import Connector, Row, offsets, write_at
 
 

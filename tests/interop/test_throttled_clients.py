@@ -12,7 +12,7 @@ import confluent_kafka
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 
 BYTES_PER_SECOND = 200_000
 RECORD = b"x" * 1000

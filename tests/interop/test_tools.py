@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from mock_kafka import cli
+from scenarios.clients.deadline import Deadline
 from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
-from tests.interop.clients import Deadline
 
 
 class Tool:

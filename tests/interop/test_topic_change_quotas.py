@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import NodeNotReadyError, ThrottlingQuotaExceededError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
 
 PER_SECOND = 100
 CONFIG = {

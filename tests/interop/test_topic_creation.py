@@ -11,15 +11,11 @@ from confluent_kafka.admin import AdminClient
 from kafka.errors import KafkaTimeoutError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    confluent_consumer,
-    poll_confluent,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import confluent_consumer, poll_confluent
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 from tests.interop.members import member, share_out
 
 PARTITIONS = 3

@@ -4,7 +4,7 @@ import confluent_kafka
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 
 RECORD = b"x" * 50_000
 RECORD_COUNT = 5

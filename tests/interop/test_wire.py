@@ -11,15 +11,11 @@ import pytest
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
-from tests.interop.clients import (
-    AIOKAFKA,
-    DEADLINE_S,
-    Deadline,
-    Record,
-    confluent_consumer,
-    create_topic,
-    kafka_python_consumer,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import confluent_consumer, create_topic
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import kafka_python_consumer
 from tests.interop.raw_client import RawClient
 
 UNSUPPORTED_VERSION = 35
