@@ -42,7 +42,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
-    mock_key("broker.api.versions",         LIST,   (),     api_versions_problem,     PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
+    mock_key("broker.api.versions",         LIST,   ("4.1",), api_versions_problem,   PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
     ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
 )

@@ -1,8 +1,9 @@
 """ApiVersions: v0-4.
 
 Behaviour:
-    - Lists the registered handlers, as broker.api.versions of the requested broker limits them.
-      It advertises exactly what it serves.
+    - Lists the APIs that the requested broker serves, in the versions of a 4.1.0 broker or of
+      broker.api.versions. Telemetry is served and not advertised, as in Kafka without a plugin
+      for it.
     - Produce is advertised from version 0, because older librdkafka switches compression off
       otherwise (KAFKA-18659).
     - An unknown version gets a v0 response with UNSUPPORTED_VERSION and the supported range of
@@ -49,6 +50,7 @@ def handle_api_versions(context: RequestContext, request: Any, cluster: Cluster)
                 max_version=route.version_max,
             )
             for _, route in sorted(cluster.routes[context.broker_id].items())
+            if route.is_advertised
         ],
         throttle_time_ms=0,
     )

@@ -8,11 +8,12 @@ from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import DEFAULT_RELEASE, RELEASES, UNADVERTISED_APIS
 from tests.broker.cluster_builder import call, make_cluster, make_context
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_exactly_the_registered_handlers_are_advertised(version: int) -> None:
+def test_exactly_the_versions_of_the_default_release_are_advertised(version: int) -> None:
     request = messages.ApiVersionsRequest(
         version=version, client_software_name="apache-kafka-java", client_software_version="4.0.0"
     )
@@ -20,7 +21,7 @@ def test_exactly_the_registered_handlers_are_advertised(version: int) -> None:
 
     assert response.error_code == ErrorCode.NONE
     assert {key.api_key: (key.min_version, key.max_version) for key in response.api_keys} == {
-        key: (route.advertised_min, route.version_max) for key, route in ROUTES.items()
+        key: RELEASES[DEFAULT_RELEASE][key] for key in ROUTES if key not in UNADVERTISED_APIS
     }
 
 
