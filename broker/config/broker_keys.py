@@ -2,6 +2,7 @@
 """Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
+from broker.config.features import feature_levels_problem
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -38,6 +39,7 @@ COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer"
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
+    mock_key("cluster.features",            LIST,   (),     feature_levels_problem,   READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
