@@ -13,6 +13,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
 from broker.config.keys import ConfigError, ConfigKey, ConfigType
 from broker.config.resource_keys import RESOURCE_KEYS
@@ -200,7 +201,7 @@ def _alter_topic(
     )
     if isinstance(changed, Refusal):
         return changed
-    problem = validate_topic_overrides(changed)
+    problem = validate_topic_overrides(changed, release_of(cluster.shared_config))
     if problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, problem)
     if topic is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.finalized_features import release_of
+from broker.config.api_versions import release_of
 from broker.config.features import (
     FEATURES,
     FEATURES_ARE_KNOWN_SINCE,

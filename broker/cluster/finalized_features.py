@@ -6,7 +6,7 @@ Sources: Kafka's `FeaturesImage`, `FinalizedFeatures` and `BrokerFeatures`.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.config.features import (
     METADATA_VERSION,
     Levels,
@@ -72,11 +72,6 @@ def supported_by(release: Release, *, with_level_0: bool) -> dict[str, Levels]:
         for name in hash_map_order(supported)
         if with_level_0 or supported[name].lowest > 0
     }
-
-
-def release_of(values: Mapping[str, Any]) -> Release:
-    """Return the release that a broker with these values emulates."""
-    return emulated_release(values["broker.api.versions"])
 
 
 def features_at_start(

@@ -13,10 +13,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, quota_keys, security_keys
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.config.broker_keys import HOUR_MS
 from broker.config.features import release_problem
 from broker.config.keys import ConfigError, ConfigKey, by_name, shortened
+from broker.config.release_keys import release_defaults
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.suggestions import did_you_mean
@@ -101,11 +102,10 @@ class BrokerConfig(Mapping[str, Any]):
         self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
         self.resources = _without_empty(resources or {})
         started_with, changed = parse_overrides(overrides), parse_overrides(dynamic_default)
-        self._values: dict[str, Any] = _checked(_DEFAULTS | started_with | changed)
+        self._values: dict[str, Any] = _checked(started_with | changed)
         self._views: dict[int, Mapping[str, Any]] = {
             broker_id: _checked(
-                _DEFAULTS
-                | started_with
+                started_with
                 | parse_overrides(self.overrides_by_broker.get(broker_id, _NOTHING))
                 | changed
                 | parse_overrides(self.dynamic_layer(broker_id))
@@ -195,7 +195,11 @@ class BrokerConfig(Mapping[str, Any]):
             for synonym in names
             if synonym in layer
         ]
-        defaults = ((synonym, format_value(BROKER_KEYS[synonym].default)) for synonym in names)
+        values = self if broker_id is None else self.for_broker(broker_id)
+        of_release = release_defaults(release_of(values))
+        defaults = (
+            (name, format_value(of_release.get(name, BROKER_KEYS[name].default))) for name in names
+        )
         return found + [
             _synonym(synonym, text, ConfigSource.DEFAULT_CONFIG)
             for synonym, text in defaults
@@ -270,12 +274,13 @@ def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
     return Synonym(name, None if BROKER_KEYS[name].is_sensitive else text, source)
 
 
-def _checked(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values if none contradicts another."""
+def _checked(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the given values over the defaults of their release, if none contradicts another."""
+    release = release_of(_DEFAULTS | given)
+    values = {**_DEFAULTS, **release_defaults(release), **given}
     low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
     if values[low] > values[high]:
         raise ConfigError(f"{low} ({values[low]}) must not be more than {high} ({values[high]})")
-    release = emulated_release(values["broker.api.versions"])
     problem = release_problem(values["cluster.features"], release)
     if problem is not None:
         raise ConfigError(f"cluster.features: {problem}")

@@ -11,6 +11,9 @@ Behaviour:
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
       Groups and client metrics need not exist.
 
+    - A broker that emulates a release (broker.api.versions) lists the keys and defaults of that
+      release, of those that this broker knows.
+
 Gaps:
     - A resource type that Kafka does not know fails alone; Kafka fails the whole request.
     - A broker logger has an empty list of keys: no logger can be configured.
@@ -31,13 +34,26 @@ from broker.administration.config_description import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
+from broker.config.release_keys import (
+    CLIENT_METRICS_DEFAULTS_SINCE,
+    GROUP_RESOURCES_SINCE,
+    is_known,
+)
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.configs import ResourceType
+from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.releases import Release
+
+INVALID_REQUEST_MESSAGE = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+"""Kafka's own text for INVALID_REQUEST."""
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
@@ -57,7 +73,10 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: Clus
 
 
 def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> Any:
-    described = _describe(cluster, broker_id, resource.resource_type, resource.resource_name)
+    release = release_of(cluster.config.for_broker(broker_id))
+    described = _describe(
+        cluster, broker_id, resource.resource_type, resource.resource_name, release
+    )
     result = _Result(
         error_code=ErrorCode.NONE,
         error_message=None,
@@ -71,13 +90,15 @@ def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> An
         return result
     requested_keys = set(resource.configuration_keys or ())
     for entry in described:
+        if not is_known(entry.key.name, release):
+            continue
         if not requested_keys or entry.key.name in requested_keys:
             result.configs.append(_to_wire(entry, request))
     return result
 
 
 def _describe(
-    cluster: Cluster, broker_id: int, resource_type: int, name: str
+    cluster: Cluster, broker_id: int, resource_type: int, name: str, release: Release
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
@@ -91,12 +112,17 @@ def _describe(
             return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         case ResourceType.BROKER_LOGGER:
             return check_broker_name(name, broker_id) or []
+        case ResourceType.GROUP if release < GROUP_RESOURCES_SINCE:
+            return Refusal(ErrorCode.INVALID_REQUEST, INVALID_REQUEST_MESSAGE)
         case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
             kind = ResourceType(resource_type)
             if not name:
                 message = f"A {kind.name} resource must have a name."
                 return Refusal(ErrorCode.INVALID_REQUEST, message)
-            return describe_resource(cluster.config, kind, name)
+            entries = describe_resource(cluster.config, kind, name)
+            if kind is ResourceType.CLIENT_METRICS and release < CLIENT_METRICS_DEFAULTS_SINCE:
+                entries = [e for e in entries if e.source != ConfigSource.DEFAULT_CONFIG]
+            return entries
         case _:
             message = f"Unexpected resource type {resource_type} for resource {name}"
             return Refusal(ErrorCode.INVALID_REQUEST, message)

@@ -20,7 +20,7 @@ Gaps:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -35,8 +35,7 @@ _Result = messages.AlterClientQuotasResponse.EntryData
 def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
-    config = cluster.config.for_broker(context.broker_id)
-    release = emulated_release(config["broker.api.versions"])
+    release = release_of(cluster.config.for_broker(context.broker_id))
     problems: dict[Entity, str | None] = {}
     for entry in request.entries:
         entity = make_entity((part.entity_type, part.entity_name) for part in entry.entity)

@@ -6,17 +6,39 @@ from typing import Any, NamedTuple
 import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.config.broker_config import BROKER_KEYS
 from broker.config.features import FEATURES
+from broker.config.keys import ConfigKey
 from broker.routes import ROUTES
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.configs import ResourceType
 from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.raw_client import RawClient
 
 RELEASES = ("3.9.1", "4.0.0", "4.1.0")
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
+REMOVED_TOPIC_KEYS = ("downconversion.enable", "format.version", "timestamp.difference.max.ms")
+# Keys of Kafka's that it doesn't describe.
+UNDESCRIBED = {
+    "leader.imbalance.per.broker.percentage",
+    "producer.id.expiration.check.interval.ms",
+}
+SET_BY_THE_FIXTURE = {
+    "controller.listener.names",
+    "controller.quorum.voters",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "offsets.topic.replication.factor",
+    "process.roles",
+    "sasl.enabled.mechanisms",
+    "ssl.keystore.location",
+    "ssl.keystore.type",
+}
+# docs/compatibility.md lists what differs; eligible leader replicas set min.insync.replicas.
+OTHER_DEFAULTS = {"ssl.truststore.type", "min.insync.replicas", "security.inter.broker.protocol"}
 SUPPORTED_COUNTS = {"3.9.1": 2, "4.0.0": 5, "4.1.0": 6}
 
 
@@ -75,6 +97,32 @@ def finalized(response: Any) -> list[tuple[str, int]]:
         for f in response.finalized_features
     ]
     return [(name, level) for name, level in levels if level > 0]
+
+
+def described(servers: str, resource_type: ResourceType, name: str) -> dict[str, Any]:
+    """The values by key, or the error."""
+    request_class = messages.DescribeConfigsRequest
+    resource = request_class.DescribeConfigsResource(
+        version=4, resource_type=resource_type, resource_name=name, configuration_keys=None
+    )
+    request = request_class(version=4, resources=[resource], include_synonyms=True)
+    (result,) = ask(servers, request, 4).results
+    if result.error_code:
+        return {"error": (result.error_code, result.error_message)}
+    return {config.name: config.value for config in result.configs}
+
+
+def create_topic(servers: str, name: str) -> None:
+    request_class = messages.CreateTopicsRequest
+    topic = request_class.CreatableTopic(
+        version=5, name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[]
+    )
+    request = request_class(version=5, topics=[topic], timeout_ms=30_000, validate_only=False)
+    assert ask(servers, request, 5).topics[0].error_code == 0
+
+
+def is_kafkas(key: ConfigKey) -> bool:
+    return not (key.is_mock_only or key.name.startswith("producer.id.quota"))
 
 
 def same_api_versions(ours: str, kafkas: str) -> None:
@@ -160,6 +208,44 @@ class TestRelease:
             ask(servers, request, 1).entries[0].error_code for servers in (pair.ours, pair.kafkas)
         ]
         assert codes[0] == codes[1]
+
+    def test_topics_have_the_same_keys_and_defaults(self, pair: Pair) -> None:
+        for servers in (pair.ours, pair.kafkas):
+            create_topic(servers, "described")
+        ours, kafkas = (
+            described(servers, ResourceType.TOPIC, "described")
+            for servers in (pair.ours, pair.kafkas)
+        )
+        # Keys for clients older than any that Kafka 4 serves.
+        missing = {name for name in kafkas if name not in ours}
+        removed = {f"message.{name}" for name in REMOVED_TOPIC_KEYS}
+        assert missing == (removed if pair.release == "3.9.1" else set())
+        del kafkas["min.insync.replicas"]  # eligible leader replicas set it for all brokers
+        assert {name: ours[name] for name in kafkas if name in ours} == {
+            name: text for name, text in kafkas.items() if name in ours
+        }
+
+    def test_brokers_have_the_keys_and_defaults_of_the_release(self, pair: Pair) -> None:
+        ours, kafkas = (
+            described(servers, ResourceType.BROKER, "1") for servers in (pair.ours, pair.kafkas)
+        )
+        known = {name for name in ours if name in BROKER_KEYS and is_kafkas(BROKER_KEYS[name])}
+        assert known - kafkas.keys() <= UNDESCRIBED
+        own = {"listeners", "advertised.listeners", "log.dir", "log.dirs", "node.id", "broker.id"}
+        names = known & kafkas.keys() - own - SET_BY_THE_FIXTURE - OTHER_DEFAULTS
+        assert {name: ours[name] for name in names} == {name: kafkas[name] for name in names}
+        assert len(names) > 80
+
+    @pytest.mark.parametrize(
+        "resource_type", [ResourceType.GROUP, ResourceType.CLIENT_METRICS], ids=lambda t: t.name
+    )
+    def test_groups_and_client_metrics_have_the_keys_of_the_release(
+        self, pair: Pair, resource_type: ResourceType
+    ) -> None:
+        ours, kafkas = (
+            described(servers, resource_type, "none") for servers in (pair.ours, pair.kafkas)
+        )
+        assert ours == kafkas
 
     def test_features_are_updated_alike(self, pair: Pair) -> None:
         highest = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27}[pair.release]
