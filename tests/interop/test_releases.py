@@ -1,5 +1,6 @@
 """Our broker as 3.9, 4.0 and 4.1, beside Apache Kafka of the same release."""
 
+import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -14,11 +15,18 @@ from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.configs import ResourceType
-from scenarios.maven import CannotRunError
-from tests.interop.apache_kafka import ApacheKafka
+from scenarios.clients.java import java_command
+from scenarios.maven import CannotRunError, fetch_jars
+from tests.interop.apache_kafka import VERSION, ApacheKafka
 from tests.interop.raw_client import RawClient
 
 RELEASES = ("3.9.1", "4.0.0", "4.1.0")
+TOOLS = (
+    f"org.apache.kafka:kafka_2.13:{VERSION}",
+    f"org.apache.kafka:kafka-tools:{VERSION}",
+    "org.slf4j:slf4j-simple:1.7.36",
+)
+TOOL_TIMEOUT_S = 60
 UPGRADE, SAFE_DOWNGRADE, UNSAFE_DOWNGRADE = 1, 2, 3
 REMOVED_TOPIC_KEYS = ("downconversion.enable", "format.version", "timestamp.difference.max.ms")
 # Keys of Kafka's that it doesn't describe.
@@ -290,3 +298,43 @@ class TestRelease:
         response = ask(servers, request, version)
         results = [(r.feature, r.error_code, r.error_message) for r in response.results or ()]
         return response.error_code, response.error_message, results
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("jvm")
+def test_kafkas_feature_command_describes_and_changes_features() -> None:
+    try:
+        jars = fetch_jars(f"kafka-tools-{VERSION}", TOOLS)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    with MockKafka() as kafka:
+
+        def run(words: str) -> tuple[int, str]:
+            command = java_command(f"{jars}/*", heap_mb=128)
+            command += ["org.apache.kafka.tools.FeatureCommand"]
+            command += ["--bootstrap-server", kafka.bootstrap_servers, *words.split()]
+            done = subprocess.run(
+                command, check=False, capture_output=True, text=True, timeout=TOOL_TIMEOUT_S
+            )
+            lines = (done.stdout + done.stderr).splitlines()
+            return done.returncode, "\n".join(line for line in lines if "[main]" not in line)
+
+        status, described_features = run("describe")
+        assert status == 0
+        line = (
+            "Feature: metadata.version\tSupportedMinVersion: 3.3-IV3\tSupportedMaxVersion: 4.1-IV1"
+        )
+        assert f"{line}\tFinalizedVersionLevel: 4.1-IV1\tEpoch: " in described_features
+        assert described_features.count("Feature: ") == SUPPORTED_COUNTS["4.1.0"]
+
+        assert run("downgrade --metadata 4.0 --dry-run")[0] == 0
+        assert "FinalizedVersionLevel: 4.1-IV1" in run("describe")[1]
+        status, printed = run("downgrade --metadata 4.0")
+        assert (status, "metadata.version was downgraded to 25." in printed) == (0, True)
+        assert "FinalizedVersionLevel: 4.0-IV3" in run("describe")[1]
+        status, printed = run("upgrade --metadata 4.1")
+        assert (status, "metadata.version was upgraded to 27." in printed) == (0, True)
+        status, printed = run("downgrade --feature metadata.version=7")
+        assert status == 1
+        assert "Refusing to perform the requested downgrade" in printed
+        assert run("disable --feature streams.version")[0] == 0
