@@ -10,6 +10,7 @@ from uuid import UUID
 
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
+from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
@@ -58,6 +59,7 @@ class Cluster:
         config, new_uuid = self._first_config, self.new_uuid
         self.config = config
         self.routes = RoutesByBroker(config)
+        self.client_instances = ClientInstances()
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
         self.controller_id = 1
         self.decommissioned: dict[int, Broker] = {}

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import pytest
 
@@ -254,6 +255,20 @@ class TestRelease:
             described(servers, resource_type, "none") for servers in (pair.ours, pair.kafkas)
         )
         assert ours == kafkas
+
+    def test_telemetry_is_answered_and_not_advertised(self, pair: Pair) -> None:
+        api_key = ApiKey.GET_TELEMETRY_SUBSCRIPTIONS
+        response_class = messages.response_class(api_key)
+        with RawClient(pair.ours) as ours, RawClient(pair.kafkas) as kafkas:
+            for number in (5, 5, 6):
+                request = messages.GetTelemetrySubscriptionsRequest(
+                    version=0, client_instance_id=UUID(int=number)
+                )
+                responses = [
+                    client.ask(request, response_class, api_key, 0).to_dict()
+                    for client in (ours, kafkas)
+                ]
+                assert responses[0] == responses[1]
 
     def test_features_are_updated_alike(self, pair: Pair) -> None:
         highest = {"3.9.1": 21, "4.0.0": 25, "4.1.0": 27}[pair.release]
