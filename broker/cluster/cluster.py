@@ -62,6 +62,8 @@ class Cluster:
         self.client_instances = ClientInstances()
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
         self.controller_id = 1
+        self.controller_epoch = 1
+        """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved through the admin port, by group or transactional id."""
