@@ -16,7 +16,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.config.values import split_list
 from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
-from protocol.java_hash_map import hash_map_order
+from protocol.hash_order import in_hash_order, string_hash
 
 PUSH_INTERVAL_DEFAULT_MS = 300_000
 TELEMETRY_MAX_BYTES = 1024 * 1024
@@ -158,7 +158,7 @@ def subscription_of(config: BrokerConfig, attributes: Mapping[str, str | None]) 
             metrics |= dict.fromkeys(split_list(layer.get("metrics", "")))
             interval_ms = int(layer.get("interval.ms", PUSH_INTERVAL_DEFAULT_MS))
             push_interval_ms = min(push_interval_ms, interval_ms)
-    names = [ALL_METRICS] if ALL_METRICS in metrics else hash_map_order(metrics)
+    names = [ALL_METRICS] if ALL_METRICS in metrics else in_hash_order(metrics, string_hash)
     return Subscription(tuple(names), push_interval_ms)
 
 

@@ -33,6 +33,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 from quotas.entities import Entity, make_entity, release_problem
 
 _Result = messages.AlterClientQuotasResponse.EntryData
@@ -79,10 +80,6 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     )
 
 
-def _release_problem(
-    entity: Entity, changes: Changes, release: tuple[int, ...] | None
-) -> str | None:
-    if release is None:
-        return None
+def _release_problem(entity: Entity, changes: Changes, release: Release) -> str | None:
     added = (name for name, value in changes if value is not None)
     return release_problem(entity, added, release)
