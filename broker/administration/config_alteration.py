@@ -13,6 +13,7 @@ from broker.administration.broker_alteration import check_broker_alteration, par
 from broker.administration.config_operations import Alteration, Operation, apply_operations
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
 from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
 from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
@@ -156,7 +157,7 @@ def _check_topic(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    problem = validate_topic_overrides(changed)
+    problem = validate_topic_overrides(changed, release_of(cluster.shared_config))
     if problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, problem)
     if topic is None:

@@ -14,6 +14,7 @@ from broker.administration.placement import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
+from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
@@ -70,7 +71,7 @@ def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
     if refusal is not None:
         return refusal
     overrides = topic.overrides or {}
-    config_problem = validate_topic_overrides(overrides)
+    config_problem = validate_topic_overrides(overrides, release_of(cluster.shared_config))
     if config_problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, config_problem)
     assignments = _manual(cluster, topic) if topic.assignments else _automatic(cluster, topic)

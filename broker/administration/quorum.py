@@ -6,10 +6,10 @@ Sources: Kafka's `KafkaRaftClient`, `RaftUtil` and `Endpoints`.
 from collections.abc import Iterable
 
 from broker.addresses import Address
-from broker.administration.hash_order import in_hash_order, string_hash
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 CLUSTER_METADATA_TOPIC = "__cluster_metadata"
 NO_OP_RECORD_INTERVAL_MS = 500

@@ -1,6 +1,6 @@
 """The order of quota entities, their types and their keys in responses.
 
-Kafka answers from hash maps; `broker/administration/hash_order.py` has their order.
+Kafka answers from hash maps; `protocol/hash_order.py` has their order.
 
 Sources: `ClientQuotaControlManager.alterClientQuotas`, `ClientQuotasImage.describe`,
 `AlterClientQuotasRequest.entries` and `ClientQuotaEntity`.
@@ -8,7 +8,7 @@ Sources: `ClientQuotaControlManager.alterClientQuotas`, `ClientQuotasImage.descr
 
 from collections.abc import Iterable
 
-from broker.administration.hash_order import (
+from protocol.hash_order import (
     CAPACITY_DEFAULT,
     in_hash_order,
     map_hash,

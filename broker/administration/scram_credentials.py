@@ -6,12 +6,12 @@ Source: Kafka's `ScramControlManager` and KIP-554.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from broker.administration.hash_order import in_hash_order, string_hash
 from broker.errors import Refusal
 from broker.security.credentials import Credentials
 from broker.security.sasl import SCRAM_SHA_256, SCRAM_SHA_512
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, credential_of_salted
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 MECHANISMS_BY_CODE = {1: SCRAM_SHA_256, 2: SCRAM_SHA_512}
 """Kafka's `ScramMechanism` numbers."""

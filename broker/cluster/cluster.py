@@ -10,12 +10,14 @@ from uuid import UUID
 
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
+from broker.cluster.client_metrics import ClientInstances
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
+from broker.cluster.finalized_features import features_at_start
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
@@ -63,6 +65,8 @@ class Cluster:
             config = config.with_dynamic(None, layer)
         self.config = config
         self.routes = RoutesByBroker(config)
+        self.client_instances = ClientInstances()
+        self.features = features_at_start(config, map(config.for_broker, self.brokers))
         self.controller_id = self.first_node_ids[0]
         self.controller_epoch = 1
         """Rises when another broker becomes the controller."""
@@ -111,8 +115,7 @@ class Cluster:
     @property
     def has_eligible_leader_replicas(self) -> bool:
         """Whether the feature eligible.leader.replicas.version is on, as in Kafka since 4.1."""
-        release = emulated_release(self._first_config["broker.api.versions"])
-        return release is None or release >= (4, 1)
+        return release_of(self._first_config) >= (4, 1)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:

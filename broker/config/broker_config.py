@@ -14,8 +14,11 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
+from broker.config.api_versions import release_of
 from broker.config.broker_requirements import requirement_problem
+from broker.config.features import release_problem
 from broker.config.keys import DYNAMIC_ONLY, UNKNOWN, ConfigError, ConfigKey, by_name, shortened
+from broker.config.release_keys import release_defaults
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.suggestions import did_you_mean
@@ -246,8 +249,13 @@ class BrokerConfig(Mapping[str, Any]):
             for synonym in names
             if synonym in layer
         ]
+        values = self if broker_id is None else self.for_broker(broker_id)
+        of_release = release_defaults(release_of(values))
         known = (synonym for synonym in names if synonym in BROKER_KEYS)
-        defaults = ((synonym, format_value(BROKER_KEYS[synonym].default)) for synonym in known)
+        defaults = (
+            (synonym, format_value(of_release.get(synonym, BROKER_KEYS[synonym].default)))
+            for synonym in known
+        )
         return found + [
             _synonym(synonym, text, ConfigSource.DEFAULT_CONFIG)
             for synonym, text in defaults
@@ -350,9 +358,17 @@ def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
 
 
 def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
-    """Return the values of layers, the lowest first, if none contradicts another."""
-    values = _DEFAULTS | parse_overrides(combine_layers(*layers))
+    """Return the values of layers, the lowest first, if none contradicts another.
+
+    Keys that no layer sets have the defaults of the release.
+    """
+    given = parse_overrides(combine_layers(*layers))
+    release = release_of(_DEFAULTS | given)
+    values = {**_DEFAULTS, **release_defaults(release), **given}
     problem = requirement_problem(values)
     if problem is not None:
         raise ConfigError(problem)
+    problem = release_problem(values["cluster.features"], release)
+    if problem is not None:
+        raise ConfigError(f"cluster.features: {problem}")
     return values

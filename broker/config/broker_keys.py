@@ -2,6 +2,7 @@
 """Keys that the broker acts on: cluster, topics, logs, connections, groups, producers."""
 
 from broker.config.api_versions import api_versions_problem
+from broker.config.features import feature_levels_problem
 from broker.config.keys import (
     BOOLEAN,
     CLUSTER_WIDE,
@@ -43,11 +44,12 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("node.id",                    INT,    None,   between(0, 1_000_000),    READ_ONLY,         "Id of the first broker; the next ones count on from it. The default is 1."),
     ConfigKey("broker.id",                  INT,    -1,     None,                     READ_ONLY,         "Older name of node.id."),
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
+    mock_key("cluster.features",            LIST,   (),     explained_by(feature_levels_problem), READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
-    mock_key("broker.api.versions",         LIST,   (),     explained_by(api_versions_problem), PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
+    mock_key("broker.api.versions",         LIST,   ("4.1",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
     ConfigKey("advertised.listeners",       STRING, None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
@@ -72,8 +74,8 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
     ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    STATIC_PER_BROKER, "Minutes a record is kept. If unset, log.retention.hours applies."),
     ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    STATIC_PER_BROKER, "Hours a record is kept, if neither milliseconds nor minutes are set."),
-    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
-    ConfigKey("log.initial.task.delay.ms",       LONG, 30_000,        at_least(0),              READ_ONLY,    "Time after the start at which the broker first deletes records past their retention."),
+    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention.", is_internal=True),
+    ConfigKey("log.initial.task.delay.ms",       LONG, 30_000,        at_least(0),              READ_ONLY,    "Time after the start at which the broker first deletes records past their retention.", is_internal=True),
     mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
     ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
     ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), PER_BROKER, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),

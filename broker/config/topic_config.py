@@ -10,8 +10,10 @@ from typing import Any
 from broker.config.broker_keys import HOUR_MS
 from broker.config.broker_requirements import retention_ms
 from broker.config.keys import ConfigError
+from broker.config.release_keys import is_known
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value
+from protocol.releases import DEFAULT_RELEASE, Release
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -44,11 +46,19 @@ class TopicConfig(Mapping[str, Any]):
         return f"TopicConfig({dict(self.overrides)!r})"
 
 
-def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
-    """Return Kafka's error message for the keys of a new or altered topic, or None."""
+def validate_topic_overrides(
+    overrides: Mapping[str, str | None], release: Release = DEFAULT_RELEASE
+) -> str | None:
+    """Return Kafka's error message for the keys of a new or altered topic, or None.
+
+    Keys that came after `release` are unknown.
+    """
     nulls = [name for name, text in overrides.items() if text is None]
     if nulls:
         return f"Null value not supported for topic configs: {','.join(nulls)}"
+    for name in overrides:
+        if not is_known(name, release):
+            return f"Unknown topic config name: {name}"
     try:
         values = _parse({name: text for name, text in overrides.items() if text is not None})
     except ConfigError as error:

@@ -34,6 +34,8 @@ from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT, is_over
+from broker.config.api_versions import release_of
+from broker.config.release_keys import is_known
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -150,6 +152,7 @@ def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_tr
 
 
 def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
+    release = release_of(cluster.shared_config)
     return [
         _Result.CreatableTopicConfigs(
             version=version,
@@ -160,6 +163,7 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
             is_sensitive=entry.key.is_sensitive,
         )
         for entry in describe_new_topic(cluster.config, cluster.controller_id, config.overrides)
+        if is_known(entry.key.name, release)
     ]
 
 

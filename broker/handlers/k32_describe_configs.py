@@ -13,6 +13,9 @@ Behaviour:
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
       Groups and client metrics need not exist. An unknown type of resource fails the request.
 
+    - A broker that emulates a release (broker.api.versions) lists the keys and defaults of that
+      release, of those that this broker knows.
+
 Gaps:
     - A broker logger has an empty list of keys: no logger can be configured.
     - Many keys have no documentation, and the texts of the others differ from Kafka's.
@@ -30,14 +33,21 @@ from broker.administration.config_description import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
 from broker.config.hash_order import in_hash_order
+from broker.config.release_keys import (
+    CLIENT_METRICS_DEFAULTS_SINCE,
+    GROUP_RESOURCES_SINCE,
+    is_known,
+)
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.configs import ResourceType
+from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
@@ -81,7 +91,10 @@ def _invalid_request(resource: Any) -> Any:
 
 
 def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> Any:
-    described = _describe(cluster, broker_id, resource.resource_type, resource.resource_name)
+    release = release_of(cluster.config.for_broker(broker_id))
+    described = _describe(
+        cluster, broker_id, resource.resource_type, resource.resource_name, release
+    )
     result = _Result(
         error_code=ErrorCode.NONE,
         error_message="",
@@ -97,14 +110,15 @@ def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> An
     entries = {
         entry.key.name: entry
         for entry in described
-        if not requested_keys or entry.key.name in requested_keys
+        if is_known(entry.key.name, release)
+        and (not requested_keys or entry.key.name in requested_keys)
     }
     result.configs = [_to_wire(entries[name], request) for name in in_hash_order(entries)]
     return result
 
 
 def _describe(
-    cluster: Cluster, broker_id: int, resource_type: int, name: str
+    cluster: Cluster, broker_id: int, resource_type: int, name: str, release: Release
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
@@ -118,11 +132,16 @@ def _describe(
             return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         case ResourceType.BROKER_LOGGER:
             return _broker_refusal(name, broker_id, f", expected {broker_id}") or []
+        case ResourceType.GROUP if release < GROUP_RESOURCES_SINCE:
+            return Refusal(ErrorCode.INVALID_REQUEST, _MALFORMED)
         case ResourceType.GROUP if not name:
             return Refusal(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         case ResourceType.CLIENT_METRICS if not name:
             message = "Client metrics subscription name must not be empty"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
+        case ResourceType.CLIENT_METRICS if release < CLIENT_METRICS_DEFAULTS_SINCE:
+            entries = describe_resource(cluster.config, ResourceType.CLIENT_METRICS, name)
+            return [entry for entry in entries if entry.source != ConfigSource.DEFAULT_CONFIG]
         case _:
             return describe_resource(cluster.config, ResourceType(resource_type), name)
 

@@ -27,12 +27,13 @@ from broker.administration.quota_order import (
     ordered_names,
 )
 from broker.cluster.cluster import Cluster
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 from quotas.entities import Entity, make_entity, release_problem
 
 _Result = messages.AlterClientQuotasResponse.EntryData
@@ -45,8 +46,7 @@ Changes = list[tuple[str, float | None]]
 def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
-    config = cluster.config.for_broker(context.broker_id)
-    release = emulated_release(config["broker.api.versions"])
+    release = release_of(cluster.config.for_broker(context.broker_id))
     problems: dict[Entity, str | None] = {}
     changes_by_entity: dict[Entity, Changes] = {}
     for entry in request.entries:
@@ -80,10 +80,6 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     )
 
 
-def _release_problem(
-    entity: Entity, changes: Changes, release: tuple[int, ...] | None
-) -> str | None:
-    if release is None:
-        return None
+def _release_problem(entity: Entity, changes: Changes, release: Release) -> str | None:
     added = (name for name, value in changes if value is not None)
     return release_problem(entity, added, release)

@@ -11,7 +11,6 @@ Behaviour:
 from collections import Counter
 from typing import Any
 
-from broker.administration.hash_order import in_hash_order, string_hash
 from broker.administration.scram_credentials import MECHANISMS_BY_CODE
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
@@ -19,6 +18,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 

@@ -382,3 +382,38 @@ def test_a_broker_returns_the_values_it_alone_was_started_with() -> None:
         1: ("7", 4, [("max.connections", "7", 4), default]),
         2: ("8", 4, [("max.connections", "8", 4), default]),
     }
+
+
+def names_of(result: Any) -> set[str]:
+    return {config.name for config in result.configs}
+
+
+def test_an_emulated_release_lists_its_own_keys() -> None:
+    topic = (TOPIC, "orders", None)
+    with_default = names_of(describe(new_cluster(), topic)[0])
+    with_3_7 = names_of(describe(new_cluster(broker_api_versions="3.7"), topic)[0])
+    assert with_default - with_3_7 == {
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.zstd.level",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+    }
+    assert not with_3_7 - with_default
+
+
+def test_groups_have_configurations_from_4_0_on() -> None:
+    (refused,) = describe(new_cluster(broker_api_versions="3.9"), (GROUP, "g", None))
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    (result,) = describe(new_cluster(broker_api_versions="4.0"), (GROUP, "g", None))
+    assert "share.isolation.level" not in names_of(result)
+    assert "share.auto.offset.reset" in names_of(result)
+
+
+def test_client_metrics_show_keys_that_are_not_set_from_4_1_on() -> None:
+    cluster = new_cluster(broker_api_versions="4.0")
+    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == set()
+    kind = ResourceType.CLIENT_METRICS
+    cluster.set_config(cluster.config.with_resource((kind, "m"), {"interval.ms": "1000"}))
+    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == {"interval.ms"}
+    assert len(names_of(describe(new_cluster(), (CLIENT_METRICS, "m", None))[0])) == 3

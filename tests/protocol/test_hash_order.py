@@ -2,7 +2,7 @@
 
 import pytest
 
-from broker.administration.hash_order import in_hash_order, map_hash, string_hash
+from protocol.hash_order import in_hash_order, map_hash, string_hash
 
 
 @pytest.mark.parametrize(
