@@ -162,7 +162,6 @@ LOG_FILE_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("log.dir.failure.timeout.ms",                     LONG,     30_000,      at_least(1),   READ_ONLY),
     ignored_key("log.flush.offset.checkpoint.interval.ms",        INT,      60_000,      at_least(0),   READ_ONLY),
     ignored_key("log.flush.start.offset.checkpoint.interval.ms",  INT,      60_000,      at_least(0),   READ_ONLY),
-    internal_key("log.initial.task.delay.ms",                      LONG,     30_000,      at_least(0),   READ_ONLY),
 )
 
 # Replication, and the quotas that throttle it.
