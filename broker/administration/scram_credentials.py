@@ -55,9 +55,10 @@ def alter_credentials(
     users are not affected. The users whose credentials were deleted come first, then those whose
     credentials were set, then those that are refused, each in the order of Kafka's hash maps.
     """
+    alterations: list[Alteration] = [*deletions, *upsertions]
     accepted: dict[str, Alteration] = {}
     refused: dict[str, Refusal] = {}
-    for alteration in (*deletions, *upsertions):
+    for alteration in alterations:
         name = alteration.name
         if name in refused:
             continue

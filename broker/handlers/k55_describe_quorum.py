@@ -13,6 +13,7 @@ Gaps:
 """
 
 from typing import Any
+from uuid import UUID
 
 from broker.administration.quorum import (
     CLUSTER_METADATA_TOPIC,
@@ -32,6 +33,7 @@ _Topic = messages.DescribeQuorumResponse.TopicData
 _Partition = _Topic.PartitionData
 _Replica = _Partition.ReplicaState
 _Node = messages.DescribeQuorumResponse.Node
+NO_DIRECTORY_ID = UUID(int=0)
 _NEVER = -1
 NODES_VERSION_MIN = 2
 
@@ -88,7 +90,7 @@ def _replicas(context: RequestContext, cluster: Cluster, node_ids: list[int]) ->
             _Replica(
                 version=context.api_version,
                 replica_id=node_id,
-                replica_directory_id=None,
+                replica_directory_id=NO_DIRECTORY_ID,
                 log_end_offset=_NEVER if fetched_ms < 0 else metadata_log_end_offset(fetched_ms),
                 last_fetch_timestamp=fetched_ms,
                 last_caught_up_timestamp=fetched_ms,
