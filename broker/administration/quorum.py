@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from broker.addresses import Address
 from broker.cluster.cluster import Cluster
+from broker.config.values import split_list
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 from protocol.hash_order import in_hash_order, string_hash
@@ -38,7 +39,7 @@ def metadata_log_end_offset(now_ms: int) -> int:
 
 def controller_listener_name(cluster: Cluster) -> str:
     """Return the name of the controllers' listener."""
-    names = cluster.config["controller.listener.names"]
+    names = split_list(cluster.config["controller.listener.names"] or "")
     return names[0] if names else "CONTROLLER"
 
 

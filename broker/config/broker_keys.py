@@ -74,7 +74,7 @@ LOG_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
     ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    STATIC_PER_BROKER, "Minutes a record is kept. If unset, log.retention.hours applies."),
     ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    STATIC_PER_BROKER, "Hours a record is kept, if neither milliseconds nor minutes are set."),
-    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention.", is_internal=True),
+    ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
     ConfigKey("log.initial.task.delay.ms",       LONG, 30_000,        at_least(0),              READ_ONLY,    "Time after the start at which the broker first deletes records past their retention.", is_internal=True),
     mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
     ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
