@@ -24,7 +24,7 @@ def apply_retention(cluster: Cluster, now_ms: int) -> None:
         if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
             continue
         for partition in topic.partitions:
-            cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+            cluster.delete_records_older_than(partition, now_ms - retention_ms)
 
 
 def _schedule_retention(cluster: Cluster, now_ms: int) -> None:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
+from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
     CommitRequest,
@@ -45,9 +46,16 @@ class Group:
     """One group. Call `deliver` after any method that may complete a response."""
 
     def __init__(
-        self, group_id: str, timers: Timers, *, initial_rebalance_delay_ms: int, now_ms: int
+        self,
+        group_id: str,
+        timers: Timers,
+        *,
+        initial_rebalance_delay_ms: int,
+        now_ms: int,
+        append_records: AppendRecords = discard_records,
     ) -> None:
         self.group_id = group_id
+        self._append_records = append_records
         self.state = GroupState.EMPTY
         self.state_since_ms = now_ms
         self.generation_id = 0
@@ -239,6 +247,7 @@ class Group:
         )
         if not self.members:
             self._enter(GroupState.EMPTY, now_ms)
+            self.write_metadata(now_ms)
             return
         self._enter(GroupState.COMPLETING_REBALANCE, now_ms)
         for member in self.members:
@@ -286,6 +295,7 @@ class Group:
             self._reply_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
+            self.write_metadata(now_ms)
             self._enter(GroupState.STABLE, now_ms)
 
     def _check_sync(self, request: SyncRequest) -> ErrorCode:
@@ -315,6 +325,18 @@ class Group:
 
     def _synced(self, member: Member) -> SyncResult:
         return SyncResult(ErrorCode.NONE, self.protocol_type, self.protocol_name, member.assignment)
+
+    def write_metadata(self, now_ms: int) -> None:
+        """Append the current generation with its members and their assignments to the log."""
+        value = group_value(
+            protocol_type=self.protocol_type,
+            generation_id=self.generation_id,
+            protocol_name=self.protocol_name,
+            leader_id=self.members.leader_id,
+            state_since_ms=self.state_since_ms,
+            members=self.members,
+        )
+        self._append_records(self.group_id, [(group_key(self.group_id), value)], now_ms)
 
     # Staying and leaving -------------------------------------------------------------------
 
@@ -401,14 +423,26 @@ class Group:
                 self._remove(member)
         self._maybe_complete_join(now_ms)
 
+    def dissolve(self) -> None:
+        """Remove all members and stop all timers; waiting members get NOT_COORDINATOR."""
+        for member in tuple(self.members):
+            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._remove(member)
+        self._stop_all_timers()
+        self.state = GroupState.DEAD
+
     def close(self, now_ms: int) -> None:
         """Close a group that has no members, and stop its timers."""
         assert not self.members
+        self._stop_all_timers()
+        self._enter(GroupState.DEAD, now_ms)
+
+    def _stop_all_timers(self) -> None:
         for member_id in tuple(self.members.pending):
             self._release_member_id(member_id)
         self._stop_join_timer()
         self._stop_sync_timer()
-        self._enter(GroupState.DEAD, now_ms)
 
     def check_commit(self, request: CommitRequest) -> ErrorCode:
         """Return why this member may not commit offsets, or NONE."""

@@ -5,7 +5,7 @@ Behaviour:
       watermark, and returns the new log start offset. A batch that contains the offset is kept
       whole; clients skip the records before it. A smaller offset changes nothing.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
-      OFFSET_OUT_OF_RANGE (beyond the high watermark).
+      INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
     - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 

@@ -67,7 +67,7 @@ def _delete(
     error_code = ownership_error(cluster, context.broker_id, group_id)
     if error_code is not ErrorCode.NONE:
         return error_code, ()
-    return cluster.groups.delete_offsets(group_id, known)
+    return cluster.groups.delete_offsets(group_id, known, context.now_ms)
 
 
 def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:
