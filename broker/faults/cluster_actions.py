@@ -5,7 +5,12 @@ from functools import partial
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
+from broker.cluster.coordinators import (
+    ensure_internal_topic,
+    move_coordinator,
+    move_transaction_coordinator,
+)
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition
 from broker.faults.actions import (
     NEXT,
@@ -169,6 +174,7 @@ def _move_coordinators(
 ) -> Iterator[str | None]:
     """Move the coordinators of the group and the transactional id that a rule names."""
     if match.group is not None:
+        ensure_internal_topic(cluster, GROUP_METADATA)
         node_id = _new_coordinator(coordinator, cluster.coordinator_id(match.group), cluster)
         if node_id is None:
             yield _NO_OTHER

@@ -12,9 +12,9 @@ import pytest
 from protocol import control_records, coordinator_records, data_messages, messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, encode_message
+from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import VERSION, fetch_kafka_jars
 from tests.interop.kafka_schemas import Schema, Variety, as_message, as_value, read_schemas
-from scenarios.maven import CannotRunError
 
 SOURCE = Path(__file__).with_name("java") / "Messages.java"
 FULLNESS = (0, 1, 1, 0.9, 0.7, 0.5, 0.5, 0.3)

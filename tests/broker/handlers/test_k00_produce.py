@@ -118,8 +118,13 @@ def test_an_unknown_topic_is_named_as_the_version_names_topics(version: int) -> 
 
 
 def test_clients_cannot_write_to_internal_topics() -> None:
-    response = send(cluster_with_topic(), [(0, BATCH)], topic="__consumer_offsets")
+    cluster = cluster_with_topic()
+    response = send(cluster, [(0, BATCH)], topic="__consumer_offsets")
+    assert responses(response)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic = cluster.create_topic("__consumer_offsets", [(1,)], {})
+    response = send(cluster, [(0, BATCH)], topic=topic.name)
     assert responses(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert topic.partitions[0].log.log_end_offset == 0
 
 
 @pytest.mark.parametrize("acks", [-2, 2, 32767])

@@ -48,7 +48,8 @@ def test_coordinator_not_available_if_no_broker_is_up(version: int) -> None:
 def test_transactional_ids_have_coordinators_and_other_keys_do_not(version: int) -> None:
     cluster = GroupCluster()
 
-    assert find(cluster, version, key_type=1).node_id == cluster.coordinator_id
+    node_id = cluster.cluster.transaction_coordinator_id(GROUP)
+    assert find(cluster, version, key_type=1).node_id == node_id
     for key_type in (2, 3, -1):
         assert find(cluster, version, key_type=key_type).error_code == ErrorCode.INVALID_REQUEST
 
