@@ -4,7 +4,6 @@ from struct import pack
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.strategies import integers, sampled_from
 
@@ -63,7 +62,7 @@ class GroupsAndTheirLog(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.cluster = make_cluster(3, **{"group.min.session.timeout.ms": "1"})
+        self.cluster = make_cluster(3, **{"offsets.topic.num.partitions": "3"})
         for name in TOPICS:
             self.cluster.create_topic(name, [(1,), (2,)], {})
         ensure_internal_topic(self.cluster, GROUP_METADATA)
@@ -185,8 +184,7 @@ class GroupsAndTheirLog(RuleBasedStateMachine):
                 assert (value.members, value.leader, value.protocol) == ([], None, None)
 
 
-GroupsAndTheirLog.TestCase.settings = settings(stateful_step_count=20, deadline=None)
-test_a_replay_gives_the_offsets_and_members_of_all_groups = GroupsAndTheirLog.TestCase
+TestGroupsAndTheirLog = GroupsAndTheirLog.TestCase
 
 
 def test_without_a_topic_nothing_is_committed() -> None:
