@@ -12,8 +12,12 @@ from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
 from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
+<<<<<<< HEAD
 from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
+=======
+from broker.cluster.fetch_sessions import FetchSessionCache
+>>>>>>> 8b06874483f55d0be76be5ff663d2d0548f4daa4
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -77,6 +81,10 @@ class Cluster:
             self.timers, self.shared_config["controller.mutation.time.ms"]
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
+        self.fetch_sessions: dict[int, FetchSessionCache] = {}
+        """The fetch sessions of each broker, by node id."""
+        for node_id in self.brokers:
+            self.add_fetch_sessions(node_id)
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,
@@ -159,6 +167,15 @@ class Cluster:
 
         if len(self.groups):
             self.timers.schedule(now_ms, unload)
+
+    def add_fetch_sessions(self, node_id: int) -> None:
+        """Give a broker a cache of fetch sessions, unless it has one."""
+        if node_id in self.fetch_sessions:
+            return
+        slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
+        sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
+        self.fetch_sessions[node_id] = sessions
+        self.quotas.metrics.add(sessions.measurements, {"broker-id": str(node_id)})
 
     # Availability ----------------------------------------------------------------------------
 
