@@ -12,12 +12,9 @@ from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
 from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
-<<<<<<< HEAD
+from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.group_log import GroupLog
 from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
-=======
-from broker.cluster.fetch_sessions import FetchSessionCache
->>>>>>> 8b06874483f55d0be76be5ff663d2d0548f4daa4
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -227,7 +224,9 @@ class Cluster:
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
         self.topics.add(topic)
         self.add_partitions(topic, assignments)
-        self._next_placement += len(assignments)
+        if not topic.is_internal:
+            # Where the topics of clients are does not depend on when the first group came.
+            self._next_placement += len(assignments)
         return topic
 
     def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:

@@ -9,9 +9,10 @@ Sources: Kafka's `Cleaner` (which records remain) and `LogCleanerManager`.
 from collections.abc import Iterable
 
 from broker.cluster.partition_log import PartitionLog
-from protocol.batch_builder import COMPRESSION_NAMES, BatchBuilder
+from protocol.batch_builder import BatchBuilder
 from protocol.records import (
     COMPRESSION_MASK,
+    COMPRESSION_NAMES,
     batch_base_offset,
     read_header,
     read_records,

@@ -15,9 +15,9 @@ from typing import Any
 
 from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic
 from broker.config.broker_config import BrokerConfig
-from protocol.batch_builder import COMPRESSION_NAMES, BatchBuilder, uncompressed_batch
+from protocol.batch_builder import BatchBuilder, uncompressed_batch
 from protocol.coordinator_records import CoordinatorRecord
-from protocol.records import HEADER_BYTES, read_records, stamp
+from protocol.records import COMPRESSION_NAMES, HEADER_BYTES, read_records, stamp
 
 _UTF_16_UNIT = Struct(">H")
 _INT32_MIN = 1 << 31

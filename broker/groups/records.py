@@ -43,6 +43,7 @@ class AppendRecords(Protocol):
         group_id: str,
         records: list[CoordinatorRecord],
         now_ms: int,
+        /,
         *,
         is_atomic: bool = False,
     ) -> ErrorCode:

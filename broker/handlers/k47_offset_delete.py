@@ -38,7 +38,9 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     error_codes: tuple[ErrorCode, ...] = ()
     if error_code is ErrorCode.NONE:
-        error_code, error_codes = cluster.groups.delete_offsets(request.group_id, known)
+        error_code, error_codes = cluster.groups.delete_offsets(
+            request.group_id, known, context.now_ms
+        )
     if error_code is not ErrorCode.NONE:
         return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
     for (topic_name, index), partition_error in zip(known, error_codes, strict=True):
@@ -53,22 +55,10 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
     )
 
 
-<<<<<<< HEAD
-def _delete(
-    context: RequestContext, group_id: str, known: list[tuple[str, int]], cluster: Cluster
-) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
-    if not known:
-        return ErrorCode.NONE, ()
-    error_code = ownership_error(cluster, context.broker_id, group_id)
-    if error_code is not ErrorCode.NONE:
-        return error_code, ()
-    return cluster.groups.delete_offsets(group_id, known, context.now_ms)
-=======
 def _result(partition_index: int, error_code: ErrorCode) -> Any:
     return _TopicResponse.OffsetDeleteResponsePartition(
         partition_index=partition_index, error_code=error_code
     )
->>>>>>> 8b06874483f55d0be76be5ff663d2d0548f4daa4
 
 
 def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:
