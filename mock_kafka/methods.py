@@ -245,7 +245,11 @@ class ClusterMethods(ABC):
         self.control.ask("PUT", path, {"broker": broker})
 
     def move_coordinator(self, group: str, broker: int) -> None:
-        """Make a broker the coordinator of a group or transactional id."""
+        """Make a broker the coordinator of a group or transactional id.
+
+        It leads the group's partition of `__consumer_offsets` from then on, so all groups of this
+        partition move.
+        """
         path = f"/v1/groups/{quote(group, safe='')}/coordinator"
         self.control.ask("PUT", path, {"broker": broker})
 

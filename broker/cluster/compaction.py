@@ -73,7 +73,7 @@ class Compaction:
     def compact(self, log: PartitionLog, now_ms: int, delete_retention_ms: int) -> None:
         """Remove stale records, and old deletions; offsets stay, and so does the newest batch."""
         self._expire_tombstones(now_ms - delete_retention_ms)
-        # A batch with at most half of its records live is written anew, others stay as they are.
+        # A batch with at most half of its records live is rewritten, others stay as they are.
         kept: list[bytes] = []
         self._record_count = 0
         for batch in log.rewind():

@@ -7,6 +7,7 @@ This module makes the checks that need no group, in the order of Kafka's `GroupC
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from broker.groups.commit_check import check_commit
 from broker.groups.group import Group
 from broker.groups.joining import join as join_group
 from broker.groups.records import (
@@ -101,6 +102,18 @@ class GroupCoordinator:
             self._write_new_group(group, now_ms)
         group.deliver()
 
+    def _write_metadata(self, group: Group, now_ms: int) -> None:
+        """Write the generation of a group with its members and their assignments."""
+        value = group_value(
+            protocol_type=group.protocol_type,
+            generation_id=group.generation_id,
+            protocol_name=group.protocol_name,
+            leader_id=group.members.leader_id,
+            state_since_ms=group.state_since_ms,
+            members=group.members,
+        )
+        self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
+
     def _write_new_group(self, group: Group, now_ms: int) -> None:
         value = group_value(
             protocol_type=None,
@@ -170,7 +183,7 @@ class GroupCoordinator:
             missing = ErrorCode.GROUP_ID_NOT_FOUND
             error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
         else:
-            error_code = group.check_commit(request)
+            error_code = check_commit(group, request)
         if group is None or error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         if group.state is not GroupState.EMPTY:
@@ -322,7 +335,7 @@ class GroupCoordinator:
         groups = tuple(self._groups.values())
         self._groups.clear()
         for group in groups:
-            group.dissolve()
+            group.close()
 
         def deliver(_now_ms: int) -> None:
             for group in groups:
@@ -346,7 +359,7 @@ class GroupCoordinator:
             self._timers,
             initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
             now_ms=now_ms,
-            append_records=self._append_records,
+            on_metadata=self._write_metadata,
         )
         self._groups[group_id] = group
         if self._expiry_timer is None:
@@ -357,7 +370,7 @@ class GroupCoordinator:
         partitions = [(name, index) for name, index, _committed in group.offsets]
         self._remove_offsets(group, partitions, now_ms)
         self._append_records(group.group_id, [(group_key(group.group_id), None)], now_ms)
-        group.close(now_ms)
+        group.close()
         del self._groups[group.group_id]
 
     # Expiry --------------------------------------------------------------------------------

@@ -16,10 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
-from broker.groups.records import AppendRecords, discard_records, group_key, group_value
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
-    CommitRequest,
     JoinRequest,
     MemberIdentity,
     SyncRequest,
@@ -52,10 +50,11 @@ class Group:
         *,
         initial_rebalance_delay_ms: int,
         now_ms: int,
-        append_records: AppendRecords = discard_records,
+        on_metadata: Callable[["Group", int], None],
     ) -> None:
         self.group_id = group_id
-        self._append_records = append_records
+        self.on_metadata = on_metadata
+        """Called with the group and the time when its metadata is to be stored."""
         self.state = GroupState.EMPTY
         self.state_since_ms = now_ms
         self.generation_id = 0
@@ -247,7 +246,7 @@ class Group:
         )
         if not self.members:
             self._enter(GroupState.EMPTY, now_ms)
-            self.write_metadata(now_ms)
+            self.on_metadata(self, now_ms)
             return
         self._enter(GroupState.COMPLETING_REBALANCE, now_ms)
         for member in self.members:
@@ -295,7 +294,7 @@ class Group:
             self._reply_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
-            self.write_metadata(now_ms)
+            self.on_metadata(self, now_ms)
             self._enter(GroupState.STABLE, now_ms)
 
     def _check_sync(self, request: SyncRequest) -> ErrorCode:
@@ -325,18 +324,6 @@ class Group:
 
     def _synced(self, member: Member) -> SyncResult:
         return SyncResult(ErrorCode.NONE, self.protocol_type, self.protocol_name, member.assignment)
-
-    def write_metadata(self, now_ms: int) -> None:
-        """Append the current generation with its members and their assignments to the log."""
-        value = group_value(
-            protocol_type=self.protocol_type,
-            generation_id=self.generation_id,
-            protocol_name=self.protocol_name,
-            leader_id=self.members.leader_id,
-            state_since_ms=self.state_since_ms,
-            members=self.members,
-        )
-        self._append_records(self.group_id, [(group_key(self.group_id), value)], now_ms)
 
     # Staying and leaving -------------------------------------------------------------------
 
@@ -423,42 +410,17 @@ class Group:
                 self._remove(member)
         self._maybe_complete_join(now_ms)
 
-    def dissolve(self) -> None:
-        """Remove all members and stop all timers; waiting members get NOT_COORDINATOR."""
+    def close(self) -> None:
+        """Remove all members and stop all timers; members that wait get NOT_COORDINATOR."""
         for member in tuple(self.members):
             self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
             self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
             self._remove(member)
-        self._stop_all_timers()
-        self.state = GroupState.DEAD
-
-    def close(self, now_ms: int) -> None:
-        """Close a group that has no members, and stop its timers."""
-        assert not self.members
-        self._stop_all_timers()
-        self._enter(GroupState.DEAD, now_ms)
-
-    def _stop_all_timers(self) -> None:
         for member_id in tuple(self.members.pending):
             self._release_member_id(member_id)
         self._stop_join_timer()
         self._stop_sync_timer()
-
-    def check_commit(self, request: CommitRequest) -> ErrorCode:
-        """Return why this member may not commit offsets, or NONE."""
-        if request.generation_id < 0 and self.state is GroupState.EMPTY:
-            return ErrorCode.NONE  # an administrator, or a consumer without a group
-        is_member = bool(request.member_id) or request.group_instance_id is not None
-        if request.generation_id < 0 and not is_member:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        error_code = self.members.check(request.member_id, request.group_instance_id)
-        if error_code is not ErrorCode.NONE:
-            return error_code
-        if request.generation_id != self.generation_id:
-            return ErrorCode.ILLEGAL_GENERATION
-        if self.state is GroupState.COMPLETING_REBALANCE:
-            return ErrorCode.REBALANCE_IN_PROGRESS
-        return ErrorCode.NONE
+        self.state = GroupState.DEAD
 
     def _enter(self, state: GroupState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.state} to {state}"

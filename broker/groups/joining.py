@@ -99,7 +99,7 @@ def _replace_static(
     ):
         group.rejoin(member, request, reply, now_ms)
         return
-    group.write_metadata(now_ms)
+    group.on_metadata(group, now_ms)
     response = group.joined(member)
     is_leader = response.leader_id == new_member_id
     group.post_join(
