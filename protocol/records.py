@@ -34,6 +34,8 @@ _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
 CRC_POSITION = 17
 CRC_START = 21
+_DELTA = Struct(">i")
+_DELTA_AT = 23
 _MAX_TIMESTAMP_POSITION = 35
 
 
@@ -117,6 +119,11 @@ def sent_crc(batch: bytes, max_timestamp: int) -> int:
 def batch_base_offset(batch: bytes) -> int:
     """Return the base offset of a stored batch."""
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
+
+
+def last_offset(batch: bytes) -> int:
+    """Return the offset of the last record of a stored batch."""
+    return int(_BASE_OFFSET.unpack_from(batch, 0)[0] + _DELTA.unpack_from(batch, _DELTA_AT)[0])
 
 
 def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:

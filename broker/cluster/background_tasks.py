@@ -24,7 +24,7 @@ def apply_retention(cluster: Cluster, now_ms: int) -> None:
             config = topic.on_broker(partition.leader_id).config
             retention_ms = config["retention.ms"]
             if retention_ms >= 0 and "delete" in config["cleanup.policy"]:
-                cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+                cluster.delete_records_older_than(partition, now_ms - retention_ms)
 
 
 def _schedule_retention(cluster: Cluster, due_ms: int) -> None:

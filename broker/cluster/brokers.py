@@ -1,4 +1,4 @@
-"""The brokers of a cluster, and which of them coordinates a group."""
+"""The brokers of a cluster, and which of them coordinates a transactional id."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -79,7 +79,7 @@ def coordinator_of(
     first_node_ids: Sequence[int],
     moved: Mapping[str, int],
 ) -> int | None:
-    """Return the coordinator of a group or transactional id: the one it was moved to, or by hash.
+    """Return the coordinator of a transactional id: the one it was moved to, or by hash.
 
     The hash covers the first brokers only, so an added broker does not change coordinators. If the
     coordinator is down, the next broker takes over. None if no broker is up.

@@ -80,16 +80,12 @@ def _take_offline(
 
 def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
-        before = cluster.coordinators()
         _remove_from_isrs(cluster, broker.node_id, now_ms)
-        cluster.unload_moved_groups(before, now_ms)
 
 
 def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if cluster.brokers.get(broker.node_id) is broker:
-        before = cluster.coordinators()
         _return_to_isrs(cluster, broker.node_id, now_ms)
-        cluster.unload_moved_groups(before, now_ms)
 
 
 def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:

@@ -13,6 +13,7 @@ from broker.config.keys import (
     PASSWORD,
     PER_BROKER,
     READ_ONLY,
+    SHORT,
     STATIC_PER_BROKER,
     STRING,
     ConfigKey,
@@ -98,6 +99,11 @@ GROUP_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("offset.metadata.max.bytes",           INT,  4096,      at_least(0), READ_ONLY, "Longest metadata text of a committed offset."),
     ConfigKey("offsets.retention.minutes",           INT,  10_080,    at_least(1), READ_ONLY, "Minutes that committed offsets are kept after the last member of their group has left."),
     ConfigKey("offsets.retention.check.interval.ms", LONG, 600_000,   at_least(1), READ_ONLY, "How often the broker deletes committed offsets past their retention."),
+    ConfigKey("offsets.topic.num.partitions",        INT,  50,        at_least(1), READ_ONLY, "Partitions of __consumer_offsets."),
+    ConfigKey("offsets.topic.replication.factor",    SHORT, 3,        at_least(1), READ_ONLY, "Replicas of __consumer_offsets. Unless set, there are at most as many as brokers."),
+    ConfigKey("offsets.topic.segment.bytes",         INT,  104_857_600, at_least(1), READ_ONLY, "The topic configuration segment.bytes of __consumer_offsets."),
+    ConfigKey("offsets.topic.compression.codec",     INT,  0,         one_of_numbers(0, 1, 2, 3, 4), READ_ONLY, "Compression of the batches in __consumer_offsets: none, gzip, snappy, lz4, zstd."),
+    mock_key("internal.topic.creation.async",        BOOLEAN, False,  None,        READ_ONLY, "Whether FindCoordinator answers COORDINATOR_NOT_AVAILABLE while it creates the internal topic, as in Kafka."),
 )
 
 PRODUCER_KEYS: tuple[ConfigKey, ...] = (

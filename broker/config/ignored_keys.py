@@ -36,8 +36,6 @@ TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
 )
 
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("offsets.topic.replication.factor",                 SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of offsets, which this broker lacks."),
-    ignored_key("offsets.topic.num.partitions",                     INT,   50, at_least(1), READ_ONLY, "Partitions of Kafka's internal topic of offsets."),
     ignored_key("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of share groups."),
     ignored_key("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of share groups."),
 )

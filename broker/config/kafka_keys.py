@@ -106,8 +106,6 @@ GROUP_PROTOCOL_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("group.streams.session.timeout.ms",                        INT,      45_000,      at_least(1),   READ_ONLY),
     ignored_key("offsets.commit.timeout.ms",                               INT,      5000,        at_least(1),   READ_ONLY),
     ignored_key("offsets.load.buffer.size",                                INT,      5_242_880,   at_least(1),   READ_ONLY),
-    ignored_key("offsets.topic.compression.codec",                         INT,      0,           None,          READ_ONLY),
-    ignored_key("offsets.topic.segment.bytes",                             INT,      104_857_600, at_least(1),   READ_ONLY),
     ignored_key("share.coordinator.append.linger.ms",                      INT,      5,           at_least(0),   READ_ONLY),
     internal_key("share.coordinator.cold.partition.snapshot.interval.ms",   INT,      300_000,     at_least(1),   READ_ONLY),
     ignored_key("share.coordinator.load.buffer.size",                      INT,      5_242_880,   at_least(1),   READ_ONLY),

@@ -11,6 +11,8 @@ Behaviour:
       KRaft. An invalid name gets INVALID_TOPIC_EXCEPTION.
     - Auto-creation charges the client's controller_mutation_rate for the partitions (KIP-599).
       While the quota is exhausted the topic is not created, and this response is the same.
+    - `__consumer_offsets` is created in the same way, with its own configuration and at no charge.
+      Other internal topics are not.
     - With controller.mutation.time.ms the topic waits in the controller's queue. Further requests
       for its name charge nothing and create nothing in that time.
     - A partition without a leader has LEADER_NOT_AVAILABLE and leader -1.
@@ -25,6 +27,8 @@ from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPI
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
@@ -121,6 +125,10 @@ def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_crea
 
 def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
     """Create a topic with the brokers' defaults, if it is valid; ignore a refusal."""
+    if name in INTERNAL_TOPICS:
+        if name == GROUP_METADATA.name:
+            ensure_internal_topic(cluster, GROUP_METADATA)
+        return
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
     if not isinstance(plan, TopicPlan) or name in queue.pending_topics:
@@ -162,7 +170,7 @@ def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=False,
+        is_internal=topic.is_internal,
         partitions=[_describe_partition(cluster, part, version) for part in topic.partitions],
     )
 

@@ -7,7 +7,7 @@ Behaviour:
     - Each partition has one result: of a partition that occurs twice the last offset counts. A
       topic without partitions has no result.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
-      OFFSET_OUT_OF_RANGE (beyond the high watermark).
+      INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
     - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 

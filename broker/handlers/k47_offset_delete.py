@@ -38,7 +38,9 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     error_codes: tuple[ErrorCode, ...] = ()
     if error_code is ErrorCode.NONE:
-        error_code, error_codes = cluster.groups.delete_offsets(request.group_id, known)
+        error_code, error_codes = cluster.groups.delete_offsets(
+            request.group_id, known, context.now_ms
+        )
     if error_code is not ErrorCode.NONE:
         return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
     for (topic_name, index), partition_error in zip(known, error_codes, strict=True):

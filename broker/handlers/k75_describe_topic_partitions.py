@@ -93,7 +93,7 @@ def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
         error_code=ErrorCode.NONE,
         name=entry.name,
         topic_id=entry.topic.topic_id,
-        is_internal=False,
+        is_internal=entry.topic.is_internal,
         partitions=[_describe_partition(cluster, version, part) for part in entry.partitions],
         topic_authorized_operations=bit_field(TOPIC_OPERATIONS),
     )

@@ -4,9 +4,12 @@ from uuid import UUID
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+from tests.broker.groups.group_cluster import GROUP, GroupCluster
 
 VERSIONS = range(1, 7)
 
@@ -129,6 +132,24 @@ def test_deleting_a_topic_deletes_its_records_and_completes_waiting_fetches() ->
     # A new topic of the same name is another topic.
     again = cluster.create_topic("a", [(1,)], {})
     assert (again.topic_id, again.partitions[0].log.log_end_offset) == (UUID(int=2), 0)
+
+
+def test_without_the_topic_of_offsets_groups_are_gone_and_members_need_a_coordinator() -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member()
+    waiting = cluster.join()
+    cluster.commit(("t", 0, 5), member_id=member_id, generation_id_or_member_epoch=1)
+
+    (deleted,) = delete(cluster.cluster, "__consumer_offsets")
+    cluster.cluster.timers.run_due(NOW_MS)
+
+    assert deleted.error_code == ErrorCode.NONE
+    assert [response.error_code for response in waiting] == [ErrorCode.NOT_COORDINATOR]
+    assert cluster.cluster.groups.group_ids() == []
+    assert cluster.commit(("t", 0, 5)) == [ErrorCode.NOT_COORDINATOR]
+    ensure_internal_topic(cluster.cluster, GROUP_METADATA)
+    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+    assert cluster.commit(("t", 0, 5)) == [ErrorCode.NONE]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -63,7 +63,7 @@ def test_offsets_of_a_subscribed_topic_are_kept() -> None:
             lambda cluster: cluster.stable_member(protocol_type="connect"),
             ErrorCode.NON_EMPTY_GROUP,
         ),
-        (lambda cluster: cluster.stop_all(), ErrorCode.COORDINATOR_NOT_AVAILABLE),
+        (lambda cluster: cluster.stop_all(), ErrorCode.NOT_COORDINATOR),
     ],
 )
 def test_an_error_of_the_group_is_the_error_of_the_response(
