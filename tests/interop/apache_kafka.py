@@ -8,13 +8,15 @@ import socket
 import subprocess
 import threading
 from collections import deque
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
 from tests.maven import fetch_jars
 
 VERSION = "4.1.0"
-_ARTIFACTS = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+# With ELR every topic would show min.insync.replicas as set by someone.
+WITHOUT_ELR = {"eligible.leader.replicas.version": 0}
 USERNAME, PASSWORD = "alice", "alice-secret"
 
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -27,8 +29,26 @@ _STOP_TIMEOUT_S = 10
 class ApacheKafka:
     """One broker, from `start` to `stop`: plain, with SASL, and with TLS."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        version: str = VERSION,
+        features: Mapping[str, int] = WITHOUT_ELR,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Describe a broker; nothing runs yet.
+
+        Args:
+            folder: an empty folder for its files.
+            version: the release.
+            features: levels other than the release's own, for the format command.
+            properties: of server.properties, beside and before those of this class.
+        """
         self._folder = folder
+        self._version = version
+        self._features = dict(features)
+        self._overrides = dict(properties or {})
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
         self._process: subprocess.Popen[str] | None = None
@@ -44,7 +64,11 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
+        artifacts = (
+            f"org.apache.kafka:kafka_2.13:{self._version}",
+            "org.slf4j:slf4j-simple:1.7.36",
+        )
+        jars = fetch_jars(f"apache-kafka-{self._version}", artifacts)
         java = [
             "java",
             "-Xmx512m",
@@ -57,8 +81,8 @@ class ApacheKafka:
         self._make_certificate()
         format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
         format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
-        # Without it every topic would show min.insync.replicas as set by someone.
-        format_it += ["--feature", "eligible.leader.replicas.version=0"]
+        for feature, level in self._features.items():
+            format_it += ["--feature", f"{feature}={level}"]
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
         _run(format_it)
@@ -129,6 +153,7 @@ class ApacheKafka:
             "log.dirs": str(self._folder / "data"),
             "offsets.topic.replication.factor": "1",
             "group.initial.rebalance.delay.ms": "0",
+            **self._overrides,
         }
         path = self._folder / "server.properties"
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))

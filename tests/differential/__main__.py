@@ -1,0 +1,188 @@
+"""Compare Apache Kafka and our broker: `scripts/compare --seeds 3`, or `--api Fetch`."""
+
+import argparse
+import json
+import multiprocessing
+import sys
+import tempfile
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from protocol import messages
+from scenarios.maven import CannotRunError
+from tests.differential.clusters import (
+    REBALANCE_DELAY_MS,
+    RELEASES,
+    ComparedCluster,
+    apache_cluster,
+    our_cluster,
+)
+from tests.differential.conversation import KeptConversation
+from tests.differential.search import (
+    EXAMPLES_PER_SEED,
+    Finding,
+    Pair,
+    Report,
+    Search,
+    common_versions,
+)
+from tests.differential.strategies import Versions
+
+_LANES = 6
+_pair: Pair | None = None
+
+
+def _set_up(kafka: ComparedCluster, ours: ComparedCluster) -> None:
+    global _pair  # noqa: PLW0603 - one per process of the pool
+    _pair = Pair(kafka, ours)
+
+
+def _search(
+    api: str, versions: Versions, known: frozenset[str], seed: int, examples: int
+) -> Report:
+    assert _pair is not None
+    return Search(_pair, api, versions, known).run(seed, examples)
+
+
+def main() -> int:
+    """Run the command; return 1 if a difference is not in the list of allowed ones."""
+    options = _parser().parse_args()
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    started_s = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with (
+                apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
+                our_cluster(options.against, options.rebalance_delay_ms) as ours,
+            ):
+                schemas = {
+                    int(key): (name, *messages.schema_versions(key))
+                    for key, name in messages.API_NAMES.items()
+                }
+                served = kafka.api_versions()
+                versions = common_versions(served, ours.api_versions(), schemas)
+                report = _run(console, options, kafka, ours, versions)
+        except CannotRunError as error:
+            console.print(f"cannot compare: {error}")
+            return 2
+    seconds = time.monotonic() - started_s
+    _print_agreement(console, report, versions)
+    _print_findings(console, report)
+    if options.save:
+        _save(options.save, report, options.against)
+    count = sum(agreement.conversations for agreement in report.agreement.values())
+    console.print(
+        f"{count} conversations in {seconds:.0f} s; {len(report.findings)} differences;"
+        f" {sum(report.allowed.values())} values of {len(report.allowed)} allowed fields ignored"
+    )
+    return bool(report.findings)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/compare", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1, help="seeds of each API")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--examples", type=int, default=EXAMPLES_PER_SEED, help="per seed and API")
+    parser.add_argument("--api", action="append", help="this API only; can be repeated")
+    parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
+    parser.add_argument("--jobs", type=int, default=_LANES, help="conversations at the same time")
+    parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
+    parser.add_argument("--save", type=Path, help="write the shortest conversations to a folder")
+    return parser
+
+
+def _run(
+    console: Console,
+    options: argparse.Namespace,
+    kafka: ComparedCluster,
+    ours: ComparedCluster,
+    versions: Versions,
+) -> Report:
+    apis = [messages.API_NAMES[messages.api_key_of(name)] for name in options.api or versions]
+    jobs = [
+        (api, seed)
+        for seed in range(options.first, options.first + options.seeds)
+        for api in apis
+        if api in versions
+    ]
+    report = Report()
+    pool = ProcessPoolExecutor(
+        options.jobs,
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_set_up,
+        initargs=(kafka, ours),
+    )
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with pool, Progress(*columns, console=console) as progress:
+        task = progress.add_task("seeds", total=len(jobs))
+        running: set[Future[Report]] = set()
+        while jobs or running:
+            while jobs and len(running) < options.jobs:
+                api, seed = jobs.pop(0)
+                known = frozenset(finding.signature for finding in report.findings)
+                running.add(pool.submit(_search, api, versions, known, seed, options.examples))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                report.add(future.result())
+                progress.advance(task)
+            progress.update(task, description=f"{len(report.findings)} differences")
+    report.findings = list({finding.signature: finding for finding in report.findings}.values())
+    return report
+
+
+def _print_agreement(console: Console, report: Report, versions: Versions) -> None:
+    table = Table("API", "versions", "conversations", "responses", "agree", "differences")
+    for api, agreement in sorted(report.agreement.items()):
+        low, high = versions.get(api, ("", ""))
+        findings = sum(finding.signature.startswith(f"{api} ") for finding in report.findings)
+        share = 100 * agreement.agreeing / agreement.responses if agreement.responses else 0
+        table.add_row(
+            api,
+            f"{low}-{high}",
+            str(agreement.conversations),
+            str(agreement.responses),
+            f"{share:.1f} %",
+            str(findings),
+        )
+    console.print(table)
+
+
+def _print_findings(console: Console, report: Report) -> None:
+    for finding in sorted(report.findings, key=lambda finding: finding.signature):
+        console.print(f"\n[bold]{finding.signature}[/]", highlight=False)
+        console.print(finding.conversation.to_json(), markup=False, highlight=False)
+        for line in finding.lines:
+            console.print(f"  {line}", markup=False, highlight=False)
+    for error in report.errors[:10]:
+        console.print(error, markup=False)
+
+
+def _save(folder: Path, report: Report, release: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for finding in report.findings:
+        name = "".join(c if c.isalnum() else "-" for c in finding.signature)[:120]
+        kept = KeptConversation(
+            about=finding.signature,
+            release=release,
+            conversation=finding.conversation,
+            answers=list(finding.kafka),
+            open_difference="; ".join(finding.lines),
+        )
+        kept.save(folder / f"{name}.json")
+        (folder / f"{name}.ours").write_text(json.dumps(list(finding.ours), indent=1))
+
+
+
+
+if __name__ == "__main__":
+    sys.exit(main())

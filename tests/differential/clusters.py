@@ -1,0 +1,141 @@
+"""The two clusters of a comparison: Apache Kafka from its jars, and ours."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.differential.player import Link
+from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
+
+RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION}
+REBALANCE_DELAY_MS = 3000
+_SETTLE_S = 0.06
+_WARM_UP_S = 30
+
+Versions = tuple[int, int]
+
+
+class ComparedCluster:
+    """A running cluster's addresses; `settle_s` is how long its metadata takes to spread."""
+
+    def __init__(self, addresses: Mapping[tuple[int, str], str], settle_s: float) -> None:
+        self._addresses = dict(addresses)
+        self.settle_s = settle_s
+
+    def address(self, node_id: int, listener: str) -> tuple[str, int]:
+        """Return host and port of a broker's listener."""
+        host, _, port = self._addresses[node_id, listener].rpartition(":")
+        return host, int(port)
+
+    def stop_broker(self, node_id: int) -> None:
+        """Shut a broker down."""
+        raise NotImplementedError
+
+    def start_broker(self, node_id: int) -> None:
+        """Start it again."""
+        raise NotImplementedError
+
+    def settling(self, settle_s: float) -> "ComparedCluster":
+        """Return the same cluster with more or less time for its metadata."""
+        return ComparedCluster(self._addresses, settle_s)
+
+    def ask(self, api_key: ApiKey, version: int, **fields: Any) -> dict[str, Any]:
+        """Send one request to the first broker and return the fields of the response."""
+        link = Link(self.address(1, "PLAINTEXT"), "comparison")
+        request = messages.request_class(api_key)(version=version, **fields)
+        link.send(api_key, version, bytes(request.encode(version=version)))
+        _, response = link.receive()
+        link.close()
+        assert isinstance(response, dict)
+        return response
+
+    def api_versions(self) -> dict[int, Versions]:
+        """Return the versions of each API key that the first broker advertises."""
+        response = self.ask(
+            ApiKey.API_VERSIONS, 3, client_software_name="x", client_software_version="1"
+        )
+        return {
+            entry["api_key"]: (entry["min_version"], entry["max_version"])
+            for entry in response["api_keys"]
+        }
+
+    def warm_up(self) -> None:
+        """Have it create what Kafka creates on first use, and wait until coordinators answer."""
+        self.ask(ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1000)
+        deadline_s = time.monotonic() + _WARM_UP_S
+        while time.monotonic() < deadline_s:
+            found = self.ask(ApiKey.FIND_COORDINATOR, 1, key="warm-up", key_type=0)
+            listed = self.ask(ApiKey.LIST_GROUPS, 1)
+            if found["error_code"] == listed["error_code"] == 0:
+                return
+            time.sleep(0.2)
+        raise AssertionError("the group coordinators did not start")
+
+
+def broker_config(rebalance_delay_ms: int) -> dict[str, str]:
+    """Return the configuration that both clusters have, beside their own addresses."""
+    return {
+        "offsets.topic.replication.factor": "1",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": str(rebalance_delay_ms),
+    }
+
+
+@contextmanager
+def apache_cluster(
+    folder: Path, release: str, rebalance_delay_ms: int = REBALANCE_DELAY_MS
+) -> Iterator[ComparedCluster]:
+    """Run one broker of Apache Kafka with the default features of its release.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    kafka = ApacheKafka(
+        folder,
+        version=RELEASES[release],
+        features={},
+        properties=broker_config(rebalance_delay_ms),
+    )
+    kafka.start()
+    try:
+        cluster = ComparedCluster(
+            {(1, "PLAINTEXT"): kafka.bootstrap_servers, (1, "SASL_PLAINTEXT"): kafka.sasl_servers},
+            _SETTLE_S,
+        )
+        cluster.warm_up()
+        yield cluster
+    finally:
+        kafka.stop()
+
+
+@contextmanager
+def our_cluster(
+    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS, *, in_process: bool = False
+) -> Iterator[ComparedCluster]:
+    """Run our broker so that it should behave like this release; the newest if empty."""
+    config = {
+        "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
+        "sasl.users": f"{USERNAME}:{PASSWORD}",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "producer.state.batches": "5",
+        "broker.api.versions": release,
+        **broker_config(rebalance_delay_ms),
+    }
+    if not release:
+        del config["broker.api.versions"]
+    with MockKafka(config=config, in_process=in_process) as kafka:
+        cluster = ComparedCluster(
+            {
+                (1, "PLAINTEXT"): kafka.bootstrap_servers,
+                (1, "SASL_PLAINTEXT"): kafka.bootstrap_servers_of("SASL_PLAINTEXT"),
+            },
+            0,
+        )
+        cluster.warm_up()
+        yield cluster
