@@ -1,12 +1,10 @@
 """Compare Apache Kafka and our broker: `scripts/compare --seeds 3`, or `--api Fetch`."""
 
 import argparse
-import json
-import multiprocessing
 import sys
 import tempfile
 import time
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
 from rich.console import Console
@@ -18,41 +16,38 @@ from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REBALANCE_DELAY_MS,
     RELEASES,
+    REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
     apache_cluster,
     our_cluster,
 )
-from tests.differential.conversation import KeptConversation
+from tests.differential.conversation import kept_paths
+from tests.differential.keeping import (
+    differences_page,
+    keep_findings,
+    keep_samples,
+    record,
+    settle,
+)
+from tests.differential.lanes import Lanes
 from tests.differential.search import (
     EXAMPLES_PER_SEED,
-    Finding,
-    Pair,
     Report,
-    Search,
     common_versions,
 )
 from tests.differential.strategies import Versions
 
-_LANES = 6
-_pair: Pair | None = None
-
-
-def _set_up(kafka: ComparedCluster, ours: ComparedCluster) -> None:
-    global _pair  # noqa: PLW0603 - one per process of the pool
-    _pair = Pair(kafka, ours)
-
-
-def _search(
-    api: str, versions: Versions, known: frozenset[str], seed: int, examples: int
-) -> Report:
-    assert _pair is not None
-    return Search(_pair, api, versions, known).run(seed, examples)
+_JOBS = 6
 
 
 def main() -> int:
     """Run the command; return 1 if a difference is not in the list of allowed ones."""
     options = _parser().parse_args()
     console = Console(width=None if sys.stdout.isatty() else 160)
+    if options.record or options.settle:
+        _replay(console, options)
+        _write_page(options.page)
+        return 0
     started_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -73,8 +68,10 @@ def main() -> int:
     seconds = time.monotonic() - started_s
     _print_agreement(console, report, versions)
     _print_findings(console, report)
-    if options.save:
-        _save(options.save, report, options.against)
+    if options.keep:
+        keep_findings(report.findings, options.against)
+        keep_samples(report, options.against)
+    _write_page(options.page)
     count = sum(agreement.conversations for agreement in report.agreement.values())
     console.print(
         f"{count} conversations in {seconds:.0f} s; {len(report.findings)} differences;"
@@ -90,10 +87,30 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--examples", type=int, default=EXAMPLES_PER_SEED, help="per seed and API")
     parser.add_argument("--api", action="append", help="this API only; can be repeated")
     parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
-    parser.add_argument("--jobs", type=int, default=_LANES, help="conversations at the same time")
+    parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
-    parser.add_argument("--save", type=Path, help="write the shortest conversations to a folder")
+    parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
+    parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
+    parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
+    parser.add_argument("--page", type=Path, help="write kept differences to this file")
     return parser
+
+
+def _replay(console: Console, options: argparse.Namespace) -> None:
+    """Refresh the kept conversations, and the page of those that differ."""
+    if options.record:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
+        ):
+            record(kafka, options.against, console.print)
+    with our_cluster(options.against, REPLAY_REBALANCE_DELAY_MS) as ours:
+        settle(ours, console.print)
+
+
+def _write_page(path: Path | None) -> None:
+    if path is not None:
+        path.write_text(differences_page(kept_paths()), encoding="utf-8")
 
 
 def _run(
@@ -111,26 +128,20 @@ def _run(
         if api in versions
     ]
     report = Report()
-    pool = ProcessPoolExecutor(
-        options.jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_set_up,
-        initargs=(kafka, ours),
-    )
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
     )
-    with pool, Progress(*columns, console=console) as progress:
+    with Lanes(kafka, ours, options.jobs) as lanes, Progress(*columns, console=console) as progress:
         task = progress.add_task("seeds", total=len(jobs))
         running: set[Future[Report]] = set()
         while jobs or running:
             while jobs and len(running) < options.jobs:
                 api, seed = jobs.pop(0)
                 known = frozenset(finding.signature for finding in report.findings)
-                running.add(pool.submit(_search, api, versions, known, seed, options.examples))
+                running.add(lanes.search(api, versions, known, seed, options.examples))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 report.add(future.result())
@@ -165,23 +176,6 @@ def _print_findings(console: Console, report: Report) -> None:
             console.print(f"  {line}", markup=False, highlight=False)
     for error in report.errors[:10]:
         console.print(error, markup=False)
-
-
-def _save(folder: Path, report: Report, release: str) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for finding in report.findings:
-        name = "".join(c if c.isalnum() else "-" for c in finding.signature)[:120]
-        kept = KeptConversation(
-            about=finding.signature,
-            release=release,
-            conversation=finding.conversation,
-            answers=list(finding.kafka),
-            open_difference="; ".join(finding.lines),
-        )
-        kept.save(folder / f"{name}.json")
-        (folder / f"{name}.ours").write_text(json.dumps(list(finding.ours), indent=1))
-
-
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ def _batch(batch: Mapping[str, Any], resolve: Resolve) -> bytes:
     builder = BatchBuilder(batch.get("compression", "none"), 1 << 20)
     timestamp = resolve(batch.get("timestamp", "now+0"))
     for key, value in batch["records"]:
-        builder.append(timestamp, _text(key), _text(value), ())
+        builder.append(timestamp, _text(key, resolve), _text(value, resolve), ())
     encoded = stamp_producer(
         builder.build(),
         resolve(batch.get("producer_id", -1)),
@@ -112,8 +112,8 @@ def _batch(batch: Mapping[str, Any], resolve: Resolve) -> bytes:
     return bytes(flipped)
 
 
-def _text(value: str | None) -> bytes | None:
-    return None if value is None else value.encode()
+def _text(value: str | None, resolve: Resolve) -> bytes | None:
+    return None if value is None else str(resolve(value)).encode()
 
 
 def as_values(message: Any, version: int) -> dict[str, Any]:

@@ -53,6 +53,9 @@ _SENT_ID_MIN = 1_000_000
 _PREFIX = re.compile(r"zq[0-9a-f]{8}-")
 _REFERENCE = re.compile(rf"({'|'.join(MAPPED_FIELDS)})#(\d+)")
 _NOW = re.compile(r"now([+-]\d+)")
+_REPEATED = re.compile(r"(\w)\{(\d+)\}")
+"""`x{200}` stands for 200 times x."""
+_LONG_RUN = re.compile(r"(\w)\1{99,}")
 _NAMESPACE = UUID(int=0x6D6F636B)
 
 
@@ -83,8 +86,10 @@ class Names:
             value = self._now_ms + int(match[1])
             self._note_sent(value)
             return value
-        self._note_sent(argument)
-        return argument.replace("~", self._prefix)
+        value = _REPEATED.sub(lambda found: found[1] * int(found[2]), argument)
+        value = value.replace("~", self._prefix)
+        self._note_sent(value)
+        return value
 
     def _note_sent(self, value: Any) -> None:
         # Small numbers mean something else nearly everywhere.
@@ -151,6 +156,7 @@ class Names:
 
     def _text(self, value: str) -> str:
         text = value.replace(self._prefix, "~")
+        text = _LONG_RUN.sub(lambda found: f"{found[1]}{{{len(found[0])}}}", text)
         for (kind, real), name in self._names.items():
             if kind in {"topic_id", "member_id", "cluster_id", "log_dir"} and str(real) in text:
                 text = text.replace(str(real), name)

@@ -14,6 +14,8 @@ from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
 
 RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION}
 REBALANCE_DELAY_MS = 3000
+REPLAY_REBALANCE_DELAY_MS = 50
+"""The delay shows in no answer, so a replay need not wait for it."""
 _SETTLE_S = 0.06
 _WARM_UP_S = 30
 

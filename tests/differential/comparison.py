@@ -27,9 +27,14 @@ KEYS = (
     "broker_id",
     "member_id",
     "api_key",
+    "entity_type",
     "key",
 )
 """Fields that identify an entry of an array, the first that it has."""
+
+
+_ABSENT = "absent"
+_NO_FIELDS = "connection"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +49,14 @@ class Difference:
     kafka: Any
     ours: Any
     kind: str = "value"
-    """`value`, `missing`, `extra` or `order`."""
+    """`value`, `missing`, `extra`, `order`, or `connection` if only one of both responded."""
 
     @property
     def signature(self) -> str:
         """Text that is the same for differences with presumably the same cause."""
+        if self.kind == _NO_FIELDS:
+            kafka, ours = _without_fields(self.kafka), _without_fields(self.ours)
+            return f"{self.api} {kafka or 'response'}, not {ours or 'response'}"
         if self.kind != "value":
             return f"{self.api} {self.path} {self.kind}"
         if self.path.endswith("error_code"):
@@ -77,7 +85,6 @@ def _shape(message: Any) -> str:
     return re.sub(r"~[\w.-]*|-?\d+|\w+_id#N", "N", str(message))
 
 
-_ABSENT = "absent"
 
 
 @dataclass(slots=True)
@@ -109,6 +116,7 @@ def find_allowed(difference: Difference) -> AllowedDifference | None:
             fnmatchcase(difference.api, allowed.api)
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
+            and allowed.kafka in (None, difference.kafka)
         ):
             return allowed
     return None
@@ -124,8 +132,24 @@ def compare(conversation: Conversation, kafka: Sequence[Any], ours: Sequence[Any
     for step, (api, kafka_answer, our_answer) in enumerate(
         zip(answering_apis(conversation), kafka, ours, strict=True)
     ):
-        _compare(comparison, (step, api), "", "", kafka_answer, our_answer)
+        if _without_fields(kafka_answer) != _without_fields(our_answer):
+            comparison.fields += 1
+            comparison.note(
+                Difference(step, api, "response", "response", kafka_answer, our_answer, _NO_FIELDS)
+            )
+        else:
+            _compare(comparison, (step, api), "", "", kafka_answer, our_answer)
     return comparison
+
+
+def _without_fields(answer: Any) -> str:
+    """Return what there is instead of a response's fields."""
+    if answer is None:
+        return "none"
+    for name in ("connection", "undecodable", "hex"):
+        if name in answer:
+            return str(answer[name]) if name == "connection" else name
+    return ""
 
 
 def answering_apis(conversation: Conversation) -> list[str]:
@@ -214,7 +238,10 @@ def _keys(entries: list[Any]) -> dict[str, Any]:
 def _key(entry: Any) -> str:
     if isinstance(entry, dict):
         if "entity" in entry:
-            return ",".join(sorted(str(part) for part in entry["entity"]))
+            parts = (f"{part['entity_type']}={part['entity_name']}" for part in entry["entity"])
+            return ",".join(sorted(parts))
+        if "resource_type" in entry:
+            return f"{entry['resource_type']} {entry['resource_name']}"
         keys = [name for name in KEYS if entry.get(name) not in (None, "")]
         if keys:
             return str(entry[keys[0]])

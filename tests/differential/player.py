@@ -26,6 +26,7 @@ from tests.differential.conversation import (
 )
 
 RESPONSE_TIMEOUT_S = 12
+_LEADERS_TIMEOUT_S = 5
 CLOSED = {"connection": "closed"}
 SILENT = {"connection": "no response"}
 _CHANGES_METADATA = frozenset(
@@ -49,7 +50,7 @@ class PlayedCluster(Protocol):
     """What a conversation needs of a cluster."""
 
     settle_s: float
-    """How long a change of the metadata takes to reach the brokers."""
+    """How long a change of the metadata takes to reach the brokers; 0 for no time."""
 
     def address(self, node_id: int, listener: str) -> tuple[str, int]:
         """Return host and port of a broker's listener."""
@@ -200,9 +201,42 @@ class Play:
         response = link.receive()
         if response[1] in (CLOSED, SILENT):
             self._drop(step.connection)
-        elif step.api in _CHANGES_METADATA:
+        elif step.api in _CHANGES_METADATA and self._cluster.settle_s:
+            if step.api == "CreateTopics":
+                self._wait_for_leaders(response[1])
             time.sleep(self._cluster.settle_s)
         return response
+
+    def _wait_for_leaders(self, response: Mapping[str, Any]) -> None:
+        """Wait until every new partition can be produced to: Kafka answers before."""
+        created = [topic for topic in response["topics"] if topic["error_code"] == 0]
+        request_class = messages.ListOffsetsRequest
+        topic_class = request_class.ListOffsetsTopic
+        topics = [
+            topic_class(
+                name=topic["name"],
+                partitions=[
+                    topic_class.ListOffsetsPartition(partition_index=index, timestamp=-1)
+                    for index in range(topic.get("num_partitions", 1))
+                ],
+            )
+            for topic in created
+        ]
+        request = request_class(version=1, replica_id=-1, topics=topics)
+        link = Link(self._cluster.address(1, "PLAINTEXT"), "waiting")
+        deadline_s = time.monotonic() + _LEADERS_TIMEOUT_S
+        while created and time.monotonic() < deadline_s:
+            link.send(ApiKey.LIST_OFFSETS, 1, bytes(request.encode(version=1)))
+            _, listed = link.receive()
+            errors = {
+                partition["error_code"]
+                for topic in listed["topics"]
+                for partition in topic["partitions"]
+            }
+            if errors <= {0}:
+                break
+            time.sleep(0.01)
+        link.close()
 
     def _resolve(self, argument: Any) -> Any:
         value = self.names.resolve(argument)

@@ -1,4 +1,4 @@
-"""Search for differences: play generated conversations with both clusters, and shrink what differs."""
+"""Search for differences: play generated conversations with both clusters, and shorten those that differ."""
 
 import time
 from collections import Counter
@@ -7,17 +7,17 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, Verbosity, given, seed, settings
-from hypothesis.errors import HypothesisException
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import Conversation
-from tests.differential.player import Play
+from tests.differential.player import CLOSED, SILENT, Play
+from tests.differential.shortening import shorten
 from tests.differential.strategies import Versions, conversations
 
 EXAMPLES_PER_SEED = 20
-_SHRINK_S = 30
+_SHORTEN_S = 40
 _STABLE_SETTLE_S = 0.4
 
 
@@ -49,7 +49,16 @@ class Finding:
     kafka: Sequence[Any]
     ours: Sequence[Any]
     lines: Sequence[str]
-    """Every difference of this conversation, for people."""
+    """The places of this difference, for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A conversation whose answers agree; `fields` compares samples by how much they have."""
+
+    fields: int
+    conversation: Conversation
+    kafka: Sequence[Any]
 
 
 @dataclass(slots=True)
@@ -60,6 +69,7 @@ class Report:
     agreement: dict[str, Agreement] = field(default_factory=dict)
     allowed: Counter[tuple[str, str]] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
+    samples: dict[str, Sample] = field(default_factory=dict)
 
     def add(self, other: "Report") -> None:
         """Add another report."""
@@ -68,6 +78,9 @@ class Report:
             self.agreement.setdefault(api, Agreement()).add(agreement)
         self.allowed += other.allowed
         self.errors += other.errors
+        for api, sample in other.samples.items():
+            if api not in self.samples or sample.fields > self.samples[api].fields:
+                self.samples[api] = sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +130,6 @@ class Pair:
         return again
 
 
-class DifferenceError(AssertionError):
-    """A conversation has the difference that the search is shrinking."""
-
-
 class Search:
     """One job: conversations of one API from one seed."""
 
@@ -129,92 +138,87 @@ class Search:
         self._api = api
         self._versions = versions
         self._known = set(known)
-        self._target = ""
-        self._shrink_until_s = 0.0
-        self._shortest: Finding | None = None
-        self._failing: dict[str, Finding] = {}
-        self._budget = 0
         self.report = Report()
 
-    def run(self, first_seed: int, examples: int) -> Report:
-        """Play `examples` conversations; each new difference is shrunk once."""
-        self._budget = examples
-        attempt = 0
-        while self._budget > 0:
-            try:
-                self._property(first_seed * 1000 + attempt)()
-            except (DifferenceError, HypothesisException, BaseExceptionGroup):
-                pass  # The shortest conversation is noted below.
-            if self._shortest is None:
-                break
-            self.report.findings.append(self._shortest)
-            self._known.add(self._target)
-            self._target, self._shortest = "", None
-            self._failing.clear()
-            attempt += 1
-        return self.report
+    def run(self, number: int, examples: int) -> Report:
+        """Play `examples` conversations; the first one with a new difference is shortened."""
 
-    def _property(self, number: int) -> Any:
         @seed(number)
         @settings(
-            max_examples=max(1, self._budget),
+            max_examples=examples,
             database=None,
             deadline=None,
             derandomize=False,
             suppress_health_check=list(HealthCheck),
-            phases=(Phase.generate, Phase.shrink),
-            report_multiple_bugs=False,
-            print_blob=False,
-            verbosity=Verbosity.quiet,
+            phases=(Phase.generate,),
         )
         @given(conversations(self._api, self._versions))
-        def agrees(conversation: Conversation) -> None:
+        def play(conversation: Conversation) -> None:
             self._examine(conversation)
 
-        return agrees
+        play()
+        return self.report
+
+    def _note_sample(self, conversation: Conversation, played: Played) -> None:
+        """Keep the agreeing conversation with the most fields in responses of this API."""
+        if played.comparison.differences:
+            return
+        apis = answering_apis(conversation)
+        fields = sum(
+            len(str(answer))
+            for api, answer in zip(apis, played.kafka, strict=True)
+            if api == self._api and answer not in (None, CLOSED, SILENT)
+        )
+        sample = self.report.samples.get(self._api)
+        if fields and (sample is None or fields > sample.fields):
+            self.report.samples[self._api] = Sample(fields, conversation, played.kafka)
 
     def _examine(self, conversation: Conversation) -> None:
-        key = conversation.to_json()
-        if key in self._failing:
-            raise DifferenceError
-        if not self._target:
-            if self._budget <= 0:
-                return
-            self._budget -= 1
-        elif time.monotonic() > self._shrink_until_s:
-            return
         try:
             played = self._pair.play_until_stable(conversation)
         except OSError as error:
-            self.report.errors.append(f"{type(error).__name__}: {error}: {key}")
+            self.report.errors.append(f"{type(error).__name__}: {error}: {conversation.to_json()}")
             return
-        if not self._target:
-            self._count(conversation, played)
-        new = played.comparison.signatures - self._known
-        if not new or (self._target and self._target not in new):
-            return
-        if not self._target:
-            self._target = next(
-                difference.signature
-                for difference in played.comparison.differences
-                if difference.signature in new
-            )
-            self._shrink_until_s = time.monotonic() + _SHRINK_S
-        finding = Finding(
-            self._target,
-            conversation,
-            played.kafka,
-            played.ours,
-            [str(difference) for difference in played.comparison.differences],
-        )
-        self._failing[key] = finding
-        if self._shortest is None or len(key) <= len(self._shortest.conversation.to_json()):
-            self._shortest = finding
-        raise DifferenceError
-
-    def _count(self, conversation: Conversation, played: Played) -> None:
         count_agreement(self.report, conversation, played)
         self.report.agreement[self._api].conversations += 1
+        self._note_sample(conversation, played)
+        for difference in played.comparison.differences:
+            if difference.signature not in self._known:
+                self._known.add(difference.signature)
+                self.report.findings.append(
+                    shortest_finding(self._pair, conversation, played, difference.signature)
+                )
+
+
+def shortest_finding(
+    pair: Pair, conversation: Conversation, played: Played, signature: str
+) -> Finding:
+    """Shorten a conversation for some time as long as it has the difference."""
+    end_s = time.monotonic() + _SHORTEN_S
+    shortest = played
+
+    def keeps(candidate: Conversation) -> bool:
+        nonlocal shortest
+        if time.monotonic() > end_s:
+            return False
+        try:
+            result = pair.play(candidate)
+            if signature in result.comparison.signatures:
+                result = pair.play_until_stable(candidate)
+        except (OSError, KeyError, AttributeError, TypeError, ValueError):
+            return False  # A field that must be given is missing.
+        if signature not in result.comparison.signatures:
+            return False
+        shortest = result
+        return True
+
+    short = shorten(conversation, keeps)
+    lines = [
+        str(difference)
+        for difference in shortest.comparison.differences
+        if difference.signature == signature
+    ]
+    return Finding(signature, short, shortest.kafka, shortest.ours, lines)
 
 
 def count_agreement(report: Report, conversation: Conversation, played: Played) -> None:

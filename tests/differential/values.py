@@ -14,7 +14,7 @@ NAME_CHARACTERS_MAX = 249
 PREFIX_CHARACTERS = 11
 SUBSCRIPTION = "\0\0\0\0\0\1\0\x0c~a\0\0\0\0"
 """A consumer's subscription to the topic ~a (ConsumerProtocolSubscription, version 0)."""
-LONG_NAME = "~" + "x" * (NAME_CHARACTERS_MAX - PREFIX_CHARACTERS)
+LONG_NAME = f"~x{{{NAME_CHARACTERS_MAX - PREFIX_CHARACTERS}}}"
 
 TOPICS = ("~a", "~a", "~a", "~b", "~missing", "", "~a.b", "~a_b", "~ ", ".", LONG_NAME, f"{LONG_NAME}x")
 GROUPS = ("~g", "~g", "~g", "~h", "")
@@ -173,7 +173,7 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "assignment": ("", "assignment", {"hex": "0000"}),
     "committed_offset": (0, 3, 100, -1),
     "committed_leader_epoch": (-1, 0, 5),
-    "committed_metadata": ("", "metadata", None, "x" * 4097),
+    "committed_metadata": ("", "metadata", None, "x{4097}"),
     "retention_time_ms": (-1, 1000),
     "isolation_level": (0, 0, 1, 2),
     "leader_epoch": (0, -1, 1),
@@ -295,7 +295,7 @@ def batches(draw: st.DrawFn) -> dict[str, Any] | None:
     batch: dict[str, Any] = {
         "records": draw(
             st.lists(
-                st.sampled_from((["k", "v"], [None, "v"], ["k", None], ["k2", "v" * 200])),
+                st.sampled_from((["k", "v"], [None, "v"], ["k", None], ["k2", "v{200}"])),
                 min_size=1,
                 max_size=3,
             )

@@ -1,0 +1,107 @@
+"""Kept conversations: files that replay without Kafka, because its answers are in them."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from tests.differential.clusters import ComparedCluster
+from tests.differential.comparison import Comparison, answering_apis, compare
+from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
+from tests.differential.player import Play
+from tests.differential.search import Finding, Report
+
+SAMPLES = FOLDER / "samples"
+"""One conversation of each API whose answers agree, or did when it was kept."""
+_NAME_CHARACTERS_MAX = 100
+
+
+def replay(kept: KeptConversation, ours: ComparedCluster) -> Comparison:
+    """Play a kept conversation with our cluster and compare it with Kafka's answers."""
+    play = Play(ours).run(kept.conversation)
+    return compare(kept.conversation, kept.answers, play.answers)
+
+
+def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLDER) -> None:
+    """Write the conversation of each difference that no file of the folder has."""
+    kept = {load(path).about for path in folder.glob("*/*.json")}
+    for finding in findings:
+        if finding.signature in kept:
+            continue
+        api, _, rest = finding.signature.partition(" ")
+        path = folder / api / f"{_file_name(rest)}.json"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        KeptConversation(
+            about=finding.signature,
+            release=release,
+            conversation=finding.conversation,
+            answers=list(finding.kafka),
+            open_difference="\n".join(finding.lines),
+        ).save(path)
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9]+", "-", text).strip("-")[:_NAME_CHARACTERS_MAX].lower()
+
+
+def keep_samples(report: Report, release: str) -> None:
+    """Write a sample of each API that has none."""
+    SAMPLES.mkdir(parents=True, exist_ok=True)
+    for api, sample in report.samples.items():
+        path = SAMPLES / f"{api}.json"
+        if not path.exists():
+            about = f"a sample of {api}"
+            KeptConversation(about, release, sample.conversation, list(sample.kafka)).save(path)
+
+
+def settle(ours: ComparedCluster, say: Callable[[str], None]) -> None:
+    """Replay all kept conversations and note which of them differ now."""
+    for path in kept_paths():
+        kept = load(path)
+        lines = [str(difference) for difference in replay(kept, ours).differences]
+        open_difference = "\n".join(lines)
+        if bool(open_difference) != bool(kept.open_difference):
+            say(f"{path.relative_to(FOLDER)}: {'differs' if lines else 'agrees'} now")
+            msgspec.structs.replace(kept, open_difference=open_difference).save(path)
+
+
+def record(kafka: ComparedCluster, release: str, say: Callable[[str], None]) -> None:
+    """Replay all kept conversations of a release with Kafka and keep its answers again."""
+    for path in kept_paths():
+        kept = load(path)
+        if kept.release != release:
+            continue
+        answers = Play(kafka).run(kept.conversation).answers
+        if compare(kept.conversation, kept.answers, answers).differences:
+            say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
+            msgspec.structs.replace(kept, answers=answers).save(path)
+
+
+def differences_page(paths: Sequence[Path]) -> str:
+    """Return a page in Markdown with all conversations that differ, by API."""
+    parts = ["# Differences from Apache Kafka that the comparison found\n"]
+    last_api = ""
+    for path in paths:
+        kept = load(path)
+        if not kept.open_difference:
+            continue
+        api = kept.about.partition(" ")[0]
+        if api != last_api:
+            parts.append(f"\n## {api}\n")
+            last_api = api
+        parts.append(f"\n### {kept.about}\n\n`{path.relative_to(FOLDER)}`\n\n```")
+        for step in kept.conversation.steps:
+            parts.append(msgspec.json.encode(step).decode())
+        parts.append(f"```\n\n{kept.open_difference}\n")
+    return "\n".join(parts)
+
+
+def apis_with_answers(kept: KeptConversation) -> set[str]:
+    """Return the APIs of which this conversation has a response."""
+    apis = answering_apis(kept.conversation)
+    return {
+        api
+        for api, answer in zip(apis, kept.answers, strict=True)
+        if answer is not None and "connection" not in answer
+    }
