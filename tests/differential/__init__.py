@@ -1,1 +1,1 @@
-"""Conversations sent to Apache Kafka and to our broker, whose answers are compared field by field."""
+"""Compare the answers of Apache Kafka and of our broker to the same conversations."""

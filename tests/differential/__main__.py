@@ -4,9 +4,11 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from pathlib import Path
 
+from kafka.protocol.api_key import ApiKey as KafkaApiKey
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -26,6 +28,7 @@ from tests.differential.keeping import (
     differences_page,
     keep_findings,
     keep_samples,
+    kept_differences,
     record,
     settle,
 )
@@ -34,6 +37,7 @@ from tests.differential.search import (
     EXAMPLES_PER_SEED,
     Report,
     common_versions,
+    schemas,
 )
 from tests.differential.strategies import Versions
 
@@ -55,18 +59,15 @@ def main() -> int:
                 apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
                 our_cluster(options.against, options.rebalance_delay_ms) as ours,
             ):
-                schemas = {
-                    int(key): (name, *messages.schema_versions(key))
-                    for key, name in messages.API_NAMES.items()
-                }
-                served = kafka.api_versions()
-                versions = common_versions(served, ours.api_versions(), schemas)
+                kafka_versions, our_versions = kafka.api_versions(), ours.api_versions()
+                versions = common_versions(kafka_versions, our_versions, schemas())
                 report = _run(console, options, kafka, ours, versions)
         except CannotRunError as error:
             console.print(f"cannot compare: {error}")
             return 2
     seconds = time.monotonic() - started_s
     _print_agreement(console, report, versions)
+    _print_unserved(console, kafka_versions, our_versions)
     _print_findings(console, report)
     if options.keep:
         keep_findings(report.findings, options.against)
@@ -74,10 +75,11 @@ def main() -> int:
     _write_page(options.page)
     count = sum(agreement.conversations for agreement in report.agreement.values())
     console.print(
-        f"{count} conversations in {seconds:.0f} s; {len(report.findings)} differences;"
+        f"{count} conversations in {seconds:.0f} s; {len(report.signatures)} differences,"
+        f" {len(report.findings)} of them new;"
         f" {sum(report.allowed.values())} values of {len(report.allowed)} allowed fields ignored"
     )
-    return bool(report.findings)
+    return bool(report.signatures)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -128,6 +130,7 @@ def _run(
         if api in versions
     ]
     report = Report()
+    kept = frozenset(kept_differences())
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -140,7 +143,7 @@ def _run(
         while jobs or running:
             while jobs and len(running) < options.jobs:
                 api, seed = jobs.pop(0)
-                known = frozenset(finding.signature for finding in report.findings)
+                known = kept | {finding.signature for finding in report.findings}
                 running.add(lanes.search(api, versions, known, seed, options.examples))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
@@ -151,11 +154,33 @@ def _run(
     return report
 
 
+def api_name(key: int) -> str:
+    """Return Kafka's name of an API, also of one without a schema here."""
+    names: dict[int, str] = {int(each): each.name for each in KafkaApiKey}
+    return names.get(key, str(key))
+
+
+def _print_unserved(
+    console: Console, kafka: Mapping[int, tuple[int, int]], ours: Mapping[int, tuple[int, int]]
+) -> None:
+    """Print what Kafka advertises and we do not, and what only we do."""
+    missing = [api_name(key) for key in sorted(kafka) if key not in ours]
+    if missing:
+        console.print(f"not served: {', '.join(missing)}", highlight=False)
+    for key in sorted(kafka.keys() & ours.keys()):
+        if kafka[key] != ours[key]:
+            console.print(
+                f"{api_name(key)}: Kafka serves {kafka[key][0]}-{kafka[key][1]},"
+                f" we serve {ours[key][0]}-{ours[key][1]}",
+                highlight=False,
+            )
+
+
 def _print_agreement(console: Console, report: Report, versions: Versions) -> None:
     table = Table("API", "versions", "conversations", "responses", "agree", "differences")
     for api, agreement in sorted(report.agreement.items()):
         low, high = versions.get(api, ("", ""))
-        findings = sum(finding.signature.startswith(f"{api} ") for finding in report.findings)
+        differences = sum(signature.startswith(f"{api} ") for signature in report.signatures)
         share = 100 * agreement.agreeing / agreement.responses if agreement.responses else 0
         table.add_row(
             api,
@@ -163,7 +188,7 @@ def _print_agreement(console: Console, report: Report, versions: Versions) -> No
             str(agreement.conversations),
             str(agreement.responses),
             f"{share:.1f} %",
-            str(findings),
+            str(differences),
         )
     console.print(table)
 

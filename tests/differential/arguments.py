@@ -30,9 +30,7 @@ def build(message_class: Any, version: int, arguments: Mapping[str, Any], resolv
 def _struct(
     struct: Any, data_class: Any, version: int, arguments: Mapping[str, Any], resolve: Resolve
 ) -> Any:
-    fields = {
-        name: field for name, field in struct.fields.items() if field.for_version_q(version)
-    }
+    fields = {name: field for name, field in struct.fields.items() if field.for_version_q(version)}
     values = {
         name: _value(fields[name], version, argument, resolve)
         for name, argument in arguments.items()
@@ -58,9 +56,7 @@ def _value(field: Any, version: int, argument: Any, resolve: Resolve) -> Any:
         return None
     if field.is_struct_array():
         element = field.array_of
-        return [
-            _struct(element, element.data_class, version, each, resolve) for each in argument
-        ]
+        return [_struct(element, element.data_class, version, each, resolve) for each in argument]
     if field.is_array():
         return [_value(field.array_of, version, each, resolve) for each in argument]
     if field.is_struct():
@@ -128,7 +124,9 @@ def _fields(message: Any, struct: Any, version: int) -> dict[str, Any]:
         if field.for_version_q(version)
     }
     if message.unknown_tags:
-        values["unknown_tags"] = {str(tag): bytes(raw).hex() for tag, raw in message.unknown_tags.items()}
+        values["unknown_tags"] = {
+            str(tag): bytes(raw).hex() for tag, raw in message.unknown_tags.items()
+        }
     return values
 
 

@@ -39,7 +39,6 @@ TIME_FIELDS = frozenset(
         "last_fetch_timestamp",
         "issue_timestamp",
         "expiry_timestamp",
-        "max_timestamp",
         "issue_timestamp_ms",
         "expiry_timestamp_ms",
         "max_timestamp_ms",
@@ -83,9 +82,9 @@ class Names:
         if match := _REFERENCE.fullmatch(argument):
             return self._referenced(argument, match[1], int(match[2]))
         if match := _NOW.fullmatch(argument):
-            value = self._now_ms + int(match[1])
-            self._note_sent(value)
-            return value
+            time_ms = self._now_ms + int(match[1])
+            self._note_sent(time_ms)
+            return time_ms
         value = _REPEATED.sub(lambda found: found[1] * int(found[2]), argument)
         value = value.replace("~", self._prefix)
         self._note_sent(value)

@@ -85,8 +85,6 @@ def _shape(message: Any) -> str:
     return re.sub(r"~[\w.-]*|-?\d+|\w+_id#N", "N", str(message))
 
 
-
-
 @dataclass(slots=True)
 class Comparison:
     """What two answers, or two conversations, have in common."""
@@ -212,9 +210,7 @@ def _compare_lists(
     for key, entry in our_keys.items():
         if key not in kafka_keys:
             comparison.fields += 1
-            comparison.note(
-                Difference(*at, inner, f"{place}[{key}]", _ABSENT, entry, kind="extra")
-            )
+            comparison.note(Difference(*at, inner, f"{place}[{key}]", _ABSENT, entry, kind="extra"))
     kafka_order = [key for key in kafka_keys if key in our_keys]
     our_order = [key for key in our_keys if key in kafka_keys]
     if kafka_order != our_order:
@@ -247,5 +243,3 @@ def _key(entry: Any) -> str:
             return str(entry[keys[0]])
         return "#"
     return str(entry)
-
-

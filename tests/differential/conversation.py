@@ -14,11 +14,17 @@ import msgspec
 FOLDER = Path(__file__).parent / "conversations"
 
 
-class _Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class _Step(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag_field="step",
+):
     """What happens next."""
 
 
-class Send(_Step, tag_field="step", tag="send"):
+class Send(_Step, frozen=True, tag="send"):
     """A request, and its response unless `is_awaited` is false: a `Receive` then reads it."""
 
     api: str
@@ -28,38 +34,38 @@ class Send(_Step, tag_field="step", tag="send"):
     is_awaited: bool = True
 
 
-class SendBytes(_Step, tag_field="step", tag="send_bytes"):
+class SendBytes(_Step, frozen=True, tag="send_bytes"):
     """A frame as it is, behind its size; then whatever comes."""
 
     hex: str
     connection: str = "a"
 
 
-class Receive(_Step, tag_field="step", tag="receive"):
+class Receive(_Step, frozen=True, tag="receive"):
     """The response to the oldest request of this connection that has none."""
 
     connection: str = "a"
 
 
-class Wait(_Step, tag_field="step", tag="wait"):
+class Wait(_Step, frozen=True, tag="wait"):
     """Real time."""
 
     duration_ms: int
 
 
-class Disconnect(_Step, tag_field="step", tag="disconnect"):
+class Disconnect(_Step, frozen=True, tag="disconnect"):
     """The client closes the connection. Its next use opens another."""
 
     connection: str = "a"
 
 
-class StopBroker(_Step, tag_field="step", tag="stop_broker"):
+class StopBroker(_Step, frozen=True, tag="stop_broker"):
     """A broker shuts down."""
 
     node_id: int
 
 
-class StartBroker(_Step, tag_field="step", tag="start_broker"):
+class StartBroker(_Step, frozen=True, tag="start_broker"):
     """It starts again."""
 
     node_id: int
@@ -88,9 +94,7 @@ class Conversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit
         return msgspec.json.encode(self, order="sorted").decode()
 
 
-class KeptConversation(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
-):
+class KeptConversation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A conversation and what Apache Kafka answered to each step, in canonical form.
 
     `open_difference` says what our broker still does otherwise; empty when nothing.

@@ -41,6 +41,12 @@ def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLD
         ).save(path)
 
 
+def kept_differences() -> set[str]:
+    """Return the signatures of the differences that kept conversations show today."""
+    kept = (load(path) for path in kept_paths())
+    return {each.about for each in kept if each.open_difference}
+
+
 def _file_name(text: str) -> str:
     return re.sub(r"[^a-zA-Z0-9]+", "-", text).strip("-")[:_NAME_CHARACTERS_MAX].lower()
 
@@ -91,8 +97,7 @@ def differences_page(paths: Sequence[Path]) -> str:
             parts.append(f"\n## {api}\n")
             last_api = api
         parts.append(f"\n### {kept.about}\n\n`{path.relative_to(FOLDER)}`\n\n```")
-        for step in kept.conversation.steps:
-            parts.append(msgspec.json.encode(step).decode())
+        parts += [msgspec.json.encode(step).decode() for step in kept.conversation.steps]
         parts.append(f"```\n\n{kept.open_difference}\n")
     return "\n".join(parts)
 

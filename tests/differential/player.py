@@ -5,6 +5,7 @@ import struct
 import time
 from collections import deque
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Protocol
 
 from protocol import messages
@@ -82,10 +83,8 @@ class Link:
 
     def send_frame(self, frame: bytes) -> None:
         """Send a frame behind its size."""
-        try:
+        with suppress(OSError):  # The next read finds the connection closed.
             self._socket.sendall(struct.pack(">i", len(frame)) + frame)
-        except OSError:
-            pass  # The next read finds the connection closed.
 
     def receive_frame(self) -> bytes | None:
         """Return the next frame with its correlation id, or None when the connection ends.
@@ -275,5 +274,3 @@ def _received_bytes(link: Link) -> Any:
     except TimeoutError:
         return SILENT
     return CLOSED if frame is None else {"hex": frame[:200].hex()}
-
-

@@ -1,4 +1,4 @@
-"""Search for differences: play generated conversations with both clusters, and shorten those that differ."""
+"""Search for differences: generate conversations, play them, shorten those that differ."""
 
 import time
 from collections import Counter
@@ -9,6 +9,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
+from protocol import messages
 from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import Conversation
@@ -70,6 +71,8 @@ class Report:
     allowed: Counter[tuple[str, str]] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
     samples: dict[str, Sample] = field(default_factory=dict)
+    signatures: set[str] = field(default_factory=set)
+    """Of all differences seen, also of those that were known before."""
 
     def add(self, other: "Report") -> None:
         """Add another report."""
@@ -78,6 +81,7 @@ class Report:
             self.agreement.setdefault(api, Agreement()).add(agreement)
         self.allowed += other.allowed
         self.errors += other.errors
+        self.signatures |= other.signatures
         for api, sample in other.samples.items():
             if api not in self.samples or sample.fields > self.samples[api].fields:
                 self.samples[api] = sample
@@ -230,6 +234,7 @@ def count_agreement(report: Report, conversation: Conversation, played: Played) 
         if answer is not None:
             agreement.responses += 1
             agreement.agreeing += step not in differing
+    report.signatures |= played.comparison.signatures
     for allowed, count in played.comparison.allowed.items():
         report.allowed[allowed.api, allowed.path] += count
 
@@ -248,3 +253,10 @@ def common_versions(
             if first <= last:
                 found[name] = (first, last)
     return found
+
+
+def schemas() -> dict[int, tuple[str, int, int]]:
+    """Return name and versions of the schemas that we have, by API key."""
+    return {
+        int(key): (name, *messages.schema_versions(key)) for key, name in messages.API_NAMES.items()
+    }

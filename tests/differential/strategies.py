@@ -17,7 +17,9 @@ from tests.differential.values import STRUCTS, SUBSCRIPTION, batches, leaf
 Versions = Mapping[str, tuple[int, int]]
 """The versions that both clusters serve, by API."""
 
-_OMITTED_FIELDS = frozenset({"replica_state", "cluster_id", "replica_directory_id", "high_watermark"})
+_OMITTED_FIELDS = frozenset(
+    {"replica_state", "cluster_id", "replica_directory_id", "high_watermark"}
+)
 """Tagged fields that only brokers send."""
 _ENTRIES_MAX = 2
 
@@ -237,7 +239,11 @@ _PREPARATIONS: Mapping[str, Sequence[Preparation]] = {
 }
 _DEFAULT_PREPARATIONS = (_topic_ids, _records)
 
-_METADATA = ("Metadata", 9, {"topics": [{"name": "~a"}, {"name": "~b"}], "allow_auto_topic_creation": False})
+_METADATA = (
+    "Metadata",
+    9,
+    {"topics": [{"name": "~a"}, {"name": "~b"}], "allow_auto_topic_creation": False},
+)
 _CONFIGS = (
     "DescribeConfigs",
     4,

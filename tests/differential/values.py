@@ -16,7 +16,20 @@ SUBSCRIPTION = "\0\0\0\0\0\1\0\x0c~a\0\0\0\0"
 """A consumer's subscription to the topic ~a (ConsumerProtocolSubscription, version 0)."""
 LONG_NAME = f"~x{{{NAME_CHARACTERS_MAX - PREFIX_CHARACTERS}}}"
 
-TOPICS = ("~a", "~a", "~a", "~b", "~missing", "", "~a.b", "~a_b", "~ ", ".", LONG_NAME, f"{LONG_NAME}x")
+TOPICS = (
+    "~a",
+    "~a",
+    "~a",
+    "~b",
+    "~missing",
+    "",
+    "~a.b",
+    "~a_b",
+    "~ ",
+    ".",
+    LONG_NAME,
+    f"{LONG_NAME}x",
+)
 GROUPS = ("~g", "~g", "~g", "~h", "")
 PARTITIONS = (0, 0, 0, 1, 2, -1)
 BROKERS = (1, 1, 1, 2, -1, 0)
@@ -287,7 +300,9 @@ def _leaf_values(api: str, field: Any) -> Sequence[Any]:
 @st.composite
 def batches(draw: st.DrawFn) -> dict[str, Any] | None:
     """Return the argument of a field of records."""
-    kind = draw(st.sampled_from(("one", "one", "one", "idempotent", "two", "flipped", "none", "empty")))
+    kind = draw(
+        st.sampled_from(("one", "one", "one", "idempotent", "two", "flipped", "none", "empty"))
+    )
     if kind == "none":
         return None
     if kind == "empty":
@@ -336,7 +351,9 @@ def described_resources(draw: st.DrawFn) -> dict[str, Any]:
     resource_type, name = draw(st.sampled_from((*RESOURCES, (BROKER, "1"), (BROKER, ""))))
     keys = draw(st.sampled_from(DESCRIBED_KEYS))
     if resource_type == BROKER:
-        keys = draw(st.sampled_from((("log.retention.ms",), ("no.such.key",), ("log.cleaner.threads",))))
+        keys = draw(
+            st.sampled_from((("log.retention.ms",), ("no.such.key",), ("log.cleaner.threads",)))
+        )
     return {
         "resource_type": resource_type,
         "resource_name": name,
@@ -364,15 +381,15 @@ def quota_entries(draw: st.DrawFn) -> dict[str, Any]:
 def topic_configs() -> SearchStrategy[list[dict[str, Any]]]:
     """Return the configs of a topic in CreateTopics."""
     pairs = st.sampled_from(TOPIC_CONFIGS)
-    return st.lists(
-        pairs.map(lambda pair: {"name": pair[0], "value": pair[1]}), max_size=2
-    )
+    return st.lists(pairs.map(lambda pair: {"name": pair[0], "value": pair[1]}), max_size=2)
 
 
 STRUCTS: Mapping[str, SearchStrategy[Any]] = {
     "CreateTopics.configs": topic_configs(),
     "AlterConfigs.resources": st.lists(config_resources(is_incremental=False), max_size=2),
-    "IncrementalAlterConfigs.resources": st.lists(config_resources(is_incremental=True), max_size=2),
+    "IncrementalAlterConfigs.resources": st.lists(
+        config_resources(is_incremental=True), max_size=2
+    ),
     "DescribeConfigs.resources": st.lists(described_resources(), max_size=2),
     "AlterClientQuotas.entries": st.lists(quota_entries(), max_size=2),
     "JoinGroup.protocols": st.sampled_from(
