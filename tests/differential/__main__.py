@@ -70,7 +70,6 @@ def main() -> int:
     _print_unserved(console, kafka_versions, our_versions)
     _print_findings(console, report)
     if options.keep:
-        keep_findings(report.findings, options.against)
         keep_samples(report, options.against)
     _write_page(options.page)
     count = sum(agreement.conversations for agreement in report.agreement.values())
@@ -147,7 +146,10 @@ def _run(
                 running.add(lanes.search(api, versions, known, seed, options.examples))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                report.add(future.result())
+                found = future.result()
+                report.add(found)
+                if options.keep:
+                    keep_findings(found.findings, options.against)
                 progress.advance(task)
             progress.update(task, description=f"{len(report.findings)} differences")
     report.findings = list({finding.signature: finding for finding in report.findings}.values())

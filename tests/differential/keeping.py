@@ -14,7 +14,7 @@ from tests.differential.search import Finding, Report
 
 SAMPLES = FOLDER / "samples"
 """One conversation of each API whose answers agree, or did when it was kept."""
-_NAME_CHARACTERS_MAX = 100
+_NAME_CHARACTERS_MAX = 70
 
 
 def replay(kept: KeptConversation, ours: ComparedCluster) -> Comparison:
@@ -30,7 +30,7 @@ def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLD
         if finding.signature in kept:
             continue
         api, _, rest = finding.signature.partition(" ")
-        path = folder / api / f"{_file_name(rest)}.json"
+        path = _free_path(folder / api, _file_name(rest))
         path.parent.mkdir(parents=True, exist_ok=True)
         KeptConversation(
             about=finding.signature,
@@ -47,8 +47,13 @@ def kept_differences() -> set[str]:
     return {each.about for each in kept if each.open_difference}
 
 
+def _free_path(folder: Path, name: str) -> Path:
+    candidates = (folder / f"{name}{suffix}.json" for suffix in ("", *range(2, 1000)))
+    return next(path for path in candidates if not path.exists())
+
+
 def _file_name(text: str) -> str:
-    return re.sub(r"[^a-zA-Z0-9]+", "-", text).strip("-")[:_NAME_CHARACTERS_MAX].lower()
+    return re.sub(r"[^a-zA-Z0-9]+", "-", text).strip("-").lower()[:_NAME_CHARACTERS_MAX].rstrip("-")
 
 
 def keep_samples(report: Report, release: str) -> None:
@@ -65,11 +70,14 @@ def settle(ours: ComparedCluster, say: Callable[[str], None]) -> None:
     """Replay all kept conversations and note which of them differ now."""
     for path in kept_paths():
         kept = load(path)
-        lines = [str(difference) for difference in replay(kept, ours).differences]
-        open_difference = "\n".join(lines)
-        if bool(open_difference) != bool(kept.open_difference):
+        comparison = replay(kept, ours)
+        lines = "\n".join(str(difference) for difference in comparison.differences)
+        if bool(lines) != bool(kept.open_difference):
             say(f"{path.relative_to(FOLDER)}: {'differs' if lines else 'agrees'} now")
-            msgspec.structs.replace(kept, open_difference=open_difference).save(path)
+        about = kept.about
+        if lines and about not in comparison.signatures:
+            about = comparison.differences[0].signature
+        msgspec.structs.replace(kept, about=about, open_difference=lines).save(path)
 
 
 def record(kafka: ComparedCluster, release: str, say: Callable[[str], None]) -> None:
