@@ -10,6 +10,7 @@ from pathlib import Path
 
 from kafka.protocol.api_key import ApiKey as KafkaApiKey
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
@@ -40,6 +41,13 @@ from tests.differential.search import (
     schemas,
 )
 from tests.differential.strategies import Versions
+from tests.differential.tools import (
+    compare_session,
+    known_differences,
+    save_known_differences,
+    sessions,
+    tool_processes,
+)
 
 _JOBS = 6
 
@@ -48,6 +56,8 @@ def main() -> int:
     """Run the command; return 1 if a difference is not in the list of allowed ones."""
     options = _parser().parse_args()
     console = Console(width=None if sys.stdout.isatty() else 160)
+    if options.tools:
+        return _compare_tools(console, options)
     if options.record or options.settle:
         _replay(console, options)
         _write_page(options.page)
@@ -91,10 +101,36 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
     parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
+    parser.add_argument("--tools", action="store_true", help="compare Kafka's command line tools")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
     parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
     parser.add_argument("--page", type=Path, help="write kept differences to this file")
     return parser
+
+
+def _compare_tools(console: Console, options: argparse.Namespace) -> int:
+    """Run the sessions of Kafka's tools; return 1 if a difference is not known."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        apache_cluster(Path(folder), "4.1", REPLAY_REBALANCE_DELAY_MS) as kafka,
+        our_cluster("4.1", REPLAY_REBALANCE_DELAY_MS) as ours,
+        tool_processes(kafka, ours) as processes,
+    ):
+        found = {}
+        table = Table("session", "commands", "agree")
+        for session in sessions():
+            found[session.about] = compare_session(session, *processes)
+            total = len(session.commands)
+            table.add_row(session.about, str(total), f"{1 - len(found[session.about]) / total:.0%}")
+            for command, lines in found[session.about].items():
+                console.print(f"[bold]{escape(command)}[/]", highlight=False)
+                console.print(*lines, sep="\n", markup=False, highlight=False)
+    console.print(table)
+    count = sum(len(commands) for commands in found.values())
+    console.print(f"{count} of {sum(len(each.commands) for each in sessions())} commands differ")
+    if options.keep:
+        save_known_differences(found)
+    return int(found != known_differences())
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:
