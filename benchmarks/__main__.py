@@ -100,9 +100,9 @@ def main() -> int:
         prog="scripts/bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--rounds", type=int, default=3, help="of each server (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds per server (default 3)")
     parser.add_argument(
-        "--servers", default=",".join(SERVER_NAMES), help="some of ours,rdmock,kfake"
+        "--servers", default=",".join(SERVER_NAMES), help="comma-separated: ours, rdmock, kfake"
     )
     arguments = parser.parse_args()
     names = arguments.names or NAMES

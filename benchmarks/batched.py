@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks import load_process
 from benchmarks.batched_client import PARTITION, TOPIC
 from benchmarks.report import Bar, Measurement
-from benchmarks.request_bytes import VALUE_BYTES, BlockingConnection
+from benchmarks.request_bytes import VALUE_BYTES, UnmeasuredConnection
 from benchmarks.server_process import ServerName, ServerProcess, serve
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -22,7 +22,7 @@ LOG_DIRS_VERSION = 1
 def run(server_name: ServerName) -> Mapping[str, float]:
     """Produce, and with our broker consume; no CPUs are pinned: the client needs more than one."""
     with serve(server_name) as server:
-        with BlockingConnection(server.address) as connection:
+        with UnmeasuredConnection(server.address) as connection:
             connection.create_topic(TOPIC)
         figures: dict[str, Any] = _client("produce", server)
         if server_name == "ours":
@@ -56,11 +56,11 @@ def _client(action: str, server: ServerProcess) -> dict[str, Any]:
 
 def _kept_bytes(server: ServerProcess) -> int:
     """Return the stored size of the partition; without DescribeLogDirs, that of the values."""
-    with BlockingConnection(server.address) as connection:
+    with UnmeasuredConnection(server.address) as connection:
         if not connection.offers(ApiKey.DESCRIBE_LOG_DIRS):
             return RECORDS * VALUE_BYTES
         topic = messages.DescribeLogDirsRequest.DescribableLogDirTopic
-        response = connection.exchange(
+        response = connection.ask(
             messages.DescribeLogDirsRequest(
                 version=LOG_DIRS_VERSION,
                 topics=[topic(version=LOG_DIRS_VERSION, topic=TOPIC, partitions=[PARTITION])],

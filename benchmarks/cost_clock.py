@@ -38,10 +38,10 @@ class CostClock:
         self._started_s = time.perf_counter()
 
     def stop(self) -> Cost:
-        """The cost so far."""
+        """Return the cost so far."""
         wall_s = time.perf_counter() - self._started_s
         server_s = cpu_seconds(self._server_pid) - self._server_s
         client_s = time.process_time() - self._client_s
         machine_s = machine_busy_seconds() - self._machine_s
-        # The machine's time has ticks of 10 ms, ours has not: a small difference may be negative.
+        # The machine's time has ticks of 10 ms, so a small difference may be negative.
         return Cost(wall_s, server_s, client_s, max(0.0, machine_s - server_s - client_s))

@@ -1,7 +1,7 @@
-"""Other ways to remember producer ids in layers, for comparison: they forget and judge alike.
+"""Other data structures for producer ids in layers, for comparison.
 
-All have `layer_count` layers that are full for good; what they would need to begin and drop them is
-left out, in their favour.
+All have `layer_count` full layers. The code that would create and drop layers is omitted, in their
+favour.
 """
 
 from collections.abc import Iterable
@@ -99,5 +99,5 @@ class SetOfIds:
         return any(producer_id in layer for layer in reversed(self._layers))
 
     def bytes_held(self) -> int:
-        """Of the sets and of ids that no two of them share: an int takes 32 bytes."""
+        """Return the bytes of the sets and their ids; each id is an int of 32 bytes."""
         return sum(layer.__sizeof__() + 32 * len(layer) for layer in self._layers)

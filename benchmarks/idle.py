@@ -4,7 +4,7 @@ import time
 from collections.abc import Mapping
 
 from benchmarks.report import Bar, Measurement
-from benchmarks.request_bytes import BlockingConnection, metadata_request
+from benchmarks.request_bytes import UnmeasuredConnection, metadata_request
 from benchmarks.server_process import ServerName, cpu_seconds, serve
 
 SETTLE_S = 1.0
@@ -13,8 +13,8 @@ SETTLE_S = 1.0
 def run(server_name: ServerName) -> Mapping[str, float]:
     """Measure memory one second after the first response, and the CPU of the next second."""
     with serve(server_name) as server:
-        with BlockingConnection(server.address) as connection:
-            connection.exchange(metadata_request())
+        with UnmeasuredConnection(server.address) as connection:
+            connection.ask(metadata_request())
         time.sleep(SETTLE_S)
         resident_bytes = server.resident_bytes()
         cpu_s = cpu_seconds(server.pid)

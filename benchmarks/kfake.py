@@ -12,12 +12,12 @@ _CACHE = Path(os.environ.get("XDG_CACHE_HOME", "~/.cache")).expanduser() / "mock
 
 
 class NoKfakeError(Exception):
-    """It can't be built here; the message says why."""
+    """kfake cannot be built; the message has the reason."""
 
 
 @cache
 def executable() -> Path:
-    """The server, which takes `--brokers N`; built by the first call.
+    """Return the path of the server, which takes `--brokers N`; the first call builds it.
 
     Raises:
         NoKfakeError: no Go toolchain, or it could not fetch or compile.

@@ -1,13 +1,12 @@
-"""Two million producer ids of one user against a quota of 100, and a user without one beside it.
+"""Send two million producer ids of one user with a quota of 100, and measure another user.
 
 python -m benchmarks.producer_id_flood HOST PORT FIRST IDS IDS_PER_REQUEST
 
-runs one part of the flood, as fast as it goes. Every request comes by a connection of its own,
-since one that was refused is mute for 36 seconds, and has an id for each of a few partitions: one
-by one, as clients in a restart loop bring them, two million would take half an hour. Beside it,
-and in turn alone, the neighbour sends a record at a time and waits for its delivery. Server and
-clients have a CPU each, and on theirs the flood yields to the neighbour: what is measured is what
-the broker does to it.
+runs one part of the flood, as fast as possible. Each request has its own connection, because a
+refused one is muted for 36 seconds. It has an id for each of a few partitions; one id per request
+would take half an hour. The other user sends a record at a time and waits for its delivery,
+alternately alone and during the flood. The server has one CPU and the clients share the other; the
+flood has a lower priority there, so that only the broker affects the latencies.
 """
 
 import socket
@@ -27,7 +26,7 @@ from crc32c import crc32c
 
 from benchmarks.request_bytes import (
     PRODUCE_VERSION,
-    BlockingConnection,
+    UnmeasuredConnection,
     decode_response,
     frame_request,
     record_batch,
@@ -41,11 +40,11 @@ from protocol.errors import ErrorCode
 MODULE = "benchmarks.producer_id_flood"
 QUOTA = 100
 LAYER_RATE = 0.001 / 4
-"""At which strangers pass for known with the default configuration, while the first layer lasts."""
+"""The false positive rate of the default configuration while there is one layer."""
 IDS = 2_000_000
 FIRST_IDS = 50_000
-"""After these ids the broker has allocated what it allocates once, its journal of 10,000 requests
-is full, and the burst of the quota is used up."""
+"""The warm-up: after it the broker has made its one-time allocations, its journal of 10,000
+requests is full, and the burst of the quota is used up."""
 TOGETHER = 6
 ROUNDS = 8
 ALONE_S = 2.0
@@ -59,7 +58,7 @@ _CRC = Struct(">I")
 
 
 class Requests:
-    """Frames whose ids are set in place."""
+    """A frame whose producer ids are replaced in place."""
 
     def __init__(self, ids_per_request: int) -> None:
         topic_data = messages.ProduceRequest.TopicProduceData
@@ -90,7 +89,7 @@ class Requests:
         assert len(self._starts) == ids_per_request
 
     def with_ids(self, first: int) -> bytearray:
-        """The request in which ids `first` and up write their first batch."""
+        """Return the request in which ids from `first` on write their first batch."""
         frame = self._frame
         for producer_id, start in enumerate(self._starts, first):
             _ID.pack_into(frame, start + _ID_AT, producer_id)
@@ -105,7 +104,7 @@ def error_codes(result: bytes) -> list[int]:
 
 
 def response_of(address: tuple[str, int], frame: bytearray) -> bytes:
-    """As a `BlockingConnection` has it, in half the time."""
+    """Return the response to a frame; twice as fast as `UnmeasuredConnection`."""
     with socket.socket() as connection:
         connection.connect(address)
         connection.sendall(frame)
@@ -123,7 +122,7 @@ def run_part(address: tuple[str, int], first: int, ids: int, ids_per_request: in
     refused_size = 0
     for number, producer_id in enumerate(range(first, first + ids, ids_per_request)):
         response = response_of(address, requests.with_ids(producer_id))
-        # Refused all alike, all responses have one size; every hundredth is looked into.
+        # All refusals have the same size; decode every hundredth.
         if number % 100 == 0 or len(response) != refused_size:
             codes = set(error_codes(response))
             assert codes <= {ErrorCode.NONE, ErrorCode.THROTTLING_QUOTA_EXCEEDED}
@@ -157,11 +156,11 @@ def measure_beside(kafka: MockKafka, progress: Callable[[str], None]) -> dict[st
     started_s = time.perf_counter()
     finish_part(start_part(address, 0, FIRST_IDS))
     before_bytes = resident_bytes(kafka.pid)
-    each = (IDS - FIRST_IDS) // ROUNDS
+    ids_per_round = (IDS - FIRST_IDS) // ROUNDS
     for number in range(ROUNDS):
         progress(f"producer-id-quota flood: round {number + 1} of {ROUNDS}")
         by_itself = latencies_ms(servers, for_seconds(ALONE_S))
-        process = start_part(address, FIRST_IDS + number * each, each)
+        process = start_part(address, FIRST_IDS + number * ids_per_round, ids_per_round)
         with_flood = latencies_ms(servers, while_it_runs(process))
         finish_part(process)
         ratios.append(p99(with_flood) / p99(by_itself))
@@ -192,7 +191,7 @@ def p99(values: list[float]) -> float:
 
 def create_topics(servers: str) -> None:
     admin = AdminClient(sasl(servers))
-    # The neighbour's records are not what is measured.
+    # The records of the other user are not measured.
     neighbour = NewTopic("neighbour", 1, config={"retention.bytes": "100000"})
     topics = [NewTopic(TOPIC, TOGETHER), neighbour]
     for created in admin.create_topics(topics).values():
@@ -219,7 +218,7 @@ def while_it_runs(process: "subprocess.Popen[bytes]") -> Callable[[], bool]:
 
 
 def latencies_ms(servers: str, goes_on: Callable[[], bool]) -> list[float]:
-    """Of records sent one by one."""
+    """Return the latencies of records that are sent one by one."""
     producer = confluent_kafka.Producer(
         {**sasl(servers), "enable.idempotence": True, "linger.ms": 0}
     )
@@ -253,7 +252,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def producer_ids_kept(address: tuple[str, int]) -> int:
-    """Over all partitions of the flood's topic, as DescribeProducers shows them."""
+    """Return the number of producer ids in all partitions of the topic, by DescribeProducers."""
     topic = messages.DescribeProducersRequest.TopicRequest
     request = messages.DescribeProducersRequest(
         version=0,
@@ -261,9 +260,9 @@ def producer_ids_kept(address: tuple[str, int]) -> int:
             topic(version=0, name=TOPIC, partition_indexes=[*range(TOGETHER)]),
         ],
     )
-    with BlockingConnection(address) as connection:
-        response = connection.exchange(request)
-    return sum(len(each.active_producers) for each in response.topics[0].partitions)
+    with UnmeasuredConnection(address) as connection:
+        response = connection.ask(request)
+    return sum(len(partition.active_producers) for partition in response.topics[0].partitions)
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ USERS = 10_000
 SIGHTINGS = 10_000_000
 POPULATION = 100_000
 TIMED_IDS, TIMED_CHECKS, TIMED_ROUNDS = 10_000, 20_000, 5
-QUOTA, STRANGERS = 100, 2_000_000
+QUOTA, UNKNOWN_IDS = 100, 2_000_000
 PRODUCE_ROUNDS, PRODUCE_REQUESTS = 5, 100_000
 
 
@@ -338,10 +338,10 @@ def admitted() -> Iterator[tuple[str, Figures, Sequence[Bar]]]:
     for rate in (RATE, 1e-6):
         manager = new_manager(QUOTA, rate)
         passed = sum(
-            manager.track("user", producer_id, producer_id * 4 * WINDOW_MS // STRANGERS) == 0
-            for producer_id in range(STRANGERS)
+            manager.track("user", producer_id, producer_id * 4 * WINDOW_MS // UNKNOWN_IDS) == 0
+            for producer_id in range(UNKNOWN_IDS)
         )
-        bar = Bar("admitted", "at most", QUOTA * 5 + rate * STRANGERS)
+        bar = Bar("admitted", "at most", QUOTA * 5 + rate * UNKNOWN_IDS)
         yield f"false positive rate {rate:g}", {bar.figure: passed}, [bar]
 
 

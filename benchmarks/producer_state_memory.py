@@ -3,17 +3,17 @@
 python -m benchmarks.producer_state_memory                 everything, one JSON line per case
 python -m benchmarks.producer_state_memory --batches 1 --entries 1000000 [--timed]   one case
 
-Each case fills a process of its own: `PARTITIONS` partitions, every producer with
-`BATCHES_PER_PRODUCER` batches, so that Kafka's five are all there. Resident bytes are the growth of
-the whole process since before the first partition was created. Times are of single check + apply
-pairs on producers in random order, with the cost of reading the clock taken off. A missed bar is
-reported, never a failure.
+Each case runs in its own process with `PARTITIONS` partitions. Every producer has
+`BATCHES_PER_PRODUCER` batches, at least Kafka's five. Resident bytes are the growth of the process
+since before the first partition was created. Times are those of single check + apply pairs for
+producers in random order, without the cost of reading the clock. A missed bar is reported and is
+not a failure.
 
-The fields of an entry are 38 bytes under KIP-758's rule; a million cost 49 each. A bytearray per 16
-rows adds 4, what bytearrays reserve to grow 3, and the rounding of the memory allocator 4. Larger
-buckets would save some of the first and take longer to search; a bytearray that reserves nothing
-would be copied whole by every new row. Below 100,000 entries the partitions themselves count, and
-the pages a process holds in reserve.
+The fields of an entry are 38 bytes under KIP-758's rule; of a million entries each takes 49 bytes.
+A bytearray per 16 rows adds 4 bytes, the spare capacity of bytearrays 3, and the rounding of the
+memory allocator 4. Larger buckets would save some of the first and take longer to search. Without
+spare capacity every new row would copy the bytearray. Below 100,000 entries the partitions
+themselves count, and the free pages of the process.
 """
 
 import argparse
@@ -56,7 +56,7 @@ FLAT_BAR = Bar("kip_758_largest_to_smallest", "at most", 1.25)
 
 
 def resident_bytes() -> int:
-    """Resident memory of this process; the kernel's cheaper counter may be 64 pages behind."""
+    """Return the resident memory; read smaps, because statm may be 64 pages behind."""
     for line in Path("/proc/self/smaps_rollup").read_text().splitlines():
         if line.startswith("Rss:"):
             return int(line.split()[1]) * 1024
@@ -68,7 +68,7 @@ def new_partitions(batches: int) -> list[ProducerStateManager]:
 
 
 def write_round(partitions: Sequence[ProducerStateManager], entries: int, number: int) -> None:
-    """One batch of every producer, the `number`th."""
+    """Write the batch number `number` of every producer."""
     sequence = number * RECORDS_PER_BATCH
     for producer_id in range(entries):
         partitions[producer_id % PARTITIONS].apply(
@@ -82,10 +82,10 @@ def write_round(partitions: Sequence[ProducerStateManager], entries: int, number
 
 
 def measure_memory(batches: int, entries: int) -> Figures:
-    # Whatever is made once, at the first use, belongs to the program.
+    # What the first use creates belongs to the program, not to an entry.
     write_round(new_partitions(batches), PARTITIONS, 0)
     gc.collect()
-    # What is free but still resident would be filled first: 10,000 entries would look half as dear.
+    # Free memory that is still resident would be used first, and small cases would look cheaper.
     ctypes.CDLL(None).malloc_trim(0)
     before = resident_bytes()
     partitions = new_partitions(batches)
@@ -119,7 +119,7 @@ def measure_time(batches: int, entries: int) -> Figures:
 
 
 def time_pairs(partitions: Sequence[ProducerStateManager], entries: int) -> Figures:
-    """Check and apply of one batch each, for producers drawn at random."""
+    """Measure check and apply of one batch, for random producers."""
     clock = time.perf_counter_ns
     drawn = random.Random(1).sample(range(entries), min(entries, TIMED_PAIRS))
     reading_ns = statistics.median([-(clock() - clock()) for _ in range(10_000)])
@@ -139,7 +139,7 @@ def time_pairs(partitions: Sequence[ProducerStateManager], entries: int) -> Figu
 
 
 def time_expiry(partitions: Sequence[ProducerStateManager], entries: int) -> Figures:
-    """A look at producers none of which is due, and at half of them being due, in steps."""
+    """Measure an expiry check when no producer is due, and when half of them are."""
     started_ns = time.perf_counter_ns()
     assert sum(producers.expire(NOW_MS, 1) for producers in partitions) == 0
     idle_ns = time.perf_counter_ns() - started_ns
@@ -166,7 +166,7 @@ def command(batches: int, entries: int, *, is_timed: bool) -> str:
 
 
 def run_apart(batches: int, entries: int, *, is_timed: bool) -> Figures:
-    """One case in a fresh process; CalledProcessError when it fails."""
+    """Run a case in a new process; raise CalledProcessError if it fails."""
     shown = command(batches, entries, is_timed=is_timed)
     progress(shown)
     child = subprocess.run(

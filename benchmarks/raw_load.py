@@ -1,8 +1,8 @@
-"""The raw load: Produce requests made beforehand, W in flight on each of C connections.
+"""The raw load: prepared Produce requests, W in flight on each of C connections.
 
 A program of its own (`python -m benchmarks.raw_load --help`) that prints its figures as one JSON
-object. Nothing is decoded while the clock runs: answers are cut by their constant size, kept, and
-all of them are checked afterwards (size, correlation id, topic, error code, base offset).
+object. Nothing is decoded while the clock runs: responses are split by their constant size, kept,
+and checked afterwards (size, correlation id, topic, error code, base offset).
 """
 
 import argparse
@@ -19,7 +19,7 @@ from struct import Struct
 
 from benchmarks import request_bytes, server_process
 from benchmarks.cost_clock import Cost, CostClock
-from benchmarks.request_bytes import BlockingConnection, ProduceRequests
+from benchmarks.request_bytes import ProduceRequests, UnmeasuredConnection
 from protocol.api_keys import ApiKey
 
 TOPIC = "produce"
@@ -28,7 +28,7 @@ RESPONSE_WAIT_S = 20
 
 
 class LoadError(Exception):
-    """The server answered something else than it should."""
+    """The server sent a wrong response."""
 
 
 @dataclass(slots=True)
@@ -41,10 +41,12 @@ class LoadConnection:
 
     @classmethod
     def open(
-        cls, address: tuple[str, int], requests_of: Callable[[BlockingConnection], ProduceRequests]
+        cls,
+        address: tuple[str, int],
+        requests_of: Callable[[UnmeasuredConnection], ProduceRequests],
     ) -> "LoadConnection":
-        """Connect; `requests_of` may use the connection for a producer id first."""
-        blocking = BlockingConnection(address)
+        """Connect; `requests_of` may first request a producer id on the connection."""
+        blocking = UnmeasuredConnection(address)
         requests = requests_of(blocking)
         blocking.socket.setblocking(False)
         return cls(blocking.socket, requests)
@@ -52,7 +54,7 @@ class LoadConnection:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """One timed section: its cost, and the latencies in ns."""
+    """A timed section: its cost, and the latencies in ns."""
 
     cost: Cost
     latencies_ns: "array[int]"
@@ -66,7 +68,7 @@ def run_pipelined(
     in_flight: int,
     response_bytes: int,
 ) -> Timing:
-    """Requests first to end - 1 on one connection, topped up as soon as answers are in."""
+    """Send requests first to end - 1 on one connection; refill the window after each response."""
     sock, requests = connection.socket, connection.requests
     receive, send = sock.recv, sock.send
     frames, size = requests.frames, requests.size
@@ -91,7 +93,9 @@ def run_pipelined(
         try:
             data = receive(READ_BYTES)
         except BlockingIOError:
-            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s after {read_bytes} bytes") from None
+            raise LoadError(
+                f"no response for {RESPONSE_WAIT_S} s after {read_bytes} bytes"
+            ) from None
         read_bytes += len(data)
         reads.append((clock(), read_bytes // response_bytes))
         keep(data)
@@ -104,7 +108,7 @@ def run_pipelined(
 
 
 def pair_latencies(sends: list[tuple[int, int]], reads: list[tuple[int, int]]) -> "array[int]":
-    """Answers come in the order of their requests, so the two logs pair up one by one."""
+    """Return the latencies; responses have the order of their requests."""
     latencies_ns = array("q")
     sent_at = iter(sends)
     sent_ns, sent = next(sent_at)
@@ -148,7 +152,7 @@ def run_one_by_one(
     while left:
         events = wait(RESPONSE_WAIT_S)
         if not events:
-            raise LoadError(f"no answer for {RESPONSE_WAIT_S} s, {left} still to come")
+            raise LoadError(f"no response for {RESPONSE_WAIT_S} s, {left} missing")
         for fd, _ in events:
             data = receive[fd](65536)
             now_ns = clock()
@@ -192,7 +196,7 @@ def check_responses(connections: list[LoadConnection], count: int, pattern: byte
     """Check size, correlation id, names and error code of each response, and unique offsets.
 
     Raises:
-        LoadError: one is not as it should be.
+        LoadError: a response is wrong.
     """
     # size, correlation id, [tags, counts, topic, counts, index], error code, base offset, rest
     middle = 1 + 1 + 1 + len(TOPIC) + 1 + 4
@@ -207,9 +211,9 @@ def check_responses(connections: list[LoadConnection], count: int, pattern: byte
             row.iter_unpack(received)
         ):
             if (size, correlation, names) != (size_wanted, index, middle_wanted):
-                raise LoadError(f"answer {index} has size {size}, correlation id {correlation}")
+                raise LoadError(f"response {index} has size {size}, correlation id {correlation}")
             if error_code:
-                raise LoadError(f"answer {index} has error code {error_code}")
+                raise LoadError(f"response {index} has error code {error_code}")
             base_offsets.append(base_offset)
     base_offsets.sort()
     if any(later - earlier != 1 for earlier, later in pairwise(base_offsets)):
@@ -229,12 +233,12 @@ def measure(
     warm_up: int,
     is_idempotent: bool,
 ) -> dict[str, float]:
-    """Warm up, run, check; the figures of one run. `requests` are shared by the connections."""
+    """Warm up, run and check; return the figures. The connections share `requests`."""
     # one more than the warm-up: the first response is the pattern
     warm = 1 + max(1, warm_up // connection_count)
-    each = warm + requests // connection_count
+    requests_each = warm + requests // connection_count
     with ExitStack() as sockets:
-        connections = _connect(address, connection_count, each, is_idempotent)
+        connections = _connect(address, connection_count, requests_each, is_idempotent)
         for connection in connections:
             sockets.enter_context(connection.socket)
         patterns = [first_response(connection) for connection in connections]
@@ -248,8 +252,8 @@ def measure(
             return run_one_by_one(server_pid, connections, first, end, len(pattern))
 
         run(1, warm)
-        timing = run(warm, each)
-    check_responses(connections, each, pattern)
+        timing = run(warm, requests_each)
+    check_responses(connections, requests_each, pattern)
     count = len(timing.latencies_ns)
     ordered = sorted(timing.latencies_ns)
     return {
@@ -263,18 +267,18 @@ def measure(
 
 
 def _connect(
-    address: tuple[str, int], connection_count: int, each: int, is_idempotent: bool
+    address: tuple[str, int], connection_count: int, requests_each: int, is_idempotent: bool
 ) -> list[LoadConnection]:
-    with BlockingConnection(address) as admin:
+    with UnmeasuredConnection(address) as admin:
         admin.create_topic(TOPIC)
-    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, each)
+    plain = None if is_idempotent else request_bytes.produce_requests(TOPIC, requests_each)
 
-    def requests_of(connection: BlockingConnection) -> ProduceRequests:
+    def requests_of(connection: UnmeasuredConnection) -> ProduceRequests:
         if plain is not None:
             return plain
         producer_id, epoch = connection.init_producer_id()
         return request_bytes.produce_requests(
-            TOPIC, each, producer_id=producer_id, producer_epoch=epoch
+            TOPIC, requests_each, producer_id=producer_id, producer_epoch=epoch
         )
 
     return [LoadConnection.open(address, requests_of) for _ in range(connection_count)]
@@ -288,7 +292,7 @@ def command(
     requests: int,
     is_idempotent: bool,
 ) -> list[str]:
-    """The module and arguments that run this load against a server."""
+    """Return the module and arguments that run this load against a server."""
     host, port = server.address
     words = ["benchmarks.raw_load", host, port, server.pid]
     words += ["--connections", connection_count, "--in-flight", in_flight, "--requests", requests]
@@ -302,7 +306,9 @@ def main() -> None:
     parser.add_argument("port", type=int)
     parser.add_argument("server_pid", type=int)
     parser.add_argument("--connections", type=int, default=1)
-    parser.add_argument("--in-flight", type=int, default=50, help="with one connection only")
+    parser.add_argument(
+        "--in-flight", type=int, default=50, help="requests in flight, with one connection only"
+    )
     parser.add_argument("--requests", type=int, default=100_000)
     parser.add_argument("--warm-up", type=int, default=5_000)
     parser.add_argument("--idempotent", action="store_true")

@@ -15,7 +15,7 @@ def main() -> None:
     arguments = parser.parse_args()
     # Blocked before librdkafka starts its threads, so that only sigwait below sees the signal.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT})
-    # The mock lives as long as the client that asked for it.
+    # The mock exists as long as the client that created it.
     client = AdminClient({"test.mock.num.brokers": arguments.brokers, "log_level": 3})
     brokers = client.list_topics(timeout=10).brokers.values()
     addresses = ",".join(f"{broker.host}:{broker.port}" for broker in brokers)

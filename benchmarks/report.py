@@ -10,16 +10,11 @@ import statistics
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from io import StringIO
 from typing import Any, Literal
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from benchmarks.quiet import BUSY_SHARE, wait_until_quiet
 from benchmarks.server_process import SERVER_NAMES, ServerName
+from scenarios.table import text_table
 
 OTHER_CPU_SHARE = "other_cpu_share"
 ATTEMPTS_MAX = 4
@@ -123,17 +118,18 @@ def case_line(
 
 def verdict_table(lines: Sequence[Mapping[str, Any]]) -> str:
     """Return a table of the bars of JSON lines, one row per bar, as plain text."""
-    table = Table(box=SIMPLE_HEAD, show_edge=False)
-    for name in ("case", "figure", "bar", "value", "verdict"):
-        table.add_column(name, no_wrap=True)
-    for line in lines:
-        for bar in line["bars"]:
-            cells = (line["case"], bar["figure"], bar["bar"], f"{bar['value']:.6g}")
-            table.add_row(*map(Text, cells), "met" if bar["met"] else "MISSED")
-    out = StringIO()
-    # A pipe has no width: do not wrap.
-    Console(file=out, width=1000, color_system=None).print(table)
-    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    rows = [
+        (
+            line["case"],
+            bar["figure"],
+            bar["bar"],
+            f"{bar['value']:.6g}",
+            "met" if bar["met"] else "MISSED",
+        )
+        for line in lines
+        for bar in line["bars"]
+    ]
+    return text_table(("case", "figure", "bar", "value", "verdict"), rows)
 
 
 def lines(

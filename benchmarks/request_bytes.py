@@ -1,18 +1,18 @@
-"""Requests as bytes, made before any clock runs, and a blocking connection for the few others.
+"""Encoded requests for measurements, and a blocking connection for all other requests.
 
-All produce requests of a run have one size, so a run of them is one slice of one buffer.
+All Produce requests of a run have the same size, so a range of them is a slice of one buffer.
 """
 
-import socket
 import time
 from dataclasses import dataclass
 from struct import Struct
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
+from client.blocking_connection import BlockingConnection
+from client.resources import Address
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.records import HEADER_BYTES
@@ -31,7 +31,6 @@ _CRC_START = 21
 _SEQUENCE = Struct(">i")
 _SEQUENCE_POSITION = 53
 _SEQUENCE_MASK = 0x7FFFFFFF
-_SIZE = Struct(">i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +41,14 @@ class ProduceRequests:
     size: int
 
     def run(self, first: int, end: int) -> memoryview:
-        """The bytes of requests first to end - 1."""
+        """Return the bytes of requests first to end - 1."""
         return self.frames[first * self.size : end * self.size]
 
 
 def produce_requests(
     topic: str, count: int, *, producer_id: int = -1, producer_epoch: int = -1
 ) -> ProduceRequests:
-    """`count` requests with one record each; with a producer id, sequences count from 0."""
+    """Return `count` requests with one record; with a producer id, sequences start at 0."""
     is_idempotent = producer_id >= 0
     batch = record_batch(producer_id, producer_epoch, 0 if is_idempotent else -1)
     template = _produce_request(topic, batch)
@@ -68,14 +67,14 @@ def produce_requests(
 
 
 def produce_request(topic: str, producer_id: int, producer_epoch: int, correlation: int) -> bytes:
-    """One framed request: the first batch of this producer."""
+    """Return a framed request with the first batch of this producer."""
     frame = bytearray(_produce_request(topic, record_batch(producer_id, producer_epoch, 0)))
     _CORRELATION.pack_into(frame, _CORRELATION_POSITION, correlation)
     return bytes(frame)
 
 
 def record_batch(producer_id: int, producer_epoch: int, base_sequence: int) -> bytes:
-    """A batch with one record of `VALUE_BYTES` and no key."""
+    """Return a batch with one record of `VALUE_BYTES` and no key."""
     builder = DefaultRecordBatchBuilder(
         magic=2,
         compression_type=0,
@@ -114,7 +113,7 @@ def _produce_request(topic: str, batch: bytes) -> bytes:
 
 
 def frame_request(request: Any, correlation: int) -> bytes:
-    """A kafka-python request with header and size."""
+    """Return a kafka-python request with header and size."""
     request.with_header(correlation_id=correlation, client_id=CLIENT_ID)
     return bytes(request.encode(header=True, framed=True))
 
@@ -125,43 +124,19 @@ def decode_response(api_key: ApiKey, api_version: int, frame: bytes | memoryview
     return response.decode(bytes(frame), version=api_version, header=True, framed=True)
 
 
-class BlockingConnection:
-    """A connection for one request at a time, for requests that are not measured."""
+class UnmeasuredConnection(BlockingConnection):
+    """A connection for one request at a time in the version that the request has.
+
+    It is for requests that are not measured, to servers of any kind: it sends no ApiVersions.
+    """
 
     def __init__(self, address: tuple[str, int], timeout_s: float = 10.0) -> None:
-        self.socket = socket.create_connection(address, timeout=timeout_s)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().__init__(Address(*address), CLIENT_ID, timeout_s=timeout_s)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.socket.close()
-
-    def exchange(self, request: Any, correlation: int = 0) -> Any:
+    def ask(self, request: Any, correlation: int = 0) -> Any:
         """Send a kafka-python request and return its decoded response."""
-        self.socket.sendall(frame_request(request, correlation))
-        return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.read_frame())
-
-    def read_frame(self) -> bytes:
-        """Return the next response with its size."""
-        prefix = self._read(4)
-        return prefix + self._read(_SIZE.unpack(prefix)[0])
-
-    def _read(self, size: int) -> bytes:
-        parts = []
-        while size:
-            part = self.socket.recv(size)
-            if not part:
-                raise ConnectionError("the server closed the connection")
-            parts.append(part)
-            size -= len(part)
-        return b"".join(parts)
+        self.send(frame_request(request, correlation))
+        return decode_response(ApiKey(request.API_KEY), request.API_VERSION, self.receive_frame())
 
     def create_topic(self, topic: str) -> None:
         """Create a topic by a Metadata request, as producers do, and wait for it."""
@@ -169,7 +144,7 @@ class BlockingConnection:
         request_topic = messages.MetadataRequest.MetadataRequestTopic
         deadline_s = time.monotonic() + TOPIC_WAIT_S
         while time.monotonic() < deadline_s:
-            response = self.exchange(
+            response = self.ask(
                 messages.MetadataRequest(
                     version=version,
                     topics=[request_topic(version=version, name=topic)],
@@ -183,20 +158,20 @@ class BlockingConnection:
         raise TimeoutError(f"topic {topic} was not created within {TOPIC_WAIT_S} s")
 
     def offers(self, api_key: ApiKey) -> bool:
-        """Whether the server's ApiVersions lists a key."""
-        response = self.exchange(messages.ApiVersionsRequest(version=0))
+        """Return whether the server's ApiVersions lists a key."""
+        response = self.ask(messages.ApiVersionsRequest(version=0))
         return any(entry.api_key == api_key for entry in response.api_keys)
 
     def init_producer_id(self, version: int = 1) -> tuple[int, int]:
         """Return a new producer id and its epoch."""
-        response = self.exchange(init_producer_id_request(version))
+        response = self.ask(init_producer_id_request(version))
         if response.error_code:
-            raise ConnectionError(f"InitProducerId answered error {response.error_code}")
+            raise ConnectionError(f"InitProducerId returned error {response.error_code}")
         return response.producer_id, response.producer_epoch
 
 
 def init_producer_id_request(version: int = 1) -> Any:
-    """InitProducerId of an idempotent producer without transactions."""
+    """Return an InitProducerId request of an idempotent producer without transactions."""
     return messages.InitProducerIdRequest(
         version=version, transactional_id=None, transaction_timeout_ms=60_000
     )

@@ -80,7 +80,7 @@ def serve(
     """Run a server for the length of a with block, pinned to one CPU when `cpu` is given.
 
     Raises:
-        ServerError: it said no address, or did not end with status 0 after SIGTERM.
+        ServerError: it printed no address, or its exit status after SIGTERM was not 0.
     """
     allow_open_files()
     with tempfile.TemporaryFile() as log:
@@ -158,7 +158,7 @@ def allow_open_files() -> None:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of all threads of a process so far."""
+    """Return the CPU time of all threads of a process so far."""
     clock_id = ctypes.c_int()
     error = _libc.clock_getcpuclockid(pid, ctypes.byref(clock_id))
     if error:
@@ -167,7 +167,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def machine_busy_seconds() -> float:
-    """CPU time that everything on the machine used so far, in ticks of 10 ms."""
+    """Return the CPU time that all processes used so far, in ticks of 10 ms."""
     with open("/proc/stat", encoding="ascii") as stat:
         user, nice, system, _idle, _wait, irq, soft_irq, steal = map(
             int, stat.readline().split()[1:9]

@@ -2,8 +2,8 @@
 
 python -m benchmarks.spark_load [--seconds S]
 
-Against answers from a can (the generator's own limit, with the server on the same two cores), and
-against our broker. Requests per second are those answered within the measured seconds.
+It runs against canned responses (the generator's own limit, with the server on the same two cores)
+and against our broker. Requests per second are those with a response in the measured seconds.
 """
 
 import argparse
@@ -38,7 +38,7 @@ PARTITIONS = 12
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One load; a rate of 0 is a closed loop."""
+    """A load; a rate of 0 is a closed loop."""
 
     name: str
     rate: int
@@ -143,7 +143,9 @@ def canned() -> Iterator[Address]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each load (default 5)")
+    parser.add_argument(
+        "--seconds", type=float, default=5.0, help="duration of each load (default 5)"
+    )
     seconds = parser.parse_args().seconds
     with tempfile.TemporaryDirectory() as folder, load_session("local[2]", Path(folder)) as spark:
         for case in CANNED:

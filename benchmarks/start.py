@@ -4,14 +4,14 @@ import time
 from collections.abc import Mapping
 
 from benchmarks.report import Bar, Measurement
-from benchmarks.request_bytes import BlockingConnection, metadata_request
+from benchmarks.request_bytes import UnmeasuredConnection, metadata_request
 from benchmarks.server_process import ServerName, cpu_seconds, serve
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """One start of one broker; the client learns the port from the server's first line."""
-    with serve(server_name) as server, BlockingConnection(server.address) as connection:
-        response = connection.exchange(metadata_request())
+    """Start one broker; the client gets the port from the server's first line."""
+    with serve(server_name) as server, UnmeasuredConnection(server.address) as connection:
+        response = connection.ask(metadata_request())
         seconds = time.perf_counter() - server.started_at_s
         assert len(response.brokers) == 1
         return {"start_s": seconds, "server_cpu_s": cpu_seconds(server.pid)}

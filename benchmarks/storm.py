@@ -11,7 +11,7 @@ LIMIT_S = 20.0
 
 
 def run(server_name: ServerName) -> Mapping[str, float]:
-    """One storm; `seconds` is the limit when some were not served."""
+    """Connect all clients at once; `seconds` is the limit if some were not served."""
     with serve(server_name) as server:
         before_bytes = server.resident_bytes()
         host, port = server.address

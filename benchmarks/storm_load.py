@@ -13,7 +13,7 @@ from struct import Struct
 
 from benchmarks import request_bytes
 from benchmarks.cost_clock import CostClock
-from benchmarks.request_bytes import BlockingConnection
+from benchmarks.request_bytes import UnmeasuredConnection
 from benchmarks.server_process import allow_open_files
 from protocol import messages
 from protocol.api_keys import ApiKey
@@ -76,7 +76,7 @@ class StormClient:
             else response.error_code
         )
         if error_code:
-            self.failure = f"{api_key.name} answered error {error_code}"
+            self.failure = f"{api_key.name} returned error {error_code}"
             return
         self.step += 1
         if api_key is ApiKey.INIT_PRODUCER_ID:
@@ -89,7 +89,7 @@ def storm(
     address: tuple[str, int], server_pid: int, clients: int, limit_s: float
 ) -> dict[str, float]:
     """Run all clients until all are done, or for `limit_s`."""
-    with BlockingConnection(address) as admin:
+    with UnmeasuredConnection(address) as admin:
         admin.create_topic(TOPIC)
     epoll = select.epoll()
     by_fd: dict[int, StormClient] = {}

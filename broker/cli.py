@@ -1,4 +1,4 @@
-"""The command line: arguments and files to a configuration, then serve."""
+"""The command line: read arguments and files, then serve."""
 
 import argparse
 import asyncio
@@ -15,7 +15,7 @@ from broker.serve import ServeOptions, StartError, serve
 from protocol.properties import PropertiesError, parse_properties
 
 DESCRIPTION = """\
-A Kafka cluster in one process that real Kafka clients believe.
+A Kafka cluster in one process that real Kafka clients cannot tell from a real one.
 """
 
 EXAMPLES = """\
@@ -66,12 +66,12 @@ CERTIFICATE_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The parser of every subcommand."""
+    """Return the parser of all subcommands."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
         prog="mock-kafka", description=DESCRIPTION, epilog=EXAMPLES, formatter_class=raw
     )
-    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show it and exit")
+    parser.add_argument("--version", action=_ShowVersion, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     command = commands.add_parser(
         "serve",
@@ -144,7 +144,7 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         "--admin-port",
         type=_port,
         metavar="PORT",
-        help="HTTP port to look at the cluster and move it; 0 for a free one (default: none)",
+        help="HTTP port of the admin API; 0 for a free one (default: none)",
     )
     command.add_argument(
         "--admin-host",
@@ -156,7 +156,7 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         "--faults",
         type=Path,
         metavar="FILE",
-        help="JSON list of fault rules (or one rule), which count from the start (docs/faults.md)",
+        help="JSON file of fault rules, active from the start (docs/faults.md)",
     )
     command.add_argument(
         "--log-level",
@@ -168,12 +168,12 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         "--log-format",
         choices=("console", "json"),
         default="console",
-        help="log lines for people or for machines (default: %(default)s)",
+        help="format of log lines (default: %(default)s)",
     )
 
 
 class _ShowVersion(argparse.Action):
-    """Looks the version up when it is asked for, not at every start."""
+    """Print the version. Look it up only here, since that takes time."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_arguments: object) -> None:
         from importlib.metadata import version  # noqa: PLC0415 - see the docstring
@@ -184,7 +184,7 @@ class _ShowVersion(argparse.Action):
 
 def _host(text: str) -> str:
     if not text:
-        raise argparse.ArgumentTypeError("it is empty; 0.0.0.0 is every address of this machine")
+        raise argparse.ArgumentTypeError("the host is empty; 0.0.0.0 means all addresses")
     return text
 
 
@@ -201,10 +201,10 @@ def _broker_count(text: str) -> int:
 
 
 def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
-    """The configuration of a properties file and `KEY=VALUE` words, the latter winning.
+    """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
 
     Raises:
-        ConfigError: a file that can't be read, an unknown key or a bad value.
+        ConfigError: the file can't be read, a key is unknown or a value is invalid.
     """
     values: dict[str, str] = {}
     if path is not None:
@@ -223,10 +223,10 @@ def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
 
 
 def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
-    """The fault rules of a JSON file; none without one.
+    """Return the fault rules of a JSON file; none if there is no file.
 
     Raises:
-        ConfigError: the file can't be read, or what is wrong with which rule.
+        ConfigError: the file can't be read, or a rule is invalid.
     """
     if path is None:
         return ()
@@ -239,10 +239,10 @@ def read_faults(path: Path | None) -> tuple[FaultRule, ...]:
 
 
 def serve_options(parsed: argparse.Namespace) -> ServeOptions:
-    """What the arguments of `serve` say.
+    """Return the options in the arguments of `serve`.
 
     Raises:
-        ConfigError: an unknown key, a bad value, or a file that can't be read or is wrong.
+        ConfigError: a key is unknown, a value is invalid, or a file can't be read or is invalid.
     """
     return ServeOptions(
         host=parsed.host,
@@ -258,7 +258,7 @@ def serve_options(parsed: argparse.Namespace) -> ServeOptions:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command; return the exit status."""
     parsed = build_parser().parse_args(arguments)
     try:
         if parsed.command == "certs":
@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str]) -> None:
-    from broker.server import certificates  # noqa: PLC0415 - takes a while, and serve needs none of it
+    from broker.server import certificates  # noqa: PLC0415 - slow import, not needed to serve
 
     try:
         files = certificates.write_certificates(folder, hosts, clients, SystemClock().now_ms())
@@ -283,7 +283,7 @@ def _make_certificates(folder: Path, hosts: Sequence[str], clients: Sequence[str
 
 def _run(options: ServeOptions) -> None:
     try:
-        import uvloop  # noqa: PLC0415 - not to be had on Windows
+        import uvloop  # noqa: PLC0415 - missing on Windows
     except ImportError:
         asyncio.run(serve(options))
     else:

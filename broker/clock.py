@@ -14,7 +14,7 @@ class Clock(Protocol):
         ...
 
     def wait_s(self, delay_ms: int) -> float | None:
-        """Return the real seconds until `delay_ms` have passed here; None if time stands."""
+        """Return the real seconds that `delay_ms` take here; None if time stands."""
         ...
 
     def move_to(self, time_ms: int) -> None:
@@ -26,7 +26,7 @@ class SystemClock:
     """The machine's wall clock."""
 
     def now_ms(self) -> int:
-        """Wall-clock milliseconds since the epoch."""
+        """Return wall-clock milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
 
 
@@ -42,7 +42,7 @@ class ClockMode(Enum):
 
 
 class BrokerClock:
-    """A clock in real time, scaled or standing, which can be moved forward.
+    """A clock that runs in real time, runs scaled, or stands; it can be moved forward.
 
     It starts at the system's time and never goes back, even if the system's does.
     """
@@ -89,7 +89,7 @@ class BrokerClock:
         return now_ms
 
     def wait_s(self, delay_ms: int) -> float | None:
-        """Seconds of the machine until `delay_ms` have passed here; None if time stands."""
+        """Return the real seconds that `delay_ms` take here; None if time stands."""
         if delay_ms <= 0:
             return 0.0
         return delay_ms / self._factor / 1000 if self._factor else None
@@ -110,5 +110,5 @@ class BrokerClock:
 
 
 def perf_ns() -> int:
-    """Nanoseconds that never go back, to measure how long a handler took."""
+    """Return monotonic nanoseconds, to measure how long a handler took."""
     return time.perf_counter_ns()

@@ -1,4 +1,4 @@
-"""Errors as values: why a request, or a part of it, was refused."""
+"""Errors as values: the reason why a request, or a part of it, was refused."""
 
 from dataclasses import dataclass
 

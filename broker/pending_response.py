@@ -20,7 +20,7 @@ class PendingResponse:
         on_cancel: Callable[[], None] | None = None,
         on_force_complete: Callable[[int], None] | None = None,
     ) -> None:
-        """`on_force_complete(now_ms)` completes it at once with what there is, if it is given."""
+        """`on_force_complete(now_ms)`, if given, completes it at once with the data available."""
         self._on_force_complete = on_force_complete
         self._deliver: Callable[[Any], None] | None = None
         self._on_cancel = on_cancel
@@ -52,10 +52,10 @@ class PendingResponse:
             self._on_force_complete(now_ms)
 
     def attach(self, deliver: Callable[[Any], None]) -> None:
-        """Set where the response goes. For the connection, and only while it is not done."""
+        """Set the receiver of the response. The connection calls this, before it is done."""
         self._deliver = deliver
 
     @property
     def response(self) -> Any:
-        """The response, if it was completed before `attach`. For the connection."""
+        """The response, if it was completed before `attach`. Only the connection reads this."""
         return self._response

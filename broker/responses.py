@@ -1,4 +1,4 @@
-"""What the handling of a request results in, up to the output of its connection."""
+"""The result of a request, and the output of its connection."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ class ThrottlingQuota(Protocol):
 
 
 class ConnectionOutput(NamedTuple):
-    """What to do after a read or a wake-up, in this order: write, then close if there is a reason.
+    """What a connection does after a read or a timer: write, then close if there is a reason.
 
     `muted_until_ms` is when to call `resume` if a quota mutes the connection (KIP-219), else 0.
-    `has_more`: requests are left that can be handled at once. Call `resume` when it is this
-    connection's turn again and its client reads.
+    `has_more`: more requests can be handled now. Call `resume` after other connections were served
+    and when the client reads.
     """
 
     write: bytes
@@ -38,8 +38,8 @@ class ConnectionOutput(NamedTuple):
 class Close:
     """Close the connection, with a reason for the log.
 
-    `response` is a last response before that, or None: a message from the handler, its frame from
-    the dispatcher.
+    `response` is a last response before the close, or None. A handler sets a message, the
+    dispatcher its frame.
     """
 
     reason: str
@@ -48,7 +48,7 @@ class Close:
 
 @dataclass(frozen=True, slots=True)
 class Throttled:
-    """A response frame (None for acks=0), behind which the connection is muted."""
+    """A response frame (None for acks=0), after which the connection is muted."""
 
     frame: bytes | None
     throttle_time_ms: int
@@ -56,7 +56,7 @@ class Throttled:
 
 
 CompletedResponse = bytes | Throttled | Close | None
-"""A response frame, one with a mute behind it, the end of the connection, or no response."""
+"""A response frame, one followed by a mute, the end of the connection, or no response."""
 
 
 class PendingFrame(NamedTuple):

@@ -1,7 +1,7 @@
-"""Which function handles which API: the one registry, which ApiVersions reads too.
+"""The registry of API handlers, which ApiVersions reads too.
 
 A handler module says `@handles(ApiKey.METADATA, versions=(0, 13))` and nothing else refers to it.
-What is advertised is therefore what is handled.
+So the broker advertises exactly the APIs that it handles.
 """
 
 from collections.abc import Callable, Mapping
@@ -73,7 +73,7 @@ def handles(
 
 
 class RoutesByBroker(dict[int, Mapping[int, Route]]):
-    """Which APIs each broker serves, in which versions, by node id and API key."""
+    """The APIs and versions that each broker serves, by node id and API key."""
 
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__()
@@ -87,9 +87,9 @@ class RoutesByBroker(dict[int, Mapping[int, Route]]):
 
 
 def limited_routes(limits_config: tuple[str, ...]) -> Mapping[int, Route]:
-    """Return the routes that `broker.api.versions` leaves; all of them if it is empty.
+    """Return the routes that `broker.api.versions` allows; all of them if it is empty.
 
-    An API without a version left is not served.
+    An API without an allowed version is not served.
     """
     if not limits_config:
         return ROUTES

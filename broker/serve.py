@@ -18,14 +18,15 @@ from broker.clock import BrokerClock, ClockMode
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BrokerConfig
 from broker.faults import FaultRule
+from broker.request.encoding import BugReporter
 from broker.security.principal_mapping import name_mapper
 from broker.server.listener import ListenError, cannot_listen, listening_sockets
 from broker.server.listener_security import ListenerSecurity
 from broker.server.listener_settings import plan_listeners
-from broker.server.server import Server
+from broker.server.server import Server, log_bug
 from broker.server.tls import server_context
 
-if TYPE_CHECKING:  # takes longer to import than all of the start
+if TYPE_CHECKING:  # its import takes longer than the rest of the start
     from broker.http_admin.state import Admin
     from broker.http_admin.web import AdminPort
 
@@ -84,8 +85,16 @@ async def serve(options: ServeOptions) -> None:
     await server.stop()
 
 
-async def start_server(options: ServeOptions) -> Server:
-    """Return a server whose cluster has all its listeners bound and its timers running."""
+async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug) -> Server:
+    """Return a server whose cluster has all its listeners bound and its timers running.
+
+    `report_bug` receives what a handler raised, and the request.
+
+    Raises:
+        StartError: an address cannot be bound, or a key or a fault rule names a broker that the
+            cluster does not have.
+        ConfigError: the configuration of the listeners is invalid.
+    """
     broker_count = options.broker_count
     for node_id in options.config.overrides_by_broker:
         if not 1 <= node_id <= broker_count:
@@ -95,7 +104,8 @@ async def start_server(options: ServeOptions) -> Server:
     cluster_id = options.config["cluster.id"] or new_cluster_id()
     cluster = Cluster(options.config, broker_count, cluster_id=cluster_id, new_uuid=uuid4)
     clock_mode = ClockMode(options.config["broker.clock"])
-    server = Server(cluster, BrokerClock(clock_mode, options.config["broker.clock.factor"]))
+    clock = BrokerClock(clock_mode, options.config["broker.clock.factor"])
+    server = Server(cluster, clock, report_bug)
     for listener in listeners:
         has_sasl = listener.protocol.has_sasl
         tls = (

@@ -1,15 +1,15 @@
 """Timers: one heap of callbacks, no clock.
 
 The server sleeps until `next_due_ms`; a test or a moved clock calls `run_due` itself.
-Everything in the broker that happens later (a Fetch that waits, a session timeout, the end of a
-mute) is a timer here, so moving the clock fires all of it in order.
+All delayed actions of the broker (a Fetch that waits, a session timeout, the end of a mute) are
+timers here, so moving the clock runs all of them in order.
 """
 
 import heapq
 from collections.abc import Callable
 
 TimerCallback = Callable[[int], None]
-"""Called with `now_ms`, the time at which it was run (not the time it was due)."""
+"""Called with `now_ms`, the time at which it runs (not the time it was due)."""
 
 
 class Timer:
@@ -30,7 +30,7 @@ class Timers:
         self._scheduled_count = 0
         self._cancelled_count = 0
         self.latest_ms = 0
-        """The time that callbacks were last run at."""
+        """The time at which callbacks last ran."""
         # The server's alarm: called when a new timer is due before all others.
         self.on_earlier: Callable[[int], None] | None = None
 
@@ -52,8 +52,8 @@ class Timers:
             return
         timer.callback = None
         self._cancelled_count += 1
-        # Dead entries at the top are popped when met; a heap of mostly dead ones is rebuilt, so
-        # that a client which heartbeats a thousand times a second doesn't grow it.
+        # Cancelled entries are popped at the top. If most entries are cancelled, the heap is
+        # rebuilt. Otherwise a client that heartbeats a thousand times a second would grow it.
         if self._cancelled_count > 64 and self._cancelled_count * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry[2].callback is not None]
             heapq.heapify(self._heap)
@@ -75,7 +75,7 @@ class Timers:
         return heap[0][0] if heap else None
 
     def run_due(self, now_ms: int) -> int:
-        """Run every timer due at or before `now_ms`, earliest first; returns how many ran.
+        """Run every timer due at or before `now_ms`, earliest first; return how many ran.
 
         Timers that the callbacks schedule for `now_ms` or earlier run in the same call.
         """

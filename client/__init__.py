@@ -8,91 +8,47 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from client.admin import Admin
-    from client.blocking_admin import open_admin
-    from client.errors import (
-        ApiError,
-        ClientError,
-        ConnectionLostError,
-        SecurityError,
-        ThrottlingQuotaExceededError,
-        UnreachableError,
-        UnsupportedVersionError,
-    )
-    from client.producer.delivery import (
-        BufferFullError,
-        Delivered,
-        DeliveryRefusedError,
-        DeliveryTimeoutError,
-        Phase,
-        ProducerClosedError,
-        RecordTooLargeError,
-    )
-    from client.producer.producer import Producer
-    from client.producer.settings import ConfigurationError, ProducerSettings
-    from client.resources import (
-        Address,
-        ClusterDescription,
-        ConfigChange,
-        ConfigEntry,
-        ConfigResource,
-        ConfigSynonym,
-        NewPartitions,
-        NewTopic,
-        PartitionDescription,
-        QuotaChange,
-        QuotaEntity,
-        QuotaEntry,
-        QuotaFilter,
-        TopicDescription,
-    )
-    from client.security import SaslSettings, Security, TlsSettings, security_of
-    from protocol.client_quotas import QuotaMatch
-    from protocol.configs import ConfigOperation, ConfigSource, ResourceType
-
-__all__ = [
-    "Address",
-    "Admin",
-    "ApiError",
-    "BufferFullError",
-    "ClientError",
-    "ClusterDescription",
-    "ConfigChange",
-    "ConfigEntry",
-    "ConfigOperation",
-    "ConfigResource",
-    "ConfigSource",
-    "ConfigSynonym",
-    "ConfigurationError",
-    "ConnectionLostError",
-    "Delivered",
-    "DeliveryRefusedError",
-    "DeliveryTimeoutError",
-    "NewPartitions",
-    "NewTopic",
-    "PartitionDescription",
-    "Phase",
-    "Producer",
-    "ProducerClosedError",
-    "ProducerSettings",
-    "QuotaChange",
-    "QuotaEntity",
-    "QuotaEntry",
-    "QuotaFilter",
-    "QuotaMatch",
-    "RecordTooLargeError",
-    "ResourceType",
-    "SaslSettings",
-    "Security",
-    "SecurityError",
-    "ThrottlingQuotaExceededError",
-    "TlsSettings",
-    "TopicDescription",
-    "UnreachableError",
-    "UnsupportedVersionError",
-    "open_admin",
-    "security_of",
-]
+    from client.admin import Admin as Admin
+    from client.blocking_admin import open_admin as open_admin
+    from client.errors import ApiError as ApiError
+    from client.errors import ClientError as ClientError
+    from client.errors import ConnectionLostError as ConnectionLostError
+    from client.errors import SecurityError as SecurityError
+    from client.errors import ThrottlingQuotaExceededError as ThrottlingQuotaExceededError
+    from client.errors import UnreachableError as UnreachableError
+    from client.errors import UnsupportedVersionError as UnsupportedVersionError
+    from client.producer.delivery import BufferFullError as BufferFullError
+    from client.producer.delivery import Delivered as Delivered
+    from client.producer.delivery import DeliveryRefusedError as DeliveryRefusedError
+    from client.producer.delivery import DeliveryTimeoutError as DeliveryTimeoutError
+    from client.producer.delivery import Phase as Phase
+    from client.producer.delivery import ProducerClosedError as ProducerClosedError
+    from client.producer.delivery import RecordTooLargeError as RecordTooLargeError
+    from client.producer.producer import Producer as Producer
+    from client.producer.settings import ConfigurationError as ConfigurationError
+    from client.producer.settings import ProducerSettings as ProducerSettings
+    from client.resources import Address as Address
+    from client.resources import ClusterDescription as ClusterDescription
+    from client.resources import ConfigChange as ConfigChange
+    from client.resources import ConfigEntry as ConfigEntry
+    from client.resources import ConfigResource as ConfigResource
+    from client.resources import ConfigSynonym as ConfigSynonym
+    from client.resources import NewPartitions as NewPartitions
+    from client.resources import NewTopic as NewTopic
+    from client.resources import PartitionDescription as PartitionDescription
+    from client.resources import QuotaChange as QuotaChange
+    from client.resources import QuotaEntity as QuotaEntity
+    from client.resources import QuotaEntry as QuotaEntry
+    from client.resources import QuotaFilter as QuotaFilter
+    from client.resources import TopicDescription as TopicDescription
+    from client.security import SaslSettings as SaslSettings
+    from client.security import Security as Security
+    from client.security import TlsSettings as TlsSettings
+    from client.security import security_of as security_of
+    from protocol.client_quotas import QuotaMatch as QuotaMatch
+    from protocol.configs import ConfigOperation as ConfigOperation
+    from protocol.configs import ConfigSource as ConfigSource
+    from protocol.configs import ResourceType as ResourceType
 
 _NAMES = {
     "admin": ("Admin",),
@@ -140,6 +96,8 @@ _NAMES = {
     "security": ("SaslSettings", "Security", "TlsSettings", "security_of"),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
+
+__all__ = sorted(_MODULES)  # noqa: PLE0605 - type checkers read the imports above
 
 
 def __getattr__(name: str) -> Any:

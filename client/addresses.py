@@ -15,7 +15,7 @@ def addresses_of(bootstrap_servers: str | Iterable[str]) -> list[Address]:
     """
     if isinstance(bootstrap_servers, str):
         bootstrap_servers = bootstrap_servers.split(",")
-    return [address_of(each.strip()) for each in bootstrap_servers]
+    return [address_of(bootstrap_server.strip()) for bootstrap_server in bootstrap_servers]
 
 
 def address_of(text: str) -> Address:

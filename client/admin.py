@@ -50,7 +50,7 @@ class Transport(Protocol):
 
 
 class Admin:
-    """Use the first bootstrap broker that can be reached, until it can't any more."""
+    """An admin client; it uses the first reachable bootstrap broker until that is unreachable."""
 
     def __init__(
         self,
@@ -84,7 +84,9 @@ class Admin:
         return ClusterDescription(
             cluster_id=response.cluster_id,
             controller_id=response.controller_id,
-            brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+            brokers={
+                broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
+            },
         )
 
     def list_topics(self) -> list[str]:
@@ -116,7 +118,10 @@ class Admin:
             )
 
         return self._mutate(
-            list(by_name), request, lambda each: each.topics, is_retrying=retry_on_quota_violation
+            list(by_name),
+            request,
+            lambda response: response.topics,
+            is_retrying=retry_on_quota_violation,
         )
 
     def create_partitions(
@@ -151,7 +156,10 @@ class Admin:
             )
 
         return self._mutate(
-            list(counts), request, lambda each: each.results, is_retrying=retry_on_quota_violation
+            list(counts),
+            request,
+            lambda response: response.results,
+            is_retrying=retry_on_quota_violation,
         )
 
     def delete_topics(
@@ -169,7 +177,7 @@ class Admin:
         return self._mutate(
             list(dict.fromkeys(names)),
             request,
-            lambda each: each.responses,
+            lambda response: response.responses,
             is_retrying=retry_on_quota_violation,
         )
 
@@ -182,18 +190,18 @@ class Admin:
             request = messages.DescribeConfigsRequest(
                 resources=[
                     messages.DescribeConfigsRequest.DescribeConfigsResource(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configuration_keys=None,
                     )
-                    for each in group
+                    for resource in group
                 ],
                 include_synonyms=True,
             )
             for result in self._ask(request, address).results:
                 resource = _resource(result)
                 described[resource] = error_of(result.error_code, result.error_message) or [
-                    _config_entry(each) for each in result.configs
+                    _config_entry(config) for config in result.configs
                 ]
         return described
 
@@ -207,18 +215,18 @@ class Admin:
             request = messages.IncrementalAlterConfigsRequest(
                 resources=[
                     resource_class(
-                        resource_type=each.resource_type,
-                        resource_name=each.name,
+                        resource_type=resource.resource_type,
+                        resource_name=resource.name,
                         configs=[
                             resource_class.AlterableConfig(
                                 name=change.name,
                                 config_operation=change.operation,
                                 value=change.value,
                             )
-                            for change in changes[each]
+                            for change in changes[resource]
                         ],
                     )
-                    for each in group
+                    for resource in group
                 ],
                 validate_only=False,
             )
@@ -237,8 +245,12 @@ class Admin:
         component = messages.DescribeClientQuotasRequest.ComponentData
         request = messages.DescribeClientQuotasRequest(
             components=[
-                component(entity_type=each.entity_type, match_type=each.match, match=each.name)
-                for each in filters
+                component(
+                    entity_type=quota_filter.entity_type,
+                    match_type=quota_filter.match,
+                    match=quota_filter.name,
+                )
+                for quota_filter in filters
             ],
             strict=is_strict,
         )
@@ -248,8 +260,8 @@ class Admin:
             raise error
         return [
             QuotaEntry(
-                entity={each.entity_type: each.entity_name for each in entry.entity},
-                quotas={each.key: each.value for each in entry.values},
+                entity={part.entity_type: part.entity_name for part in entry.entity},
+                quotas={value.key: value.value for value in entry.values},
             )
             for entry in response.entries or ()
         ]
@@ -274,10 +286,10 @@ class Admin:
             validate_only=False,
         )
         outcomes = {
-            frozenset((part.entity_type, part.entity_name) for part in each.entity): error_of(
-                each.error_code, each.error_message
+            frozenset((part.entity_type, part.entity_name) for part in entry.entity): error_of(
+                entry.error_code, entry.error_message
             )
-            for each in self._ask(request).entries
+            for entry in self._ask(request).entries
         }
         return [outcomes[frozenset(change.entity.items())] for change in changes]
 
@@ -342,7 +354,7 @@ class Admin:
             self._sleep_ms(self._api_timeout_ms)
             wait_ms -= self._api_timeout_ms
             raise ThrottlingQuotaExceededError(
-                wait_ms, f"the broker wants no request for another {wait_ms} ms"
+                wait_ms, f"the broker throttles this client for another {wait_ms} ms"
             )
         if wait_ms > 0:
             self._sleep_ms(wait_ms)
@@ -367,7 +379,7 @@ class Admin:
         resources = list(resources)
         groups: dict[Address | None, list[ConfigResource]] = {}
         brokers: Mapping[int, Address] = {}
-        if any(_broker_id(each) is not None for each in resources):
+        if any(_broker_id(candidate) is not None for candidate in resources):
             brokers = self.describe_cluster().brokers
         for resource in resources:
             node_id = _broker_id(resource)
@@ -414,12 +426,14 @@ def _topic_description(topic: Any) -> TopicDescription:
         is_internal=topic.is_internal,
         partitions=tuple(
             PartitionDescription(
-                index=each.partition_index,
-                leader_id=each.leader_id,
-                replica_ids=tuple(each.replica_nodes),
-                isr_ids=tuple(each.isr_nodes),
+                index=partition.partition_index,
+                leader_id=partition.leader_id,
+                replica_ids=tuple(partition.replica_nodes),
+                isr_ids=tuple(partition.isr_nodes),
             )
-            for each in sorted(topic.partitions, key=lambda each: each.partition_index)
+            for partition in sorted(
+                topic.partitions, key=lambda partition: partition.partition_index
+            )
         ),
     )
 
@@ -442,7 +456,7 @@ def _config_entry(entry: Any) -> ConfigEntry:
         source=_config_source(entry.config_source),
         is_sensitive=entry.is_sensitive,
         synonyms=tuple(
-            ConfigSynonym(_config_source(each.source), each.name, each.value)
-            for each in entry.synonyms
+            ConfigSynonym(_config_source(synonym.source), synonym.name, synonym.value)
+            for synonym in entry.synonyms
         ),
     )

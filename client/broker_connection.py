@@ -5,8 +5,8 @@ import ssl
 from collections.abc import Callable
 from typing import Any, cast
 
-from client.errors import ClientError, ConnectionLostError, SecurityError
-from client.handshake import handshake
+from client.errors import ClientError, ConnectionLostError, SecurityError, UnreachableError
+from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from client.security import SaslSettings
@@ -28,7 +28,7 @@ class BrokerConnection(asyncio.Protocol):
         on_lost: Callable[[ClientError], None],
     ) -> None:
         self.codec = ProtocolCodec(client_id)
-        self._handshake = handshake(self.codec, sasl)
+        self._handshake = Handshake(self.codec, sasl)
         self._is_open = False
         self._is_closed = False
         self._on_open = on_open
@@ -51,12 +51,18 @@ class BrokerConnection(asyncio.Protocol):
             self._fail(SecurityError(f"no TLS with {address.host}: {error}"))
         except OSError as error:
             place = f"{address.host}:{address.port}"
-            self._fail(ConnectionLostError(f"cannot connect to {place}: {error.strerror or error}"))
+            self._fail(UnreachableError(f"cannot connect to {place}: {error.strerror or error}"))
 
     def write(self, frame: bytes) -> None:
         """Send a frame; asyncio buffers what the socket doesn't take."""
         assert self._transport is not None
         self._transport.write(frame)
+
+    def hand_over(self, protocol: asyncio.Protocol) -> None:
+        """Let another protocol read and write; call it in `on_open`, and this one no more."""
+        assert self._transport is not None
+        protocol.connection_made(self._transport)
+        self._transport.set_protocol(protocol)
 
     def abort(self) -> None:
         """Close the connection without calling `on_lost`."""
@@ -71,7 +77,7 @@ class BrokerConnection(asyncio.Protocol):
         if self._is_closed:
             self._transport.abort()
         else:
-            self.write(next(self._handshake))
+            self.write(self._handshake.first_frame())
 
     def data_received(self, data: bytes) -> None:
         """See `asyncio.Protocol`."""
@@ -91,9 +97,10 @@ class BrokerConnection(asyncio.Protocol):
         self._fail(ConnectionLostError(f"lost the connection: {reason}"))
 
     def _continue_handshake(self, response: Any) -> None:
-        try:
-            self.write(self._handshake.send(response))
-        except StopIteration:
+        frame = self._handshake.next_frame(response)
+        if frame is not None:
+            self.write(frame)
+        else:
             self._is_open = True
             self._on_open()
 

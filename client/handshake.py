@@ -12,16 +12,33 @@ from protocol import messages
 from protocol.errors import ErrorCode
 
 
-def handshake(codec: ProtocolCodec, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
-    """Yield the frames to send; take the decoded response to each by `send`.
+class Handshake:
+    """Frames to send before all others, each after the response to the one before; no I/O."""
 
-    It ends when the connection is authenticated.
+    def __init__(self, codec: ProtocolCodec, settings: SaslSettings | None) -> None:
+        self._frames = _frames(codec, settings)
 
-    Raises:
-        SecurityError: the broker refuses the mechanism or the credentials, or fails to prove that
-            it knows the password (SCRAM).
-        UnsupportedVersionError: there is no common version.
-    """
+    def first_frame(self) -> bytes:
+        """Return the ApiVersions request."""
+        return next(self._frames)
+
+    def next_frame(self, response: Any) -> bytes | None:
+        """Take the decoded response to the last frame; return the next frame, or None at the end.
+
+        At the end the connection is authenticated.
+
+        Raises:
+            SecurityError: the broker refuses the mechanism or the credentials, or fails to prove
+                that it knows the password (SCRAM).
+            UnsupportedVersionError: there is no common version.
+        """
+        try:
+            return self._frames.send(response)
+        except StopIteration:
+            return None
+
+
+def _frames(codec: ProtocolCodec, settings: SaslSettings | None) -> Generator[bytes, Any, None]:
     frame: bytes | None = codec.api_versions_request()
     while frame is not None:
         frame = codec.on_api_versions((yield frame))
@@ -35,7 +52,7 @@ def _authenticate(codec: ProtocolCodec, settings: SaslSettings) -> Generator[byt
     )
     if handshake_response.error_code != ErrorCode.NONE:
         raise SecurityError(
-            f"the broker does not take {settings.mechanism}, only {handshake_response.mechanisms}"
+            f"the broker supports {handshake_response.mechanisms}, not {settings.mechanism}"
         )
     mechanism = exchange(
         settings.mechanism, settings.username, settings.password, secrets.token_hex(16)

@@ -58,7 +58,8 @@ class ProtocolCodec:
         if error_code != ErrorCode.NONE and not is_too_new:
             raise UnsupportedVersionError(f"ApiVersions: error code {error_code}")
         versions = {
-            each.api_key: (each.min_version, each.max_version) for each in response.api_keys
+            api_key.api_key: (api_key.min_version, api_key.max_version)
+            for api_key in response.api_keys
         }
         if is_too_new:
             return self.api_versions_request(versions.get(ApiKey.API_VERSIONS, (0, 0))[1])
@@ -101,6 +102,23 @@ class ProtocolCodec:
         """Add bytes from the broker, in order."""
         self._reader.feed(data)
 
+    def next_frame(self) -> bytes | None:
+        """Return the next response with its size, not decoded, or None while bytes are missing.
+
+        This is for responses to frames that were not made here.
+
+        Raises:
+            ConnectionLostError: the size is invalid; close the connection.
+        """
+        try:
+            frame = self._reader.next_frame()
+        except FrameError as error:
+            raise ConnectionLostError(f"cannot decode the broker's response: {error}") from error
+        if frame is None:
+            return None
+        buffer, start, end = frame
+        return bytes(buffer[start - SIZE_BYTES : end])
+
     def next_response(self) -> Any | None:
         """Return the response to the oldest request in flight, or None while bytes are missing.
 
@@ -111,9 +129,29 @@ class ProtocolCodec:
             frame = self._reader.next_frame()
             if frame is None:
                 return None
-            return self._decode(*frame)
+            return self.decode(*frame)
         except (DecodeError, FrameError) as error:
             raise ConnectionLostError(f"cannot decode the broker's response: {error}") from error
+
+    def decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
+        """Return the response to the oldest request in flight.
+
+        This is for callers that split the stream themselves: the response is `buffer[start:end]`,
+        and its size is before it.
+
+        Raises:
+            DecodeError: the bytes are no response to it; close the connection.
+        """
+        if not self._in_flight:
+            raise DecodeError("no request is in flight")
+        if end - start < _CORRELATION_ID.size:
+            raise DecodeError(f"{end - start} bytes are too few")
+        (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
+        request_id, api_key, version = self._in_flight.popleft()
+        if correlation_id != request_id:
+            raise DecodeError(f"correlation id {correlation_id}, not {request_id}")
+        frame = memoryview(buffer)[start - SIZE_BYTES : end]
+        return decode_response(frame, api_key, version)
 
     def _frame(
         self, api_key: ApiKey, version: int, request: Any, *, expects_response: bool = True
@@ -131,15 +169,3 @@ class ProtocolCodec:
             len(self._client_id),
         )
         return b"".join((header, self._client_id, tags, body))
-
-    def _decode(self, buffer: bytes | bytearray, start: int, end: int) -> Any:
-        if not self._in_flight:
-            raise DecodeError("no request is in flight")
-        if end - start < _CORRELATION_ID.size:
-            raise DecodeError(f"{end - start} bytes are too few")
-        (correlation_id,) = _CORRELATION_ID.unpack_from(buffer, start)
-        request_id, api_key, version = self._in_flight.popleft()
-        if correlation_id != request_id:
-            raise DecodeError(f"correlation id {correlation_id}, not {request_id}")
-        frame = memoryview(buffer)[start - SIZE_BYTES : end]
-        return decode_response(frame, api_key, version)

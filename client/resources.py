@@ -61,7 +61,7 @@ class NewTopic:
 
 @dataclass(frozen=True, slots=True)
 class NewPartitions:
-    """How many partitions a topic shall have in all, and perhaps where the new ones go."""
+    """The new total number of partitions of a topic, and optionally replicas of the new ones."""
 
     total_count: int
     assignments: tuple[tuple[int, ...], ...] | None = None
@@ -123,7 +123,7 @@ class QuotaEntry:
 
 @dataclass(frozen=True, slots=True)
 class QuotaChange:
-    """Quotas to set on one entity, by key; None takes a quota away."""
+    """Quotas to set on one entity, by key; None removes a quota."""
 
     entity: QuotaEntity
     quotas: Mapping[str, float | None]

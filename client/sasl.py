@@ -67,7 +67,7 @@ class Scram:
         if self._server_signature is None:
             return self._prove(challenge)
         if _fields(challenge).get("v") != base64.b64encode(self._server_signature).decode():
-            raise SecurityError("the broker does not know the password itself")
+            raise SecurityError("the broker does not know the password")
         return None
 
     def _prove(self, challenge: bytes) -> bytes:
@@ -78,7 +78,7 @@ class Scram:
         except (KeyError, ValueError) as error:
             raise SecurityError("cannot parse the broker's SCRAM challenge") from error
         if not nonce.startswith(self._nonce) or iterations < ITERATIONS_MIN:
-            raise SecurityError("the broker's SCRAM challenge is not to be trusted")
+            raise SecurityError("the broker's SCRAM challenge is not valid")
         salted = hashlib.pbkdf2_hmac(self._hash_name, self._password, salt, iterations)
         without_proof = f"c=biws,r={nonce}"
         signed = b",".join((self._bare.encode(), challenge, without_proof.encode()))

@@ -67,7 +67,7 @@ def security_of(properties: Mapping[str, str]) -> Security:
     """
     for key in properties:
         if key.startswith(("ssl.", "sasl.", "security.")) and key not in _KEYS:
-            raise SecurityError(f"{key}: this client does not know it")
+            raise SecurityError(f"{key}: this client does not support this key")
     protocol = properties.get("security.protocol", "PLAINTEXT").upper()
     if protocol not in PROTOCOLS:
         raise SecurityError(f"security.protocol={protocol}: one of {', '.join(PROTOCOLS)}")
@@ -97,8 +97,8 @@ def _sasl(properties: Mapping[str, str]) -> SaslSettings:
     if mechanism not in MECHANISMS:
         raise SecurityError(f"sasl.mechanism={mechanism}: one of {', '.join(MECHANISMS)}")
     in_jaas = {
-        key: re.sub(r"\\(.)", r"\1", quoted) or plain
-        for key, quoted, plain in _CREDENTIAL.findall(properties.get("sasl.jaas.config", ""))
+        key: re.sub(r"\\(.)", r"\1", quoted) or unquoted
+        for key, quoted, unquoted in _CREDENTIAL.findall(properties.get("sasl.jaas.config", ""))
     }
     username = properties.get("sasl.username", in_jaas.get("username"))
     password = properties.get("sasl.password", in_jaas.get("password"))

@@ -1,4 +1,4 @@
-"""The package that users import: a Kafka cluster for the length of a `with` block.
+"""A Kafka cluster for tests, with a producer and an admin client. Users import this package.
 
     from mock_kafka import MockKafka
 
@@ -6,130 +6,37 @@
         producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
         kafka.drop_response(api="Produce", times=1)
 
-The cluster runs in a process of its own; clients reach it over TCP like any other. docs/testing.md
-says what can be done to it. With pytest there is a fixture `mock_kafka`. A producer and an admin
-client are here as well (docs/client.md); they work with any Kafka cluster.
+The cluster runs in a separate process, and clients connect to it over TCP. docs/testing.md has its
+methods and the pytest fixture `mock_kafka`. The producer and the admin client (docs/client.md) work
+with any Kafka cluster.
 """
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from client import (
-        Address,
-        Admin,
-        ApiError,
-        BufferFullError,
-        ClientError,
-        ClusterDescription,
-        ConfigChange,
-        ConfigEntry,
-        ConfigOperation,
-        ConfigResource,
-        ConfigSource,
-        ConfigSynonym,
-        ConfigurationError,
-        ConnectionLostError,
-        Delivered,
-        DeliveryRefusedError,
-        DeliveryTimeoutError,
-        NewPartitions,
-        NewTopic,
-        PartitionDescription,
-        Phase,
-        Producer,
-        ProducerClosedError,
-        ProducerSettings,
-        QuotaChange,
-        QuotaEntity,
-        QuotaEntry,
-        QuotaFilter,
-        QuotaMatch,
-        RecordTooLargeError,
-        ResourceType,
-        SaslSettings,
-        Security,
-        SecurityError,
-        ThrottlingQuotaExceededError,
-        TlsSettings,
-        TopicDescription,
-        UnreachableError,
-        UnsupportedVersionError,
-        open_admin,
-        security_of,
-    )
-    from mock_kafka.audit import AuditError, AuditFinding, AuditReport, NotCovered
-    from mock_kafka.broker_process import StartError
-    from mock_kafka.cluster import MockKafka
-    from mock_kafka.control import ControlError
-    from mock_kafka.fault import Fault
-    from mock_kafka.verbs import DEFAULT, ConfigValue
-    from mock_kafka.views import Metric, Partition, Record, Request, ShadowCount, ShadowEvent, Topic
-
-__all__ = [
-    "DEFAULT",
-    "Address",
-    "Admin",
-    "ApiError",
-    "AuditError",
-    "AuditFinding",
-    "AuditReport",
-    "BufferFullError",
-    "ClientError",
-    "ClusterDescription",
-    "ConfigChange",
-    "ConfigEntry",
-    "ConfigOperation",
-    "ConfigResource",
-    "ConfigSource",
-    "ConfigSynonym",
-    "ConfigValue",
-    "ConfigurationError",
-    "ConnectionLostError",
-    "ControlError",
-    "Delivered",
-    "DeliveryRefusedError",
-    "DeliveryTimeoutError",
-    "Fault",
-    "Metric",
-    "MockKafka",
-    "NewPartitions",
-    "NewTopic",
-    "NotCovered",
-    "Partition",
-    "PartitionDescription",
-    "Phase",
-    "Producer",
-    "ProducerClosedError",
-    "ProducerSettings",
-    "QuotaChange",
-    "QuotaEntity",
-    "QuotaEntry",
-    "QuotaFilter",
-    "QuotaMatch",
-    "Record",
-    "RecordTooLargeError",
-    "Request",
-    "ResourceType",
-    "SaslSettings",
-    "Security",
-    "SecurityError",
-    "ShadowCount",
-    "ShadowEvent",
-    "StartError",
-    "ThrottlingQuotaExceededError",
-    "TlsSettings",
-    "Topic",
-    "TopicDescription",
-    "UnreachableError",
-    "UnsupportedVersionError",
-    "open_admin",
-    "security_of",
-]
+    from client import *  # noqa: F403
+    from mock_kafka.audit import AuditError as AuditError
+    from mock_kafka.audit import AuditFinding as AuditFinding
+    from mock_kafka.audit import AuditReport as AuditReport
+    from mock_kafka.audit import NotCovered as NotCovered
+    from mock_kafka.broker_process import StartError as StartError
+    from mock_kafka.cluster import MockKafka as MockKafka
+    from mock_kafka.control import ControlError as ControlError
+    from mock_kafka.fault import Fault as Fault
+    from mock_kafka.methods import DEFAULT as DEFAULT
+    from mock_kafka.methods import ConfigValue as ConfigValue
+    from mock_kafka.views import Metric as Metric
+    from mock_kafka.views import Partition as Partition
+    from mock_kafka.views import Record as Record
+    from mock_kafka.views import Request as Request
+    from mock_kafka.views import ShadowCount as ShadowCount
+    from mock_kafka.views import ShadowEvent as ShadowEvent
+    from mock_kafka.views import Topic as Topic
 
 _MODULES = {
-    "DEFAULT": "verbs",
-    "ConfigValue": "verbs",
+    "DEFAULT": "methods",
+    "ConfigValue": "methods",
     "AuditError": "audit",
     "AuditFinding": "audit",
     "AuditReport": "audit",
@@ -149,11 +56,17 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import a name when it is used: pytest imports this package in every project that has it."""
+    """Import a name when it is used: pytest imports this package in every project that has it.
+
+    Every public name of the client is public here; `__all__` has them all.
+    """
     if name in _MODULES:
         return getattr(importlib.import_module(f"{__name__}.{_MODULES[name]}"), name)
-    if name in __all__:
+    if name == "__all__" or not name.startswith("_"):
         import client  # noqa: PLC0415 - see the docstring
 
-        return getattr(client, name)
+        if name == "__all__":
+            return sorted([*_MODULES, *client.__all__])
+        if name in client.__all__:
+            return getattr(client, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

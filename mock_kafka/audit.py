@@ -1,4 +1,4 @@
-"""What the audit of acknowledgements reports. Frozen values."""
+"""The report of the audit of acknowledgements. Frozen values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -17,14 +17,14 @@ class AuditFinding:
 
     `kind` is one of:
 
-    - `not_stored`: a batch was acknowledged and is not in the log;
+    - `not_stored`: a batch was acknowledged, but is not in the log;
     - `stored_twice`: a batch is in the log again, under the same producer id, epoch and sequence;
-    - `out_of_order`: a batch is behind one of the same producer id and epoch with later sequences;
-    - `offset_beyond_log_end`: a group has committed an offset to which the log has not grown.
+    - `out_of_order`: a batch is stored after one of the same producer id and epoch with later
+      sequences;
+    - `offset_beyond_log_end`: a group has committed an offset greater than the log end offset.
 
     `base_offset` is that of the batch, or the committed offset. Client id, connection and time (ms
-    since the epoch) are those of the request that was acknowledged. -1 and None stand where there
-    is nothing to name.
+    since the epoch) are those of the acknowledged request. -1 and None mean that there is no value.
     """
 
     kind: str
@@ -42,7 +42,7 @@ class AuditFinding:
     group: str | None = None
 
     def __str__(self) -> str:
-        """In one line, for people."""
+        """Return one readable line."""
         parts = [f"{self.kind}  {self.topic}-{self.partition} offset {self.base_offset}"]
         if self.producer_id >= 0:
             parts.append(
@@ -57,10 +57,10 @@ class AuditFinding:
 
 @dataclass(frozen=True, slots=True)
 class NotCovered:
-    """Acknowledgements of one partition that were dropped for newer ones.
+    """Acknowledgements of one partition that were discarded to make room for newer ones.
 
-    Their base offsets lie within `base_offset_min` and `base_offset_max` (-1: none is known), and
-    none was sent after `time_ms_max`. `topic` is None for the sum over all further partitions.
+    Their base offsets are between `base_offset_min` and `base_offset_max` (-1: not known), and the
+    last one was sent at `time_ms_max`. `topic` is None for the sum over all further partitions.
     """
 
     topic: str | None
@@ -72,7 +72,7 @@ class NotCovered:
     time_ms_max: int
 
     def __str__(self) -> str:
-        """In one line, for people."""
+        """Return one readable line."""
         if self.topic is None:
             return f"{self.count} of further partitions"
         return (
@@ -86,10 +86,10 @@ class AuditReport:
     """The acknowledgements since the start or the last reset, compared with the logs.
 
     `findings` are the first 1,000 of `finding_count`. `covered` counts the acknowledgements that
-    were compared; `removed` those whose batch was since removed by retention, by DeleteRecords or
-    with its topic; `not_covered` those that were dropped beyond `audit.acknowledgements.max`, which
-    `not_covered_partitions` names. `excluded` counts, by the id of a fault rule, the responses that
-    it falsified (id 0: those of a hook).
+    were compared; `removed` those whose batch was removed later by retention, by DeleteRecords or
+    with its topic; `not_covered` those that were discarded beyond `audit.acknowledgements.max`,
+    listed in `not_covered_partitions`. `excluded` counts, by the id of a fault rule, the responses
+    that it changed (id 0: those of a hook).
     """
 
     finding_count: int
@@ -101,16 +101,16 @@ class AuditReport:
     excluded: Mapping[int, int]
 
     def raise_on_findings(self) -> None:
-        """Nothing when there are no findings.
+        """Raise an error if there are findings.
 
         Raises:
-            AuditError: there are some; the message is the report.
+            AuditError: there are findings; the message is the report.
         """
         if self.finding_count:
             raise AuditError(str(self))
 
     def __str__(self) -> str:
-        """As many lines as there are findings and dropped partitions, at most 20 of each."""
+        """Return the report with at most 20 lines of findings and 20 of partitions."""
         summary = (
             f"audit: {self.finding_count} findings; acknowledgements: {self.covered} covered,"
             f" {self.removed} removed from the log since, {self.not_covered} not covered"
@@ -127,22 +127,22 @@ class AuditReport:
 
 
 def _indented(lines: tuple[Any, ...], count: int) -> list[str]:
-    shown = [f"  {each}" for each in lines[:_SHOWN]]
+    shown = [f"  {line}" for line in lines[:_SHOWN]]
     return shown + ([f"  and {count - len(shown)} more"] if count > len(shown) else [])
 
 
-def audit_report_of(plain: Mapping[str, Any]) -> AuditReport:
-    """A report of the admin port's JSON; fields that are newer than this are passed over."""
+def audit_report_of(data: Mapping[str, Any]) -> AuditReport:
+    """Return a report from the admin port's JSON; ignore unknown fields."""
     return AuditReport(
-        plain["finding_count"],
-        tuple(AuditFinding(**_known(AuditFinding, each)) for each in plain["findings"]),
-        plain["covered"],
-        plain["removed"],
-        plain["not_covered"],
-        tuple(NotCovered(**_known(NotCovered, each)) for each in plain["not_covered_partitions"]),
-        {each["rule_id"]: each["count"] for each in plain["excluded"]},
+        data["finding_count"],
+        tuple(AuditFinding(**_known(AuditFinding, finding)) for finding in data["findings"]),
+        data["covered"],
+        data["removed"],
+        data["not_covered"],
+        tuple(NotCovered(**_known(NotCovered, part)) for part in data["not_covered_partitions"]),
+        {rule["rule_id"]: rule["count"] for rule in data["excluded"]},
     )
 
 
-def _known(kind: type[Any], plain: Mapping[str, Any]) -> dict[str, Any]:
-    return {each.name: plain[each.name] for each in fields(kind) if each.name in plain}
+def _known(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    return {field.name: data[field.name] for field in fields(kind) if field.name in data}

@@ -1,4 +1,4 @@
-"""The broker's process: start it, wait for its first line, keep what it logs, end it."""
+"""The broker's process: start it, wait for its first line, keep its log, stop it."""
 
 import contextlib
 import os
@@ -18,40 +18,41 @@ FIRST_LINE_PREFIX = "bootstrap.servers="
 FURTHER_LINE_PREFIX = "bootstrap.servers."
 ADMIN_LINE_PREFIX = "admin.url="
 LOG_LINES_MAX = 10_000
-"""Log lines kept; older ones go, so that a talkative broker has a bound."""
+"""The number of log lines to keep, the newest ones."""
 
 _ISOLATED_LAUNCHER = Path(__file__).with_name("isolated_launcher.py")
 _READER_TIMEOUT_S = 5.0
 _KILL_TIMEOUT_S = 5.0
 _FURTHER_LINES_TIMEOUT_S = 1.0
-"""The lines come together; this is only for the thread that reads them to get its turn."""
+"""The lines are written together; this only waits for the thread that reads them."""
 
 
 class StartError(RuntimeError):
-    """The broker did not start; the message carries what it said on standard error."""
+    """The broker did not start; the message has its standard error."""
 
 
 class BrokerProcess:
-    """One broker process that is up, from the moment it is constructed until `end`."""
+    """A running broker process, from its construction to `end`."""
 
     def __init__(self, arguments: Sequence[str], start_timeout_s: float) -> None:
         """Start the broker with `arguments` and wait until it accepts connections.
 
         Raises:
-            StartError: it ended, said something else, or said nothing for `start_timeout_s`.
+            StartError: the process ended, its first line was another one, or it printed none within
+                `start_timeout_s`.
         """
-        # -I: a broker.py in the user's folders must not be what runs.
+        # -I: do not run a broker.py in the user's folders.
         command = [sys.executable, "-I", str(_ISOLATED_LAUNCHER), *arguments]
-        path = os.pathsep.join(each for each in sys.path if each)
+        path = os.pathsep.join(folder for folder in sys.path if folder)
         self._process = subprocess.Popen(  # noqa: S603 - our own module, no shell
             command,
-            stdin=subprocess.PIPE,  # nothing is written: it closes when we die, and the broker ends
+            stdin=subprocess.PIPE,  # closes when this process ends, and the broker stops
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
             errors="replace",
             env={**os.environ, PATH_VARIABLE: path},
-            start_new_session=True,  # Ctrl-C is for the user's program, which then ends us
+            start_new_session=True,  # Ctrl-C goes to the user's program only
         )
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -63,8 +64,8 @@ class BrokerProcess:
             _start_reader(_pass_first_lines, self._process.stdout, first_lines),
             _start_reader(_keep_lines, self._process.stderr, self._log_lines),
         ]
-        # A program that forgets to stop us, or ends by an exception, leaves no broker behind.
-        self._forgotten = weakref.finalize(self, _terminate_own, self._process, os.getpid())
+        # Stop the broker of a program that does not call `end`, for example after an exception.
+        self._finalizer = weakref.finalize(self, _terminate_if_owner, self._process, os.getpid())
         self.bootstrap_servers = self._await_first_line(first_lines, start_timeout_s)
 
     @property
@@ -73,7 +74,7 @@ class BrokerProcess:
         return self._process.pid
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """The addresses of a further listener, which the broker says right after its first line.
+        """Return the addresses of a listener other than the first.
 
         Raises:
             KeyError: there is no such listener besides the first one.
@@ -82,34 +83,34 @@ class BrokerProcess:
 
     @property
     def admin_url(self) -> str:
-        """Where the admin port listens, which the broker says after its first line.
+        """The URL of the admin port.
 
         Raises:
-            KeyError: it was started without one.
+            KeyError: the broker was started without one.
         """
         return self._further_value(ADMIN_LINE_PREFIX.removesuffix("="), "--admin-port")
 
-    def _further_value(self, key: str, wanted: str) -> str:
+    def _further_value(self, key: str, name_in_error: str) -> str:
         while key not in self._further_values:
             try:
                 line = self._first_lines.get(timeout=_FURTHER_LINES_TIMEOUT_S)
             except queue.Empty:
-                raise KeyError(wanted) from None
+                raise KeyError(name_in_error) from None
             name, _, value = line.strip().partition("=")
             self._further_values[name] = value
         return self._further_values[key]
 
     def poll(self) -> int | None:
-        """The exit status, or None while the broker runs."""
+        """Return the exit status, or None while the broker runs."""
         return self._process.poll()
 
     def log_lines(self) -> list[str]:
-        """The latest lines of standard error, oldest first."""
+        """Return the latest lines of standard error, oldest first."""
         return list(self._log_lines)
 
     def end(self, timeout_s: float) -> int:
-        """Terminate, kill after `timeout_s`, and clean up; returns the exit status."""
-        self._forgotten.detach()
+        """Terminate the process, or kill it after `timeout_s`; return the exit status."""
+        self._finalizer.detach()
         if self._process.poll() is None:
             self._process.terminate()
         try:
@@ -161,7 +162,7 @@ def _start_reader(target: object, *arguments: object) -> threading.Thread:
 
 
 def _pass_first_lines(stream: IO[str], first_lines: "queue.SimpleQueue[str]") -> None:
-    """Hand over the first line ("" when there is none), and where else it listens."""
+    """Put the first line ("" at the end of the stream) and further addresses into a queue."""
     first_lines.put(stream.readline())
     for line in stream:
         if line.startswith((FURTHER_LINE_PREFIX, ADMIN_LINE_PREFIX)):
@@ -173,8 +174,8 @@ def _keep_lines(stream: IO[str], lines: deque[str]) -> None:
         lines.append(line.rstrip("\n"))
 
 
-def _terminate_own(process: "subprocess.Popen[str]", owner_pid: int) -> None:
-    """End a forgotten broker; a forked child of its owner leaves it alone."""
+def _terminate_if_owner(process: "subprocess.Popen[str]", owner_pid: int) -> None:
+    """End a broker that was not stopped; do nothing in a forked child of its owner."""
     if os.getpid() == owner_pid and process.poll() is None:
         process.terminate()
         try:

@@ -1,6 +1,6 @@
-"""The console script `mock-kafka`: call the command line of the command that is named.
+"""The console script `mock-kafka`: run the command that the first argument names.
 
-Each is imported when it is called, so that a command does not load the others.
+A command is imported when it is run, so that it does not load the others.
 """
 
 import sys
@@ -38,19 +38,19 @@ def _load(arguments: Sequence[str]) -> int:
 
 
 COMMANDS = {
-    "serve": (_broker, "start a cluster and serve until a signal"),
-    "certs": (_broker, "make a throw-away CA and certificates for TLS"),
+    "serve": (_broker, "start a cluster, and serve until SIGINT or SIGTERM"),
+    "certs": (_broker, "create a test CA and certificates for TLS"),
     "topics": (_topics, "create, list, describe, alter and delete topics"),
-    "configs": (_configs, "configurations and client quotas"),
-    "scenario": (_scenario, "experiments: what clients do when it gets difficult"),
-    "load": (_load, "drive a cluster by a load plan, with PySpark; a report"),
+    "configs": (_configs, "describe and alter configurations and client quotas"),
+    "scenario": (_scenario, "run an experiment with clients, faults and quotas"),
+    "load": (_load, "run a load plan with PySpark, and write a report"),
 }
 
 HELP = f"""\
 usage: mock-kafka COMMAND [OPTION...]
 
-A Kafka cluster in one process that real Kafka clients believe, and command line
-tools in the habit of Kafka's own, for this or any other Kafka cluster.
+A Kafka cluster in one process that real Kafka clients cannot tell from a real
+one, and command line tools like Kafka's own, for this or any other Kafka cluster.
 
 commands:
 {"".join(f"  {name:9} {text}" + chr(10) for name, (_, text) in COMMANDS.items())}
@@ -62,38 +62,38 @@ examples:
   mock-kafka serve
       one broker on 127.0.0.1:9092
   mock-kafka serve --port 0 --brokers 3 -o num.partitions=6
-      three brokers on free ports; the first line printed says which
+      three brokers on free ports, which the first line of output lists
   mock-kafka certs --out certificates --client CN=alice
-      what a TLS listener and its clients need, and how to set it
+      keys and certificates for a TLS listener and its clients, and the settings
   mock-kafka topics --bootstrap-server 127.0.0.1:9092 --create --topic orders
       like kafka-topics.sh
   mock-kafka configs --bootstrap-server 127.0.0.1:9092 --alter \\
       --add-config controller_mutation_rate=10 --entity-type users --entity-name user1
       like kafka-configs.sh
   mock-kafka scenario delivery-timeout --out pictures
-      how long clients let a record wait in each kind of trouble
+      how long clients wait before they report a timeout, for seven kinds of faults
   mock-kafka load producer-churn --out churn
-      a built-in plan against a cluster of its own; churn/report.html
+      run a built-in plan against a new cluster, and write churn/report.html
 """
 
 USAGE_ERROR = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; returns the exit status."""
+    """Run a command; return the exit status."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    word = arguments[0] if arguments else ""
-    if word in {"-h", "--help"}:
+    command = arguments[0] if arguments else ""
+    if command in {"-h", "--help"}:
         print(HELP, end="")
         return 0
-    if word == "--version":
-        from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely asked for
+    if command == "--version":
+        from importlib.metadata import version  # noqa: PLC0415 - slow, and rarely used
 
         print(f"mock-kafka {version('mock-kafka')}")
         return 0
-    if word not in COMMANDS:
-        wrong = f"mock-kafka: {word!r} is no command\n" if word else ""
-        print(f"{wrong}{HELP}", end="", file=sys.stderr)
+    if command not in COMMANDS:
+        error = f"mock-kafka: unknown command {command!r}\n" if command else ""
+        print(f"{error}{HELP}", end="", file=sys.stderr)
         return USAGE_ERROR
-    run, _ = COMMANDS[word]
+    run, _ = COMMANDS[command]
     return run(arguments)

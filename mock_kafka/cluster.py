@@ -1,4 +1,4 @@
-"""A mock Kafka cluster as a context manager, for plain and for asynchronous code."""
+"""A mock Kafka cluster as a context manager, for synchronous and asynchronous code."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -6,11 +6,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from mock_kafka.async_verbs import AsyncVerbs
+from mock_kafka.async_methods import AsyncMethods
 from mock_kafka.broker_process import BrokerProcess
 from mock_kafka.control import Control
 from mock_kafka.fault import Rules, rules_file
-from mock_kafka.verbs import ClusterVerbs, ConfigValue, config_text
+from mock_kafka.methods import ClusterMethods, ConfigValue, config_text
 from mock_kafka.views import Request, request_of
 
 if TYPE_CHECKING:  # imports the broker
@@ -20,15 +20,15 @@ START_TIMEOUT_S = 15.0
 STOP_TIMEOUT_S = 5.0
 
 
-class MockKafka(ClusterVerbs):
-    """A cluster of brokers in one process of its own.
+class MockKafka(ClusterMethods):
+    """A cluster of brokers in a separate process.
 
-    `with MockKafka() as kafka:` or `async with MockKafka() as kafka:`; outside of either, `start`
-    and `stop`. A stopped cluster may be started again: it is then a new one, empty, and on other
-    ports unless `port` was given.
+    Use `with MockKafka() as kafka:` or `async with MockKafka() as kafka:`, or call `start` and
+    `stop`. A stopped cluster can be started again. It is then empty, and has other ports unless
+    `port` is set.
 
-    Its verbs (`fail`, `advance`, `records` and so on) take about a millisecond each. In coroutines
-    `await kafka.aio.wait_for(...)`: the same verbs, and the event loop goes on during the call.
+    A method (`fail`, `advance`, `records` and so on) takes about a millisecond. In coroutines use
+    the same methods of `kafka.aio`, which do not block the event loop.
     """
 
     def __init__(
@@ -44,22 +44,22 @@ class MockKafka(ClusterVerbs):
         faults: Rules | None = None,
         audit: bool = False,
     ) -> None:
-        """Describe a cluster; nothing runs yet.
+        """Configure a cluster; `start` starts it.
 
         Args:
-            brokers: how many brokers, with node ids from 1.
-            config: Kafka's broker configuration names, such as `num.partitions`.
-            host: the address to listen on, and to tell clients.
-            port: the first broker's port, the others follow; 0 for free ones.
-            log_level: `debug`, `info`, `warning` or `error`: what `log_lines` gets to see.
-            admin_port: the HTTP port that the verbs go through; 0 for a free one, None for none:
-                then there are no verbs, and requests are not kept for `requests`.
-            in_process: serve from a thread of this process: for debuggers, and where processes
-                can't be started. Otherwise a process of its own is faster and disturbed by nothing.
-            faults: rules that are there from the start, and again after a reset: the path of a
-                JSON file, or a list (docs/faults.md).
-            audit: record which batches are acknowledged, for the verb `audit`; the same as
-                `audit.enable` in `config`.
+            brokers: the number of brokers; their node ids start at 1.
+            config: Kafka's broker configuration, such as `num.partitions`.
+            host: the address to listen on and to advertise.
+            port: the first broker's port, the others get the next ones; 0 for free ports.
+            log_level: `debug`, `info`, `warning` or `error`, for `log_lines`.
+            admin_port: the HTTP port for the methods; 0 for a free port. With None the methods
+                raise RuntimeError, and the journal is off.
+            in_process: run in a thread of this process, for debuggers, and where processes can't be
+                started. A separate process is faster, and independent of this one.
+            faults: fault rules of the start, which a reset restores: the path of a JSON file, or a
+                list (docs/faults.md).
+            audit: record acknowledged batches for the method `audit`, like `audit.enable` in
+                `config`.
         """
         self.brokers = brokers
         self.config = dict(config or {})
@@ -71,7 +71,7 @@ class MockKafka(ClusterVerbs):
         self.admin_port = admin_port
         self.in_process = in_process
         self.faults_at_start = faults
-        self.aio = AsyncVerbs(self)
+        self.aio = AsyncMethods(self)
         self._process: BrokerProcess | BrokerThread | None = None
         self._control: Control | None = None
         self._last_log_lines: list[str] = []
@@ -82,7 +82,7 @@ class MockKafka(ClusterVerbs):
 
     @property
     def bootstrap_servers(self) -> str:
-        """`HOST:PORT` of every broker, comma-separated, as every Kafka client takes it.
+        """`HOST:PORT` of every broker, comma-separated, for the configuration of a client.
 
         Raises:
             RuntimeError: the cluster is not running.
@@ -90,7 +90,7 @@ class MockKafka(ClusterVerbs):
         return self._running().bootstrap_servers
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """The same for a listener other than the first, by its name in `listeners`.
+        """Return the addresses of a listener other than the first, by its name in `listeners`.
 
         Raises:
             KeyError: there is no such listener.
@@ -100,12 +100,12 @@ class MockKafka(ClusterVerbs):
 
     @property
     def bootstrap_servers_list(self) -> list[str]:
-        """The same as one string per broker, in the order of node ids."""
+        """The addresses as one string per broker, in the order of node ids."""
         return self.bootstrap_servers.split(",")
 
     @property
     def admin_url(self) -> str:
-        """Where the admin port listens: a page for people, and docs/admin.md for other languages.
+        """The URL of the admin port: a web page, and the HTTP API of docs/admin.md.
 
         Raises:
             RuntimeError: the cluster is not running, or has no admin port.
@@ -114,31 +114,31 @@ class MockKafka(ClusterVerbs):
 
     @property
     def control(self) -> Control:
-        """The admin port, for what has no verb: `kafka.control.ask("GET", "/v1/groups")`.
+        """The admin port, for requests without a method: `kafka.control.ask("GET", "/v1/groups")`.
 
         Raises:
             RuntimeError: the cluster is not running, or has no admin port.
         """
         self._running()
         if self._control is None:
-            raise RuntimeError("the cluster was made with admin_port=None; leave that out")
+            raise RuntimeError("the cluster has no admin port; remove admin_port=None")
         return self._control
 
     @property
     def pid(self) -> int:
-        """The process id of the cluster, for those who want to measure or to kill it."""
+        """The process id of the cluster, to measure or to kill it."""
         return self._running().pid
 
     @property
     def is_running(self) -> bool:
-        """Whether the cluster was started and its process is still there."""
+        """Whether the cluster was started and its process still runs."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> "MockKafka":
-        """Start the cluster; returns when it accepts connections.
+        """Start the cluster; return when it accepts connections.
 
         Raises:
-            StartError: it could not start; the message says what the broker said.
+            StartError: the cluster did not start; the message has the broker's error.
             RuntimeError: it was started already.
         """
         if self._process is not None:
@@ -157,7 +157,7 @@ class MockKafka(ClusterVerbs):
         return self
 
     def stop(self) -> None:
-        """Stop the cluster and forget its data; does nothing when it is not running."""
+        """Stop the cluster and delete its data; do nothing if it is not running."""
         process, self._process = self._process, None
         control, self._control = self._control, None
         if control is not None:
@@ -167,24 +167,26 @@ class MockKafka(ClusterVerbs):
             self._last_log_lines = process.log_lines()
 
     def hook(self, function: Callable[[Request], Mapping[str, Any] | None] | None) -> None:
-        """Have a function see every request before it is handled, with `in_process=True` alone.
+        """Call a function for every request before it is handled; needs `in_process=True`.
 
-        What it returns is a fault rule for this request: fields of docs/faults.md, such as
-        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None to leave it alone. It runs
-        on the cluster's thread, which waits for it: it must be quick, and ask the cluster nothing.
-        Requests that another rule decides it doesn't see. `hook(None)` and `reset` take it away.
+        The function returns the fields of a fault rule for this request (docs/faults.md), such as
+        `{"error": "NOT_COORDINATOR"}` or `{"response": {...}}`, or None. It blocks the cluster's
+        thread, so it must be quick and must not call methods of the cluster. It is not called for
+        requests that another rule decides. `hook(None)` and `reset` remove it.
 
         Raises:
-            RuntimeError: the cluster is a process of its own, or not running.
+            RuntimeError: the cluster is a separate process, or not running.
         """
         process = self._running()
         if not self.in_process:
-            raise RuntimeError("a hook needs MockKafka(in_process=True); rules need nothing")
+            raise RuntimeError("a hook needs MockKafka(in_process=True); fault rules do not")
         assert not isinstance(process, BrokerProcess)
-        process.set_hook(None if function is None else lambda plain: function(request_of(plain)))
+        process.set_hook(
+            None if function is None else lambda request: function(request_of(request))
+        )
 
     def log_lines(self) -> list[str]:
-        """What the cluster logged, oldest first; after `stop`, what it had logged until then."""
+        """Return the lines of the cluster's log, oldest first, also after `stop`."""
         return self._process.log_lines() if self._process else list(self._last_log_lines)
 
     def __enter__(self) -> "MockKafka":

@@ -1,4 +1,4 @@
-"""Asking the admin port, over connections that are kept: plain HTTP, no library."""
+"""A client of the admin port with persistent HTTP connections; standard library only."""
 
 import json
 from collections import deque
@@ -8,14 +8,14 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 RESPONSE_TIMEOUT_S = 60.0
-"""Moving the clock by a year takes a while."""
+"""Long enough to move the clock by a year."""
 
 
 class ControlError(RuntimeError):
-    """The cluster refused what was asked; the message says why and what to do.
+    """The cluster refused a request; the message says why and what to do.
 
-    `status` is that of HTTP: 400 for what is invalid, 404 for what isn't there, 409 for what is not
-    possible now.
+    `status` is the HTTP status: 400 for invalid values, 404 for unknown names, 409 if the state of
+    the cluster does not allow it.
     """
 
     def __init__(self, status: int, detail: str) -> None:
@@ -24,10 +24,10 @@ class ControlError(RuntimeError):
 
 
 class Control:
-    """The admin port at `url`; threads may share it, each call has a connection to itself."""
+    """A client of the admin port at `url`. Threads may share it: a call has its own connection."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
-        """`token` is the value of `broker.admin.token`, where it is set."""
+        """Connect later, with `token` if `broker.admin.token` is set."""
         self.url = url
         self._address = urlsplit(url).netloc
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -41,18 +41,19 @@ class Control:
         query: Mapping[str, object] | None = None,
         timeout_s: float = RESPONSE_TIMEOUT_S,
     ) -> Any:
-        """The response's body, decoded where it is JSON; None where there is none.
+        """Send a request; return the body of the response, decoded if it is JSON, or None.
 
-        Of `query`, what is None is left out.
+        Values in `query` that are None are omitted.
 
         Raises:
-            ControlError: it was refused.
-            ConnectionError: nobody answers.
+            ControlError: the cluster refused the request.
+            ConnectionError: there was no response.
+            TimeoutError: there was no response for `timeout_s`.
         """
         target = path
-        given = {k: _query_text(each) for k, each in (query or {}).items() if each is not None}
-        if given:
-            target += f"?{urlencode(given)}"
+        parameters = {k: _query_text(v) for k, v in (query or {}).items() if v is not None}
+        if parameters:
+            target += f"?{urlencode(parameters)}"
         data = None if body is None else json.dumps(body).encode()
         try:
             status, content_type, text = self._exchange(method, target, data, timeout_s)
@@ -60,8 +61,8 @@ class Control:
             raise TimeoutError(f"{method} {path}: no response in {timeout_s} s") from error
         except (OSError, HTTPException) as error:
             raise ConnectionError(
-                f"{method} {path}: the cluster does not answer at {self.url} ({error!r}); is it"
-                " still running? log_lines() has what it said"
+                f"{method} {path}: no response from the cluster at {self.url} ({error!r}); is it"
+                " still running? see log_lines()"
             ) from error
         response = json.loads(text) if text and "json" in content_type else text.decode() or None
         if status >= 400:
@@ -70,7 +71,7 @@ class Control:
         return response
 
     def close(self) -> None:
-        """Close the connections that are kept."""
+        """Close the idle connections."""
         while self._idle:
             self._idle.pop().close()
 
@@ -86,7 +87,7 @@ class Control:
                 text = response.read()
             except (OSError, HTTPException) as error:
                 connection.close()
-                # The other side closes what was idle for long; a new connection shows it.
+                # The server closes idle connections; retry on a new one.
                 if not is_kept or isinstance(error, TimeoutError):
                     raise
                 continue

@@ -11,15 +11,15 @@ from typing import Any, TypedDict
 from mock_kafka.control import Control
 
 Rules = str | PathLike[str] | Iterable[Mapping[str, Any]]
-"""The path of a JSON file of rules, or the rules, each with the fields of docs/faults.md."""
+"""The path of a JSON file of rules, or the rules themselves (docs/faults.md has their fields)."""
 
 
 class When(TypedDict, total=False):
-    """Which requests a rule is for, and on which of these it fires; see docs/faults.md.
+    """Which requests a rule matches, and on which of these it fires; see docs/faults.md.
 
-    A request must fit every field that is set. The rule fires on `times` requests and no more, on
-    the `nth` only, on `every` nth, not on the first `skip`, between `after_ms` and `until_ms` from
-    now on the cluster's clock, or with a `probability` whose results `seed` determines.
+    A request must match all fields that are set. The rule fires at most `times`, only on the `nth`
+    request, on `every` nth, not on the first `skip`, between `after_ms` and `until_ms` from now on
+    the cluster's clock, or with a `probability` whose results `seed` determines.
     """
 
     api: str
@@ -45,13 +45,13 @@ class When(TypedDict, total=False):
 
 
 class Fault:
-    """One rule; `id` is its number and `rule` its fields, as the cluster has them."""
+    """One rule of a cluster; `id` is its number and `rule` has its fields."""
 
-    def __init__(self, control: Control, plain: Mapping[str, Any]) -> None:
-        """`plain` is the admin port's JSON."""
+    def __init__(self, control: Control, data: Mapping[str, Any]) -> None:
+        """Wrap a rule in the admin port's JSON."""
         self._control = control
-        self.id: int = plain["id"]
-        self.rule: Mapping[str, Any] = plain["rule"]
+        self.id: int = data["id"]
+        self.rule: Mapping[str, Any] = data["rule"]
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.rule.items())
@@ -59,7 +59,7 @@ class Fault:
 
     @property
     def count(self) -> int:
-        """The number of requests it has fired on so far; asks the cluster.
+        """The number of requests on which the rule has fired; asks the cluster.
 
         Raises:
             LookupError: the rule was removed.
@@ -69,13 +69,13 @@ class Fault:
 
     @property
     def match_count(self) -> int:
-        """The number of requests it matched, whether it fired or not; asks the cluster."""
+        """The number of requests that matched, whether the rule fired or not; asks the cluster."""
         count: int = self._now()["matched"]
         return count
 
     @property
     def is_used_up(self) -> bool:
-        """Whether it will never fire again; asks the cluster."""
+        """Whether the rule can never fire again; asks the cluster."""
         is_used_up: bool = self._now()["is_used_up"]
         return is_used_up
 
@@ -84,15 +84,15 @@ class Fault:
         self._control.ask("DELETE", f"/v1/faults/{self.id}")
 
     def _now(self) -> Mapping[str, Any]:
-        for each in self._control.ask("GET", "/v1/faults"):
-            if each["id"] == self.id:
-                found: Mapping[str, Any] = each
+        for fault in self._control.ask("GET", "/v1/faults"):
+            if fault["id"] == self.id:
+                found: Mapping[str, Any] = fault
                 return found
         raise LookupError(f"{self!r} was removed, or the cluster was reset")
 
 
 def document_of(rules: Rules) -> list[Any]:
-    """Return the list of rules of a file, or of an iterable; a file may have one rule alone.
+    """Return the rules of a file or of an iterable; a file may hold a single rule.
 
     Raises:
         OSError: the file can't be read.
@@ -103,7 +103,7 @@ def document_of(rules: Rules) -> list[Any]:
     try:
         document = json.loads(Path(rules).read_bytes())
     except ValueError as error:
-        raise ValueError(f"{Path(rules)}: no JSON: {error}") from error
+        raise ValueError(f"{Path(rules)}: not JSON: {error}") from error
     return document if isinstance(document, list) else [document]
 
 

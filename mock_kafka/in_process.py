@@ -1,7 +1,7 @@
-"""The broker in a thread of the user's own process, with an event loop to itself.
+"""The broker in a thread of the user's process, with its own event loop.
 
-The one place of this package that imports the broker: a program that asks for it has the broker's
-packages, and `broker.py` files that are found before ours, in the same interpreter.
+Only this module of the package imports the broker into the user's process. A `broker.py` of the
+user may be found before ours there.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from mock_kafka.broker_process import ADMIN_LINE_PREFIX, FIRST_LINE_PREFIX, StartError
 from mock_kafka.broker_process import FURTHER_LINE_PREFIX as FURTHER
 
-if TYPE_CHECKING:  # `_options` first checks whose `broker` is found
+if TYPE_CHECKING:  # `_options` first checks which `broker` is found
     from broker.faults.hook import PlainHook
     from broker.serve import ServeOptions
     from broker.server.server import Server
@@ -23,16 +23,16 @@ _OUR_FOLDER = Path(__file__).resolve().parent.parent
 
 
 class BrokerThread:
-    """One broker that is up, from the moment it is constructed until `end`.
+    """A running broker, from its construction to `end`.
 
-    Looks like a `BrokerProcess`. Its log goes where structlog of this process sends it.
+    It has the interface of `BrokerProcess`. Its log goes to the structlog of this process.
     """
 
     def __init__(self, arguments: Sequence[str], start_timeout_s: float) -> None:
-        """Start the broker with the arguments of `mock-kafka`, until it accepts connections.
+        """Start the broker with the arguments of `mock-kafka`; return when it accepts connections.
 
         Raises:
-            StartError: it did not start; the message says why.
+            StartError: the broker did not start; the message has the reason.
         """
         options = _options(arguments)
         self._started = threading.Event()
@@ -46,7 +46,7 @@ class BrokerThread:
         )
         self._thread.start()
         if not self._started.wait(start_timeout_s):
-            raise StartError(f"the broker said nothing for {start_timeout_s} s")
+            raise StartError(f"the broker did not start within {start_timeout_s} s")
         if self._error is not None:
             raise StartError(f"the broker did not start: {self._error}") from self._error
 
@@ -62,15 +62,15 @@ class BrokerThread:
 
     @property
     def admin_url(self) -> str:
-        """Where the admin port listens.
+        """The URL of the admin port.
 
         Raises:
-            KeyError: it was started without one.
+            KeyError: the broker was started without one.
         """
         return self._lines[ADMIN_LINE_PREFIX.rstrip("=")]
 
     def bootstrap_servers_of(self, listener: str) -> str:
-        """The addresses of a further listener.
+        """Return the addresses of a listener other than the first.
 
         Raises:
             KeyError: there is no such listener besides the first one.
@@ -78,11 +78,11 @@ class BrokerThread:
         return self._lines[FURTHER + listener]
 
     def poll(self) -> int | None:
-        """None while it runs, 0 afterwards."""
+        """Return None while the broker runs, 0 afterwards."""
         return None if self._thread.is_alive() else 0
 
     def set_hook(self, function: "PlainHook | None") -> None:
-        """Have a function see every request before it is handled; None for none."""
+        """Call a function for every request before it is handled; None removes it."""
         from broker.faults.hook import hook_of  # noqa: PLC0415
 
         assert self._loop is not None
@@ -90,17 +90,17 @@ class BrokerThread:
         faults = self._server.dispatcher.faults
         hook = None if function is None else hook_of(function, faults.topic_name)
 
-        async def set_it() -> None:
+        async def set_hook() -> None:
             faults.set_hook(hook)
 
-        asyncio.run_coroutine_threadsafe(set_it(), self._loop).result()
+        asyncio.run_coroutine_threadsafe(set_hook(), self._loop).result()
 
     def log_lines(self) -> list[str]:
-        """None: they go where structlog of this process sends them."""
+        """Return no lines: the log goes to the structlog of this process."""
         return []
 
     def end(self, timeout_s: float) -> int:
-        """Stop it; returns 0, or 1 when it still stops after `timeout_s`."""
+        """Stop the broker; return 0, or 1 if it has not stopped after `timeout_s`."""
         if self._loop is not None and self._stopped is not None and self._thread.is_alive():
             self._loop.call_soon_threadsafe(self._stopped.set)
         self._thread.join(timeout_s)
@@ -144,13 +144,13 @@ class BrokerThread:
 
 
 def _options(arguments: Sequence[str]) -> "ServeOptions":
-    import broker  # noqa: PLC0415 - only who asks for it in this process loads it
+    import broker  # noqa: PLC0415 - only in_process=True loads it here
 
     found = Path(broker.__file__ or "?").resolve()
     if not found.is_relative_to(_OUR_FOLDER):
         raise StartError(
-            f"`import broker` finds {found}, not mock-kafka's: leave in_process=True out, a process"
-            " of its own is not disturbed by it"
+            f"`import broker` finds {found}, not mock-kafka's: remove in_process=True, because a"
+            " separate process is not affected by it"
         )
     import structlog  # noqa: PLC0415
 

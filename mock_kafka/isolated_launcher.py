@@ -1,11 +1,10 @@
-"""The broker's main program in a process of its own, ending when its parent does.
+"""The main program of the broker's process; it ends when its parent ends.
 
-`python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`, by its path and isolated: neither the
-current folder, nor PYTHONPATH, nor an editable project of the user's may have a `broker.py` that
-runs.
+Start it as `python -I .../mock_kafka/isolated_launcher.py ARGUMENTS`. It must not run a `broker.py`
+from the current folder, from PYTHONPATH, or from an editable project of the user.
 
-The parent holds the other end of our standard input and never writes to it. However it ends, even
-killed, the pipe closes, and the broker gets the SIGTERM that the parent could not send any more.
+The parent has the other end of standard input and never writes to it. When the parent ends, even if
+it is killed, the pipe closes. Then this process sends itself SIGTERM.
 """
 
 import os
@@ -16,17 +15,18 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 
 PATH_VARIABLE = "MOCK_KAFKA_PATH"
-"""Where the parent finds modules, for libraries that this process doesn't find by itself."""
+"""The parent's `sys.path`, to find libraries that an isolated process does not find."""
 
 _OUR_FOLDER = str(Path(__file__).resolve().parent.parent)
 _OUR_PACKAGES = {"mock_kafka"}
-if not Path(__file__).with_name("_internal").is_dir():  # a checkout: the others are beside it
-    _OUR_PACKAGES |= {each.parent.name for each in Path(_OUR_FOLDER).glob("*/py.typed")}
+# In a checkout the other packages are beside this one.
+if not Path(__file__).with_name("_internal").is_dir():
+    _OUR_PACKAGES |= {marker.parent.name for marker in Path(_OUR_FOLDER).glob("*/py.typed")}
 _STDIN = 0
 
 
 class _OwnPackages:
-    """Finds our packages beside this file, even if others have some of these names."""
+    """Find our packages beside this file, even if other packages have the same names."""
 
     @staticmethod
     def find_spec(name: str, _path: object = None, _target: object = None) -> ModuleSpec | None:
@@ -34,7 +34,7 @@ class _OwnPackages:
 
 
 def _terminate_without_parent() -> None:
-    # os.read and not sys.stdin: a thread inside of sys.stdin's lock can't be left at exit.
+    # Not sys.stdin: the interpreter cannot exit while a thread holds its lock.
     while os.read(_STDIN, 1024):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
@@ -45,8 +45,8 @@ def main() -> None:
     threading.Thread(target=_terminate_without_parent, name="parent-watch", daemon=True).start()
     sys.meta_path.insert(0, _OwnPackages)
     known = os.environ.get(PATH_VARIABLE, "").split(os.pathsep)
-    sys.path += [each for each in known if each and each not in sys.path]
-    from broker.__main__ import main as broker_main  # noqa: PLC0415 - found by what is set above
+    sys.path += [folder for folder in known if folder and folder not in sys.path]
+    from broker.__main__ import main as broker_main  # noqa: PLC0415 - needs the lines above
 
     sys.exit(broker_main())
 

@@ -1,4 +1,4 @@
-"""Clusters that tests share: started once, and put back to the start for the next test."""
+"""Clusters that tests share: started once, and reset for the next test."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from mock_kafka.cluster import MockKafka
 
 IDLE_MAX = 8
-"""Clusters of different kinds that are kept; what was not used for longest goes."""
+"""Idle clusters to keep; beyond that the least recently used one is stopped."""
 
 Key = tuple[Any, ...]
 
 
 class ClusterPool:
-    """Lends running clusters, each to one test at a time."""
+    """Lend running clusters, each to one test at a time."""
 
     def __init__(self, start: Callable[..., MockKafka]) -> None:
-        """`start` makes a running cluster of the arguments that `lend` is given."""
+        """`start` starts a cluster with the arguments of `lend`."""
         self._start = start
         self._idle: list[tuple[Key, MockKafka]] = []
 
     def lend(self, brokers: int, config: Mapping[str, Any]) -> MockKafka:
-        """A cluster such as just started; `take_back` it."""
+        """Return a cluster in the state after its start; give it back with `take_back`."""
         key = _key(brokers, config)
         for index, (idle_key, kafka) in enumerate(self._idle):
             if idle_key == key:
@@ -29,7 +29,7 @@ class ClusterPool:
         return self._start(brokers, config)
 
     def take_back(self, kafka: MockKafka) -> None:
-        """Keep it for the next test, whose `lend` resets it; one that has died is forgotten."""
+        """Keep a cluster for the next test, whose `lend` resets it; remove it if it has ended."""
         if not kafka.is_running:
             kafka.stop()
             return

@@ -1,7 +1,7 @@
 """The pytest plugin: fixtures `mock_kafka` and `mock_kafka_factory`.
 
-pytest loads this in every project that has mock-kafka installed, so it imports nothing of the rest
-before a test asks for it.
+pytest loads this module in every project that has mock-kafka installed. So it imports the other
+modules only when a test uses a fixture.
 """
 
 from collections.abc import Callable, Generator, Iterator
@@ -24,52 +24,54 @@ _audited = pytest.StashKey[list["MockKafka"]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What can be set for all tests; a marker says otherwise for one."""
+    """Add the options for all tests; a marker has precedence for one test."""
     group = parser.getgroup("mock-kafka")
     group.addoption(
         "--mock-kafka-brokers",
         type=int,
         metavar="N",
-        help="how many brokers the fixture mock_kafka has (ini: mock_kafka_brokers; default: 1)",
+        help="number of brokers of the fixture mock_kafka (ini: mock_kafka_brokers; default: 1)",
     )
     group.addoption(
         "--mock-kafka-config",
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="a key of the brokers' configuration; may be given often (ini: mock_kafka_config)",
+        help="a key of the broker configuration; can be repeated (ini: mock_kafka_config)",
     )
     group.addoption(
         "--mock-kafka-faults",
         metavar="FILE",
-        help="fault rules that every cluster begins with (ini: mock_kafka_faults, from the root)",
+        help="JSON file of fault rules for every cluster (ini: mock_kafka_faults, from the root)",
     )
     group.addoption(
         "--mock-kafka-log",
         type=int,
         default=_LINES_SHOWN,
         metavar="N",
-        help="how many of the last requests a failing test shows (default: %(default)s)",
+        help="number of requests in the report of a failing test (default: %(default)s)",
     )
     group.addoption(
         "--mock-kafka-audit",
         action="store_true",
         default=None,
-        help="fail a test whose clusters did not store what they acknowledged"
+        help="fail a test if its clusters lost or duplicated acknowledged records"
         " (ini: mock_kafka_audit)",
     )
-    parser.addini("mock_kafka_brokers", "how many brokers the fixture mock_kafka has", default="1")
-    parser.addini("mock_kafka_config", "KEY=VALUE of the brokers, one a line", type="linelist")
+    parser.addini("mock_kafka_brokers", "number of brokers of the fixture mock_kafka", default="1")
+    parser.addini(
+        "mock_kafka_config", "broker configuration, one KEY=VALUE per line", type="linelist"
+    )
     parser.addini("mock_kafka_faults", "JSON file of fault rules for every cluster", default="")
     parser.addini("mock_kafka_audit", "audit every cluster after its test", type="bool")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the marker known."""
+    """Register the marker."""
     config.addinivalue_line(
         "markers",
-        "mock_kafka(brokers=1, config={}, faults=[], audit=False): what the fixture mock_kafka is"
-        " like for this test; config and faults add to what is set for all",
+        "mock_kafka(brokers=1, config={}, faults=[], audit=False): settings of the fixture"
+        " mock_kafka for this test; config and faults are added to those for all tests",
     )
 
 
@@ -87,11 +89,11 @@ def _mock_kafka_pool() -> "Iterator[ClusterPool]":
 def mock_kafka_factory(
     request: pytest.FixtureRequest, _mock_kafka_pool: "ClusterPool"
 ) -> "Iterator[Callable[..., MockKafka]]":
-    """`mock_kafka_factory(brokers=3, config={...}, faults=[...])`: a cluster, as often as called.
+    """Return a function that returns a running cluster on each call.
 
-    It runs. What is left out is as the options say; `faults` may be the path of a file too. With
-    `audit=True` the test fails when the audit has findings after it. Clusters are shared with other
-    tests, one after the other, and are such as just started.
+    `mock_kafka_factory(brokers=3, config={...}, faults=[...])`. The defaults are those of the
+    options. `faults` may also be the path of a file. With `audit=True` the test fails if the audit
+    has findings. Clusters are reused between tests, and reset before each.
     """
     lent: list[MockKafka] = request.node.stash.setdefault(_lent, [])
 
@@ -124,10 +126,9 @@ def mock_kafka_factory(
 def mock_kafka(
     request: pytest.FixtureRequest, mock_kafka_factory: "Callable[..., MockKafka]"
 ) -> "MockKafka":
-    """A Kafka cluster, empty, for this test alone: a `mock_kafka.MockKafka` that runs.
+    """Return a running, empty `mock_kafka.MockKafka` for this test only.
 
-    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` says what it is
-    like.
+    `@pytest.mark.mock_kafka(brokers=3, config={...}, faults=[...], audit=True)` configures it.
     """
     marker = request.node.get_closest_marker("mock_kafka")
     return mock_kafka_factory(**(marker.kwargs if marker else {}))
@@ -135,10 +136,10 @@ def mock_kafka(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
-    """Fail a test that has passed when the audit of one of its clusters has findings."""
+    """Fail a test that passed if the audit of one of its clusters has findings."""
     yield
     reports = [kafka.audit() for kafka in item.stash.get(_audited, ()) if kafka.is_running]
-    findings = [str(each) for each in reports if each.finding_count]
+    findings = [str(report) for report in reports if report.finding_count]
     if findings:
         pytest.fail("\n".join(findings), pytrace=False)
 
@@ -147,7 +148,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show with a failing test which requests its clusters have got."""
+    """Add the last requests of its clusters to the report of a failing test."""
     report = yield
     count = item.config.getoption("--mock-kafka-log")
     if report.failed and count > 0:
@@ -162,36 +163,36 @@ def _last_requests(kafka: "MockKafka", count: int) -> str:
             *kafka.requests(limit=count, has_messages=False),
             *kafka.requests(kind="connection", limit=count),
         ]
-    except (OSError, RuntimeError) as error:  # a report must not fail for it
-        return f"not to be had: {error}"
+    except (OSError, RuntimeError) as error:  # the report of the test is still needed
+        return f"not available: {error}"
     lines.sort(key=lambda line: line.number)
-    return "\n".join(map(str, lines[-count:])) or "none came"
+    return "\n".join(map(str, lines[-count:])) or "no requests"
 
 
 def _brokers(options: pytest.Config) -> int:
-    given = options.getoption("--mock-kafka-brokers")
-    return int(options.getini("mock_kafka_brokers") if given is None else given)
+    from_option = options.getoption("--mock-kafka-brokers")
+    return int(options.getini("mock_kafka_brokers") if from_option is None else from_option)
 
 
 def _is_audited(options: pytest.Config) -> bool:
-    given: bool | None = options.getoption("--mock-kafka-audit")
-    return bool(options.getini("mock_kafka_audit")) if given is None else given
+    from_option: bool | None = options.getoption("--mock-kafka-audit")
+    return bool(options.getini("mock_kafka_audit")) if from_option is None else from_option
 
 
 def _faults(options: pytest.Config) -> "Path | None":
-    given: str | None = options.getoption("--mock-kafka-faults")
-    if given is not None:
-        return options.invocation_params.dir / given
+    from_option: str | None = options.getoption("--mock-kafka-faults")
+    if from_option is not None:
+        return options.invocation_params.dir / from_option
     from_root: str = options.getini("mock_kafka_faults")
     return options.rootpath / from_root if from_root else None
 
 
 def _config(options: pytest.Config) -> dict[str, Any]:
-    words = [*options.getini("mock_kafka_config"), *options.getoption("--mock-kafka-config")]
+    entries = [*options.getini("mock_kafka_config"), *options.getoption("--mock-kafka-config")]
     config: dict[str, Any] = {}
-    for word in words:
-        key, separator, value = word.partition("=")
+    for entry in entries:
+        key, separator, value = entry.partition("=")
         if not separator:
-            raise pytest.UsageError(f"mock_kafka_config: {word!r} should be KEY=VALUE")
+            raise pytest.UsageError(f"mock_kafka_config: {entry!r} must be KEY=VALUE")
         config[key.strip()] = value.strip()
     return config

@@ -1,4 +1,4 @@
-"""What a cluster shows: topics, records, requests, measured values. Frozen values."""
+"""Results of the methods of a cluster: topics, records, requests, metrics. Frozen values."""
 
 from base64 import b64decode
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record as it is stored; `timestamp_ms` is since the epoch."""
+    """One stored record; `timestamp_ms` is since the epoch."""
 
     topic: str
     partition: int
@@ -21,7 +21,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One partition; `leader` is None while there is none."""
+    """One partition; `leader` is None while it has none."""
 
     partition: int
     leader: int | None
@@ -34,7 +34,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic; `config` is what it has of its own."""
+    """One topic; `config` has the keys that were set for this topic."""
 
     name: str
     topic_id: str
@@ -44,19 +44,18 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One request that the cluster received, and what became of it.
+    """One request that the cluster received, and its outcome.
 
-    `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`; `close_reason` says why
-    the connection was closed instead. `errors` are the names of all error codes in the response.
-    `request` and `response` are the decoded messages: dictionaries with the names
-    of Kafka's schemas, record batches summed up, None where there is none. `fault` says in words
-    what a rule did to it. `shadow_throttle_times_ms` has the throttle times that quotas in shadow
-    mode would have given it, by quota key. Times are in milliseconds of the cluster's clock,
-    `duration_us` in microseconds of the machine's.
+    `outcome` is `waiting`, `responded`, `no_response` (acks=0) or `closed`, with the reason in
+    `close_reason`. `errors` are the names of all error codes in the response. `request` and
+    `response` are the decoded messages: dictionaries with the names of Kafka's schemas, with
+    summaries of record batches, or None. `fault` describes what a rule did to the request.
+    `shadow_throttle_times_ms` has, by quota key, the throttle times of quotas in shadow mode.
+    Times are in milliseconds of the cluster's clock, `duration_us` in microseconds of real time.
 
-    The `kind` `connection` is a new connection that a rule refused or delayed: `outcome` is
-    `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The `kind` `disconnect` is the
-    end of a connection: `outcome` is `closed`, and `close_reason` says why. Both have none of the
+    The kind `connection` is a new connection that a rule refused or delayed: `outcome` is
+    `refused` or `delayed`, and `peer` is the client's `HOST:PORT`. The kind `disconnect` is the end
+    of a connection: `outcome` is `closed`, and `close_reason` has the reason. Both lack the
     attributes of a request.
     """
 
@@ -91,15 +90,15 @@ class Request:
     delay_ms: int | None = None
 
     def __str__(self) -> str:
-        """In one line, for people."""
-        who = f"{self.client_id or '(no client id)'} as {self.user}"
-        what = f"{self.api} v{self.version}"
+        """Return one readable line."""
+        client = f"{self.client_id or '(no client id)'} as {self.user}"
+        action = f"{self.api} v{self.version}"
         if self.kind == "connection":
-            who, what = str(self.peer), "new connection"
+            client, action = str(self.peer), "new connection"
         elif self.kind == "disconnect":
-            who, what = f"{self.client_host} as {self.user}", "disconnect"
+            client, action = f"{self.client_host} as {self.user}", "disconnect"
         targets = " ".join((*self.topics, *self.groups, *self.transactional_ids))
-        parts = [f"#{self.number}", f"broker {self.broker}", who, what]
+        parts = [f"#{self.number}", f"broker {self.broker}", client, action]
         parts += [targets] if targets else []
         parts.append(f"-> {self.close_reason or self.outcome} {' '.join(self.errors)}".rstrip())
         parts += [f"throttled {self.throttle_time_ms} ms"] if self.throttle_time_ms else []
@@ -113,7 +112,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One measured value under Kafka's names; None where nothing was measured lately."""
+    """One metric under Kafka's names; the value is None if there was no recent measurement."""
 
     group: str
     name: str
@@ -123,7 +122,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class ShadowEvent:
-    """A request that would have been throttled; times are of the cluster's clock."""
+    """A request that would have been throttled; times are those of the cluster's clock."""
 
     time_ms: int
     throttle_time_ms: int
@@ -135,11 +134,12 @@ class ShadowEvent:
 class ShadowCount:
     """What a quota in shadow mode would have done to the clients that share it.
 
-    `broker` is None for a quota of the whole cluster; `user` or `client_id` is None where the quota
-    does not distinguish by it. `throttled` requests would have been answered with a
-    `throttle_time_ms`, refused ones included; `held` ones came while their connection would have
-    been mute. `over_quota` is what would not have passed when it came: bytes, ms of handlers' time,
-    partitions, or distinct producer ids. `events` are the newest throttled requests, oldest first.
+    `broker` is None for a quota of the whole cluster. `user` or `client_id` is None if the quota
+    does not depend on it. `throttled` counts requests whose response would have had a
+    `throttle_time_ms`, including refused ones; `held` counts those that arrived while their
+    connection would have been muted. `over_quota` is the amount that would have been refused or
+    delayed on arrival: bytes, ms of handlers' time, partitions, or distinct producer ids. `events`
+    are the newest throttled requests, oldest first.
     """
 
     quota: str
@@ -156,55 +156,55 @@ class ShadowCount:
     events: tuple[ShadowEvent, ...]
 
 
-def record_of(topic: str, plain: Mapping[str, Any]) -> Record:
-    """A record of the admin port's JSON, whose bytes are base64."""
+def record_of(topic: str, data: Mapping[str, Any]) -> Record:
+    """Return a record from the admin port's JSON, in which bytes are base64."""
     return Record(
         topic,
-        plain["partition"],
-        plain["offset"],
-        plain["timestamp"],
-        _bytes_of(plain["key"]),
-        _bytes_of(plain["value"]),
-        tuple((each["key"], _bytes_of(each["value"])) for each in plain["headers"]),
+        data["partition"],
+        data["offset"],
+        data["timestamp"],
+        _bytes_of(data["key"]),
+        _bytes_of(data["value"]),
+        tuple((header["key"], _bytes_of(header["value"])) for header in data["headers"]),
     )
 
 
-def partition_of(plain: Mapping[str, Any]) -> Partition:
-    """A partition of the admin port's JSON."""
-    return Partition(**{name: _frozen(plain[name]) for name in _PARTITION_FIELDS})
+def partition_of(data: Mapping[str, Any]) -> Partition:
+    """Return a partition from the admin port's JSON."""
+    return Partition(**{name: _frozen(data[name]) for name in _PARTITION_FIELDS})
 
 
-def topic_of(plain: Mapping[str, Any]) -> Topic:
-    """A topic of the admin port's JSON."""
-    partitions = tuple(map(partition_of, plain["partitions"]))
-    return Topic(plain["name"], plain["topic_id"], plain["config"], partitions)
+def topic_of(data: Mapping[str, Any]) -> Topic:
+    """Return a topic from the admin port's JSON."""
+    partitions = tuple(map(partition_of, data["partitions"]))
+    return Topic(data["name"], data["topic_id"], data["config"], partitions)
 
 
-def request_of(plain: Mapping[str, Any]) -> Request:
-    """Return a line of the admin port's JSON; fields that `Request` lacks are left out."""
-    if plain.get("kind") == "disconnect":
-        plain = {**plain, "outcome": "closed", "close_reason": plain["reason"]}
-    return Request(**{name: _frozen(plain[name]) for name in _REQUEST_FIELDS if name in plain})
+def request_of(data: Mapping[str, Any]) -> Request:
+    """Return an entry of the journal from the admin port's JSON; ignore unknown fields."""
+    if data.get("kind") == "disconnect":
+        data = {**data, "outcome": "closed", "close_reason": data["reason"]}
+    return Request(**{name: _frozen(data[name]) for name in _REQUEST_FIELDS if name in data})
 
 
-def metric_of(plain: Mapping[str, Any]) -> Metric:
-    """A measured value of the admin port's JSON."""
-    return Metric(plain["group"], plain["name"], plain["tags"], plain["value"])
+def metric_of(data: Mapping[str, Any]) -> Metric:
+    """Return a metric from the admin port's JSON."""
+    return Metric(data["group"], data["name"], data["tags"], data["value"])
 
 
-def shadow_count_of(plain: Mapping[str, Any]) -> ShadowCount:
-    """One entry of the shadow report of the admin port's JSON."""
-    events = tuple(ShadowEvent(**each) for each in plain["events"])
-    return ShadowCount(**{**plain, "events": events})
+def shadow_count_of(data: Mapping[str, Any]) -> ShadowCount:
+    """Return an entry of the shadow report from the admin port's JSON."""
+    events = tuple(ShadowEvent(**event) for event in data["events"])
+    return ShadowCount(**{**data, "events": events})
 
 
-_REQUEST_FIELDS = tuple(each.name for each in fields(Request))
-_PARTITION_FIELDS = tuple(each.name for each in fields(Partition))
+_REQUEST_FIELDS = tuple(attribute.name for attribute in fields(Request))
+_PARTITION_FIELDS = tuple(attribute.name for attribute in fields(Partition))
 
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _bytes_of(plain: Mapping[str, str] | None) -> bytes | None:
-    return None if plain is None else b64decode(plain["base64"])
+def _bytes_of(data: Mapping[str, str] | None) -> bytes | None:
+    return None if data is None else b64decode(data["base64"])

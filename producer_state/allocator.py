@@ -1,4 +1,4 @@
-"""Allocate producer ids in blocks per broker, so that no two brokers return the same."""
+"""Allocate producer ids in blocks per broker, so that ids are unique in the cluster."""
 
 BLOCK_SIZE = 1000
 """Ids in one block, as in Kafka's `ProducerIdsBlock`."""

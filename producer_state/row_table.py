@@ -24,7 +24,7 @@ _pack_id = _ID.pack
 _unpack_id = _ID.unpack_from
 
 # Ids are stored XORed with this mask: otherwise the zero bytes of a small id would be found in
-# every offset and sequence number. A match that is no id is recognised by its position.
+# every offset and sequence number. A match that is not an id is recognised by its position.
 _ID_MASK = 0x35A9C3E7915D2BF1
 
 # Not a 64-bit number, so no caller looks it up.

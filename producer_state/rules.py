@@ -66,7 +66,7 @@ class Entry(NamedTuple):
     floor: int
     coordinator_epoch: int = NO_EPOCH
     last_timestamp: int = NO_TIMESTAMP
-    """Of the newest batch or marker, in ms; the entry expires by it."""
+    """Timestamp of the newest batch or marker, in ms; the expiry of the entry counts from it."""
     current_txn_start_offset: int = NO_OFFSET
 
 

@@ -1,7 +1,7 @@
 """Build record batches (message format v2) for producers.
 
 kafka-python writes and compresses the records. `stamp_producer` adds producer id, epoch and
-sequence later: they are known only at sending, and change with the epoch.
+sequence when the batch is sent.
 """
 
 from collections.abc import Sequence

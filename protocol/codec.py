@@ -1,7 +1,7 @@
 """Decode and encode headers and bodies of requests and responses.
 
-kafka-python's compiled codecs do the bodies. The headers are done by hand: they are a few integers,
-and every request has one.
+kafka-python's compiled codecs decode the bodies. The headers are decoded by hand, since every
+request has one and it is a few integers.
 """
 
 from functools import cache
@@ -110,11 +110,11 @@ def decode_request(
 ) -> Any:
     """Decode the body of a request from the beginning of `frame[start:end]`.
 
-    Bytes behind it are ignored, as Kafka does: librdkafka up to 2.16 asks for all topics (Metadata
+    Bytes after it are ignored, as in Kafka: librdkafka up to 2.16 requests all topics (Metadata
     v9+) with a count of four bytes instead of one, and its last three bytes stay unread.
 
     Raises:
-        DecodeError: the frame is too short, or is no such body.
+        DecodeError: the frame is too short, or is not such a body.
     """
     if end - start > SCHEMA_BODY_BYTES_MAX:
         raise DecodeError(f"body of {end - start} bytes is larger than {SCHEMA_BODY_BYTES_MAX}")
@@ -131,16 +131,16 @@ def decode_body(message_class: Any, api_version: int, body: memoryview) -> Any:
     """Decode the fields of a message without any check of their values.
 
     Raises:
-        DecodeError: the bytes are no such body, or end within it.
+        DecodeError: the bytes are not such a body, or end within it.
     """
-    # Not by the class's own `decode`: that of ApiVersions takes every error for version 0.
+    # The `decode` of ApiVersions would decode every error as version 0.
     flexible = bool(message_class.flexible_version_q(api_version))
     decode = message_class._struct.compiled_decode_from(
         api_version, compact=flexible, tagged=flexible, data_class=message_class
     )
     try:
         message, decoded_end = decode(body, 0)
-    except Exception as error:  # generated decoders raise whatever their slicing raises
+    except Exception as error:  # generated decoders raise many kinds of errors
         raise DecodeError(f"{type(error).__name__} while decoding: {error}") from error
     if decoded_end > len(body):
         raise DecodeError(f"body ends after {decoded_end} of {len(body)} bytes")
@@ -193,7 +193,7 @@ def decode_response(frame: bytes | memoryview, api_key: ApiKey, api_version: int
     errors of ApiVersions come in the request's version.
 
     Raises:
-        DecodeError: it is no response of this API and version.
+        DecodeError: it is not a response of this API and version.
     """
     position = _FRAME_HEADER.size
     if api_key == ApiKey.API_VERSIONS:
@@ -210,7 +210,7 @@ def frame_response(
 ) -> bytes:
     """Return a response frame around an encoded body; the header's tagged fields are empty.
 
-    For callers that know whether the header has them; `encode_response` finds out itself.
+    For callers that know whether the header has them, unlike `encode_response`.
     """
     if has_tagged_header:
         return b"".join((_FRAME_HEADER.pack(len(body) + 5, correlation_id), b"\x00", body))

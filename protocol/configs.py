@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ResourceType(IntEnum):
-    """What a configuration belongs to: Kafka's `ConfigResource.Type`."""
+    """The type of a configured resource: Kafka's `ConfigResource.Type`."""
 
     TOPIC = 2
     BROKER = 4
@@ -14,7 +14,7 @@ class ResourceType(IntEnum):
 
 
 class ConfigSource(IntEnum):
-    """Where a value comes from: Kafka's `ConfigEntry.ConfigSource`, numbered as on the wire."""
+    """The source of a value: Kafka's `ConfigEntry.ConfigSource`, numbered as on the wire."""
 
     UNKNOWN = 0
     DYNAMIC_TOPIC_CONFIG = 1
@@ -28,7 +28,7 @@ class ConfigSource(IntEnum):
 
 
 class ConfigOperation(IntEnum):
-    """What IncrementalAlterConfigs does to a key: Kafka's `AlterConfigOp.OpType`."""
+    """An operation of IncrementalAlterConfigs: Kafka's `AlterConfigOp.OpType`."""
 
     SET = 0
     DELETE = 1

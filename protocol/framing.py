@@ -1,7 +1,7 @@
 """Split a byte stream into Kafka frames: a four-byte big-endian size, then that many bytes.
 
 A frame is a range `(buffer, start, end)` of the received bytes. So a read with many small requests
-is never copied, and a large request is copied once, however many reads it took.
+is never copied, and a large request is copied once, even if it took many reads.
 """
 
 from struct import Struct

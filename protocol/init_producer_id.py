@@ -12,7 +12,7 @@ from protocol.api_keys import ApiKey
 from protocol.codec import encode_message
 
 WINDOW_TAG = 10_000
-"""Tag of the field, an int32; far above the tags that Kafka assigns one by one."""
+"""Tag of the field, an int32; far above the tags that Kafka uses."""
 
 _NO_TAGGED_FIELDS = b"\x00"
 # One field; its tag, 10 000, as an unsigned varint; its size; the value.

@@ -25,7 +25,7 @@ from protocol.records import (
 
 HIDDEN = "(hidden)"
 BATCHES_MAX = 100
-"""Maximum of batches of one field that are described; further ones are only counted."""
+"""Maximum number of described batches of one field; further ones are only counted."""
 
 _SECRET_FIELDS = frozenset({"auth_bytes", "salt", "salted_password", "hmac"})
 
@@ -64,12 +64,12 @@ def decode_request_frame(frame: bytes) -> Any:
 
 def as_plain(message: Any, may_show: MayShow) -> dict[str, Any]:
     """Return a message as nested dicts, lists, strings and numbers."""
-    plain = {}
+    json_value = {}
     has_secret = not may_show(str(getattr(message, "name", ""))) if _is_config(message) else False
     for name, value in _fields(message):
         is_secret = name in _SECRET_FIELDS or (has_secret and name == "value")
-        plain[name] = HIDDEN if is_secret and value else _plain(name, value, may_show)
-    return plain
+        json_value[name] = HIDDEN if is_secret and value else _plain(name, value, may_show)
+    return json_value
 
 
 def _is_config(message: Any) -> bool:
@@ -87,7 +87,7 @@ def _fields(message: Any) -> Iterator[tuple[str, Any]]:
 def _field_names(message_class: Any, version: int | None) -> tuple[str, ...]:
     """Return the names of a version's fields, which kafka-python looks up one by one."""
     fields = message_class._struct._fields
-    return tuple(each.name for each in fields if version is None or each.for_version_q(version))
+    return tuple(field.name for field in fields if version is None or field.for_version_q(version))
 
 
 def _plain(name: str, value: Any, may_show: MayShow) -> Any:
@@ -105,9 +105,9 @@ def _plain(name: str, value: Any, may_show: MayShow) -> Any:
         case bytes() | bytearray() | memoryview():
             return {"base64": b64encode(value).decode()}
         case list() | tuple() | set() | frozenset():
-            return [_plain(name, each, may_show) for each in value]
+            return [_plain(name, item, may_show) for item in value]
         case dict():
-            return {str(key): _plain(str(key), each, may_show) for key, each in value.items()}
+            return {str(key): _plain(str(key), item, may_show) for key, item in value.items()}
         case _:
             return as_plain(value, may_show)
 
@@ -137,14 +137,14 @@ def batch_summaries(records: bytes) -> dict[str, Any]:
                 }
             )
         position = end
-    plain: dict[str, Any] = {
+    json_value: dict[str, Any] = {
         "bytes": len(records),
         "batch_count": batch_count,
         "batches": batches,
     }
     if position < len(records):
-        plain["unreadable_bytes"] = len(records) - position
-    return plain
+        json_value["unreadable_bytes"] = len(records) - position
+    return json_value
 
 
 def errors_of(response: Any) -> set[str]:
@@ -159,6 +159,6 @@ def errors_of(response: Any) -> set[str]:
 def _walk(message: Any) -> Iterator[tuple[str, Any]]:
     for name, value in _fields(message):
         yield name, value
-        for each in value if isinstance(value, list) else (value,):
-            if hasattr(each, "_struct"):
-                yield from _walk(each)
+        for code in value if isinstance(value, list) else (value,):
+            if hasattr(code, "_struct"):
+                yield from _walk(code)

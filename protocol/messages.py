@@ -183,7 +183,7 @@ def response_class(api_key: ApiKey) -> Any:
 def begins_with_throttle(api_key: ApiKey, api_version: int) -> bool:
     """Return whether `throttle_time_ms` is the first field of this version's response."""
     fields = response_class(api_key)._struct.fields.values()
-    first = next(each for each in fields if each.for_version_q(api_version))
+    first = next(field for field in fields if field.for_version_q(api_version))
     return bool(first.name == "throttle_time_ms")
 
 
@@ -201,9 +201,9 @@ def request_fields(api_key: ApiKey, api_version: int) -> dict[str, Any]:
 
 def _fields_of(struct: Any, api_version: int) -> dict[str, Any]:
     return {
-        name: _fields_of(each.array_of, api_version) if each.is_struct_array() else None
-        for name, each in struct.fields.items()
-        if each.for_version_q(api_version)
+        name: _fields_of(field.array_of, api_version) if field.is_struct_array() else None
+        for name, field in struct.fields.items()
+        if field.for_version_q(api_version)
     }
 
 

@@ -57,14 +57,14 @@ class ProduceRequest(NamedTuple):
 
 
 class RecordError(NamedTuple):
-    """Which record of a batch was refused, and why."""
+    """A record of a batch that was refused, and the reason."""
 
     batch_index: int
     message: str | None
 
 
 class PartitionResult(NamedTuple):
-    """The response for one partition; -1 where there is no offset, time or leader.
+    """The response for one partition; -1 for an absent offset, time or leader.
 
     Message, record errors and current leader are sent with an error only.
     """
@@ -89,7 +89,7 @@ class TopicResult(NamedTuple):
 
 
 class NodeEndpoint(NamedTuple):
-    """Where a current leader listens (version 10 and later, KIP-951)."""
+    """The address of a current leader (version 10 and later, KIP-951)."""
 
     node_id: int
     host: str
@@ -103,7 +103,7 @@ def decode_request(
     """Decode a request body, which must fill `frame[start:end]` exactly.
 
     Raises:
-        DecodeError: the bytes are no such body.
+        DecodeError: the bytes are not such a body.
     """
     try:
         if api_version >= FLEXIBLE_VERSION_MIN:

@@ -1,8 +1,8 @@
-"""Record batches (message format v2) as bytes: read the header, check, stamp, look inside.
+"""Record batches (message format v2) as bytes: read the header, check, stamp, decode records.
 
-A batch is kept as the bytes received. Its header has almost all that a broker needs;
-`read_records` decompresses and decodes single records for the few rules that need them.
-Layout: Kafka's `DefaultRecordBatch`.
+A batch is kept as the bytes received. A broker mostly needs only its header. `read_records`
+decompresses and decodes single records for the few rules that need them. Layout: Kafka's
+`DefaultRecordBatch`.
 """
 
 from collections.abc import Iterator

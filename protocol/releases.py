@@ -1,6 +1,6 @@
 """The API versions that the brokers of each Kafka release serve.
 
-The tables are kafka-python's, which has them from brokers of these releases.
+The tables are those of kafka-python, which recorded them from brokers of these releases.
 """
 
 from collections.abc import Mapping
@@ -29,12 +29,12 @@ def find_release(text: str) -> Release:
         ValueError: no such release is known.
     """
     numbers = text.split(".")
-    if len(text) <= 20 and all(each.isascii() and each.isdigit() for each in numbers):
+    if len(text) <= 20 and all(number.isascii() and number.isdigit() for number in numbers):
         release = tuple(map(int, numbers))
         for known in RELEASES:
             if release[: len(known)] == known:
                 return known
-    names = [".".join(map(str, each)) for each in RELEASES]
+    names = [".".join(map(str, release)) for release in RELEASES]
     raise ValueError(f"there is no release {text}; there are {', '.join(names)}")
 
 

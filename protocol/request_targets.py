@@ -1,8 +1,8 @@
-"""What a request names: topics with their partitions, consumer groups, transactional ids.
+"""The targets that a request names: topics, partitions, consumer groups, transactional ids.
 
-Works on the decoded request of any API by the field names of Kafka's schemas. A resource of
-DescribeConfigs and AlterConfigs counts as a topic when its type is TOPIC; quota entities and all
-other resources are none of these. The journal, fault rules and hooks all read a request this way.
+They are found in the decoded request of any API by the field names of Kafka's schemas. A resource
+of DescribeConfigs and AlterConfigs is a topic if its type is TOPIC. Other resources and quota
+entities are no targets. The journal, fault rules and hooks use this module.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,8 +34,8 @@ _GROUP_KEY_TYPE = 0
 class RequestTargets:
     """Topics, groups and transactional ids that a request names.
 
-    `partitions` pairs a topic, by name or by id, with a partition index; with None where the
-    request names the topic as a whole.
+    `partitions` are pairs of a topic (name or id) and a partition index, or None if the request
+    names the topic without partitions.
     """
 
     partitions: frozenset[tuple[str | UUID, int | None]] = field(default_factory=frozenset)
@@ -48,7 +48,7 @@ class RequestTargets:
         return frozenset(topic for topic, _index in self.partitions)
 
     def topic_names(self, topic_name: TopicNames) -> set[str]:
-        """Return the topics by name; an id that has no name becomes its text."""
+        """Return the topics by name; an id without a name becomes its text."""
         return {
             topic if isinstance(topic, str) else topic_name(topic) or str(topic)
             for topic in self.topics
@@ -72,7 +72,7 @@ class RequestTargets:
 
 
 def request_targets(request: Any) -> RequestTargets:
-    """Return what a decoded request names."""
+    """Return the targets of a decoded request."""
     groups = set(_groups(request))
     transactional_ids = {getattr(request, "transactional_id", None)}
     keys = [*(getattr(request, "coordinator_keys", None) or ()), getattr(request, "key", None)]
@@ -116,9 +116,8 @@ def partition_of(entry: Any) -> int | None:
 def targets_in_schema(api_key: ApiKey, api_version: int) -> tuple[frozenset[str], ...]:
     """Return which of `TARGET_NAMES` a request of this API and version can name together.
 
-    There is one set, or one for each alternative where one name excludes another: FindCoordinator
-    names groups or transactional ids. The schema answers here what `request_targets` reads from a
-    message.
+    There is one set, or several where one name excludes another: FindCoordinator names groups or
+    transactional ids.
     """
     schema = request_fields(api_key, api_version)
     named = set(_named_by_entries(schema))

@@ -57,10 +57,10 @@ def _check_value(field: Any, value: Any, path: str) -> None:
         if not isinstance(value, list):
             kinds = "a list, or an object for each" if field.is_struct_array() else "a list"
             raise ValueError(f"{path}: must be {kinds}, not {value!r}")
-        for index, each in enumerate(value):
-            if field.is_struct_array() and not isinstance(each, Mapping):
-                raise ValueError(f"{path}[{index}]: must be an object, not {each!r}")
-            _check_value(field.array_of, each, f"{path}[{index}]")
+        for index, item in enumerate(value):
+            if field.is_struct_array() and not isinstance(item, Mapping):
+                raise ValueError(f"{path}[{index}]: must be an object, not {item!r}")
+            _check_value(field.array_of, item, f"{path}[{index}]")
     elif field.is_struct():
         raise ValueError(f"{path}: must be an object, not {value!r}")
     else:
@@ -78,13 +78,13 @@ def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str
         elif field.is_struct_array():
             entries = getattr(message, name) or []
             if not isinstance(value, Mapping):
-                entries = [_new(field.array_of, api_version, each) for each in value]
+                entries = [_new(field.array_of, api_version, item) for item in value]
             else:
                 for entry in entries:
                     _apply_patch(entry, field.array_of, api_version, value)
             setattr(message, name, entries)
         elif field.is_array():
-            setattr(message, name, [_simple(field.array_of, each, name) for each in value])
+            setattr(message, name, [_simple(field.array_of, item, name) for item in value])
         elif not field.is_struct():
             setattr(message, name, _simple(field, value, name))
         elif getattr(message, name) is None:
@@ -94,7 +94,7 @@ def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str
 
 
 def _new(struct: Any, api_version: int, patch: Mapping[str, Any]) -> Any:
-    # Without a version: in this one the struct may not exist outside its array.
+    # Without a version, because in this one the struct may not exist outside its array.
     entry = struct.data_class()
     _apply_patch(entry, struct, api_version, patch)
     return entry
@@ -104,7 +104,7 @@ def _simple(field: Any, value: Any, path: str) -> Any:
     """Convert a value to the type of the field.
 
     Raises:
-        ValueError: it is of another type.
+        ValueError: it has another type.
     """
     kind = field.type_str.removeprefix("[]")
     bits = _INTEGER_BITS.get(kind)
@@ -121,7 +121,7 @@ def _simple(field: Any, value: Any, path: str) -> Any:
     if kind == "float64" and isinstance(value, int | float) and not isinstance(value, bool):
         return float(value)
     if kind == "bitfield" and isinstance(value, list):
-        if all(isinstance(each, int) and 0 <= each < 31 for each in value):
+        if all(isinstance(byte, int) and 0 <= byte < 31 for byte in value):
             return set(value)
     elif kind == "uuid" and isinstance(value, str):
         try:

@@ -15,7 +15,7 @@ entities; a manager counts for one quota key and returns how long to throttle a 
     >>> quota.throttle_time_ms(now_ms=0)
     12000
 
-The others: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
+Further managers: `ClientRateQuotaManager` of kind `PRODUCE`, `FETCH` or `REQUEST`,
 `ConnectionRateQuotaManager`, `ProducerIdQuotaManager`. Their parts are public as well:
 `TokenBucket`, `SampledRate`, and `Limits` with the eight levels of precedence.
 """

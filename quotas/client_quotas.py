@@ -1,4 +1,4 @@
-"""The quotas that are set: alter and describe them.
+"""Alter and describe the quotas of all entities.
 
 Sources: Kafka's `ClientQuotaControlManager` (changes) and `ClientQuotasImage` (descriptions).
 """
@@ -45,14 +45,14 @@ class Component:
 
 @dataclass(frozen=True, slots=True)
 class FilterProblem:
-    """Why a filter is refused: it is invalid, or has an unsupported entity type."""
+    """The reason why a filter is refused: it is invalid, or has an unsupported entity type."""
 
     message: str
     is_unsupported: bool = False
 
 
 class ClientQuotas:
-    """Values of quota keys by entity, and the limits that follow from them, by key.
+    """Values of quota keys by entity, and the resulting limits by key.
 
     `is_enabled`: whether any quota was ever set; before, requests need no lookup.
     The limits that every request needs are also attributes, named by their keys.
@@ -178,7 +178,7 @@ def _key_problem(entity: Entity, name: str) -> str | None:
         return f"Invalid configuration key {name}"
     family = family_of(entity)
     if family not in key.families:
-        allowed = " or ".join(" and ".join(each) for each in sorted(key.families, key=len))
+        allowed = " or ".join(" and ".join(types) for types in sorted(key.families, key=len))
         return f"Invalid configuration key {name} for {' and '.join(family)}; it is for {allowed}"
     return None
 

@@ -33,7 +33,7 @@ class _Counter(SampledRate):
 
     @property
     def life_ms(self) -> int:
-        """A debt of more than an hour is not paid by an hour's pause."""
+        """A bucket with a large debt takes longer than an hour to fill."""
         if self.bucket is None:
             return IDLE_MS
         return max(IDLE_MS, self.bucket.full_in_ms(self.last_used_ms))
@@ -49,7 +49,7 @@ class _Counter(SampledRate):
 
 
 class ControllerMutationQuota:
-    """The quota of one request, for a client that has none: everything passes."""
+    """The quota of one request of a client without a quota: everything passes."""
 
     __slots__ = ()
 
@@ -117,7 +117,7 @@ _UNBOUNDED = ControllerMutationQuota()
 
 
 class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
-    """One bucket for each scope; its burst is what comes in all samples together."""
+    """One bucket for each scope; its burst is the limit over all samples."""
 
     def __init__(self, limits: Limits, sample_count: int, window_seconds: int) -> None:
         self._limits = limits
@@ -148,7 +148,7 @@ class ControllerMutationQuotaManager(ThrottlingQuotaManager[_Counter]):
         return 0
 
     def charge(self, user: str, client_id: str | None, cost: int, now_ms: int) -> int:
-        """Charge in any case; return how long the bucket is below zero then, in ms."""
+        """Always charge; return how long the bucket is below zero after it, in ms."""
         counter = self._counters.get(user, client_id, now_ms)
         counter.record(cost, now_ms)
         return 0 if counter.bucket is None else counter.bucket.charge(cost, now_ms)

@@ -105,7 +105,7 @@ class ClientCounters(Generic[_L]):
 
 
 class ThrottlingQuotaManager(Generic[_T]):
-    """Base of the quotas that mute a client's connection, with the metrics of the throttling."""
+    """Base class of quotas that mute a client's connection, with the metrics of throttling."""
 
     _counters: ClientCounters[_T]
 
@@ -125,8 +125,8 @@ class ThrottlingQuotaManager(Generic[_T]):
 def add_counter(counters: "OrderedDict[_K, _C]", key: _K, counter: _C, now_ms: int) -> None:
     """Add or replace a counter, and remove idle ones among the least recently checked.
 
-    So memory is bounded by the clients of an hour, without a sweep over all. Readers must check
-    `is_idle`.
+    So memory is bounded by the clients of an hour, without scanning all counters. Readers must
+    check `is_idle`.
     """
     for _ in range(min(_LOOKS, len(counters))):
         oldest_key, oldest = counters.popitem(last=False)

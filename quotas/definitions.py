@@ -30,13 +30,13 @@ def parse_definitions(text: str) -> list[Definition]:
         if problem is not None:
             raise ValueError(f"'{part}': {problem}")
         if any(before.entity == definition.entity for before in definitions):
-            raise ValueError(f"'{part}': these clients already have quotas; put them together")
+            raise ValueError(f"'{part}': these clients already have quotas; merge the definitions")
         definitions.append(definition)
     return definitions
 
 
 def definitions_problem(text: str) -> str | None:
-    """Return what is wrong with the text, or None."""
+    """Return the error message for the text, or None."""
     try:
         parse_definitions(text)
     except ValueError as error:
@@ -48,7 +48,7 @@ def _parse_definition(part: str) -> Definition:
     names: list[tuple[str, str | None]] = []
     values: list[tuple[str, float | None]] = []
     for pair in part.split(","):
-        name, equals, text = (each.strip() for each in pair.partition("="))
+        name, equals, text = (piece.strip() for piece in pair.partition("="))
         if not equals or not text:
             raise ValueError(f"'{part}': '{pair.strip()}' is not of the form name=value")
         if name in ENTITY_TYPES:

@@ -12,7 +12,7 @@ USER, CLIENT_ID, IP = "user", "client-id", "ip"
 ENTITY_TYPES = (USER, CLIENT_ID, IP)
 
 IP_SINCE_RELEASE = (2, 8)
-"""The first release that takes ip as an entity type: KIP-612's second part, not 2.7."""
+"""The first release with the entity type ip: KIP-612's second part, not 2.7."""
 
 Entity = tuple[tuple[str, str | None], ...]
 """Pairs of entity type and name, in the order of ENTITY_TYPES."""
@@ -24,9 +24,9 @@ _IPS = frozenset({(IP,)})
 
 @dataclass(frozen=True, slots=True)
 class QuotaKey:
-    """A quota that can be set: its name, on which families of entities, and its largest value.
+    """A quota key: its name, its families of entities, and its largest value.
 
-    `integral_max` is None where values need not be whole. `since_release` is the first release of
+    `integral_max` is None if values may be fractions. `since_release` is the first release of
     Kafka that knows the key; None for those that every release with AlterClientQuotas knows, and
     for KIP-936's, which no release knows.
     """
@@ -123,6 +123,6 @@ def canonical_ip(name: str | None) -> str | None:
     """Return the canonical form of an address, None for the default.
 
     Raises:
-        ValueError: it is no address.
+        ValueError: it is not an address.
     """
     return None if name is None else str(ip_address(name))

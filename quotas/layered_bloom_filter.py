@@ -1,14 +1,13 @@
-"""The producer ids that one user was seen with lately: a layered Bloom filter (KIP-936).
+"""A layered Bloom filter of the producer ids that one user has used recently (KIP-936).
 
-A layer takes the ids of one part of the window, `window_ms / layer_count`, and is dropped when it
-is a window old. An id that is seen again is added to the newest layer. So an id is remembered for
-at least the window less one part, and at most the window, after it was last seen. A remembered id
-is always found. An unknown id is taken for a known one at no more than the configured rate, over
-all live layers together.
+A layer takes the ids of one part of the window, `window_ms / layer_count`, and is dropped after a
+window. An id that is used again is added to the newest layer. So an id is remembered for at least
+the window less one part, and at most the window, after its last use. There are no false negatives.
+The false positive rate of all live layers together is at most the configured rate.
 
-A layer starts as one small Bloom filter. When that is full, the layer grows by further filters,
-and they share the rate of the layer ("Scalable Bloom Filters", Almeida et al., 2007). A new filter
-is as large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
+A layer starts as one small Bloom filter. When it is full, the layer adds further filters, which
+share the rate of the layer ("Scalable Bloom Filters", Almeida et al., 2007). A new filter is as
+large as the memory bound of the layer allows, see `_BYTES_TO_THEORY`.
 
 Source of shape and indices: Apache Commons Collections, `Shape` and `EnhancedDoubleHasher`.
 """
@@ -28,24 +27,24 @@ CAPACITY_MIN = 32
 """Ids of the smallest segment: at the default rate its bits take 97 bytes."""
 
 _START_FACTOR = 1.125
-"""A layer starts with room for so many times the ids of the layer before it."""
+"""Initial capacity of a layer, as a multiple of the ids in the layer before it."""
 
 _BYTES_TO_THEORY = 2.5
-"""A layer that grows may take so many times the bytes that theory needs for the ids in it."""
+"""Maximum size of a layer that grows, as a multiple of the theoretical size for its ids."""
 
 _LAYER_BYTES = 2048
 """A layer may always grow to this size."""
 
 _LAYER_OBJECT_BYTES = 368
-"""What CPython needs for a layer and its filter, besides segments and objects that users share."""
+"""Memory of a layer and its filter in CPython, without segments and shared objects."""
 
 _SEGMENT_OBJECT_BYTES = 172
-"""What CPython needs for a segment besides its bits."""
+"""Memory of a segment in CPython, without its bits."""
 
 _GROWTH_MIN = 0.11
-"""A layer grows by at least this part of its ids, even if that takes more than the bound.
+"""A layer grows by at least this part of its ids, even beyond its maximum size.
 
-It does at rates above 0.01.
+It exceeds it at rates above 0.01.
 """
 
 _HASHES_TO_BEST = 0.9
@@ -57,21 +56,21 @@ _pack = Struct(f"<{SEED_BYTES}sq").pack
 
 
 class Shape(NamedTuple):
-    """The size of a Bloom filter in bits, and how many of them stand for one id."""
+    """The size of a Bloom filter in bits, and the number of hashes per id."""
 
     bit_count: int
     hash_count: int
 
 
 def shape_for(id_count: int, false_positive_rate: float) -> Shape:
-    """Return the shape that has this rate once it holds so many ids (1 or more; 0 < rate < 1)."""
+    """Return the shape that has this rate with `id_count` ids (1 or more; 0 < rate < 1)."""
     bit_count = ceil(id_count * log(false_positive_rate) / -(log(2) ** 2))
     hash_count = int(log(2) * bit_count / id_count + 0.5)
     return Shape(bit_count, max(1, hash_count))
 
 
 def false_positive_rate(shape: Shape, id_count: int) -> float:
-    """Return the rate of a filter of this shape that holds so many ids."""
+    """Return the false positive rate of a filter of this shape with `id_count` ids."""
     return float((1 - exp(-shape.hash_count * id_count / shape.bit_count)) ** shape.hash_count)
 
 
@@ -91,11 +90,11 @@ def hashes_of(producer_id: int, seed: bytes) -> Hashes:
 def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
     """Positions of an id's bits by triple hashing; they may repeat.
 
-    A change of 0 counts as 1: else some ids would have only one bit. So would they in sizes with
-    small factors, see `_collision_free_shape`.
+    A change of 0 counts as 1, because otherwise some ids would have only one bit. Sizes with small
+    factors have the same problem, see `_collision_free_shape`.
     """
     bit_count, hash_count = shape
-    index, increment, change = (each % bit_count for each in hashes)
+    index, increment, change = (hash_part % bit_count for hash_part in hashes)
     change = change or 1
     for _ in range(hash_count):
         yield index
@@ -106,7 +105,7 @@ def indices(hashes: Hashes, shape: Shape) -> Iterator[int]:
 def fast_shape_for(id_count: int, false_positive_rate: float) -> Shape:
     """Return a shape of this rate with 0.9 of the best number of hashes.
 
-    It takes less than one percent more bits, and a known id has fewer to look at.
+    It takes less than one percent more bits, and the search for a known id reads fewer bits.
     Source: Commons' `Shape.fromNPK`.
     """
     hash_count = max(1, round(-log2(false_positive_rate) * _HASHES_TO_BEST))
@@ -120,8 +119,8 @@ def _collision_free_shape(id_count: int, rate: float) -> Shape:
 
     Three numbers modulo m bits make m ** 3 sequences of indices, of which two, in opposite order,
     have the same indices. So an unknown id has those of one of n others at a rate of 2 n / m ** 3.
-    That counts for few ids at rates below 1e-6. If m had small factors, the indices of some ids
-    would be a few positions again and again.
+    This matters for few ids at rates below 1e-6. If m had small factors, the indices of some ids
+    would repeat a few positions.
     """
     bit_count, hash_count = fast_shape_for(id_count, rate)
     full_rate = false_positive_rate(Shape(bit_count, hash_count), id_count)
@@ -134,10 +133,10 @@ def _collision_free_shape(id_count: int, rate: float) -> Shape:
 
 
 def _rate_share(capacity: int) -> float:
-    """Return the share of a layer's rate for all its segments, if they are made for so many ids.
+    """Return the share of a layer's rate for all its segments with this capacity.
 
-    It stays below 1 for any capacity. Small segments get little of it: more bits for few ids cost
-    little memory, and the segments that follow hold most of the ids.
+    It stays below 1 for any capacity. Small segments get a small share: more bits for few ids cost
+    little memory, and later segments hold most of the ids.
     """
     return float(1 - (1 + capacity / 256) ** -0.375)
 
@@ -147,17 +146,17 @@ _items = lru_cache(maxsize=None)(range)
 
 
 class TimestampedBloomFilter:
-    """One layer: when it is dropped, and what its segments hold."""
+    """One layer: its expiry time and its segments."""
 
     __slots__ = ("capacity", "expires_ms", "id_count", "newer_count")
 
     def __init__(self, expires_ms: int) -> None:
         self.expires_ms = expires_ms
         self.capacity = 0
-        """For how many ids its segments are made."""
+        """The number of ids for which its segments are made."""
         self.id_count = 0
         self.newer_count = 0
-        """How many of its ids a newer layer has as well."""
+        """The number of its ids that a newer layer also has."""
 
 
 class _Segment(NamedTuple):
@@ -166,7 +165,7 @@ class _Segment(NamedTuple):
     bit_count: int
     bits: bytearray
     further_hashes: range
-    """With an item for each hash but the first; shared by all segments."""
+    """A range with one item per hash except the first; shared by all segments."""
     layer: TimestampedBloomFilter
 
     @property
@@ -179,15 +178,15 @@ class FilterState(NamedTuple):
 
     live_layers: int
     fill: float
-    """Of the newest layer: ids it holds against ids it was made for."""
+    """Number of ids in the newest layer divided by its capacity."""
     false_positive_rate: float
-    """Estimated, of all live layers together."""
+    """The estimated rate of all live layers together."""
     tracked_ids: int
     tracked_bytes: int
 
 
 class LayerState(NamedTuple):
-    """One layer: when it began and will be dropped, the ids it took, for how many it is made."""
+    """One layer: its start and expiry time, the number of its ids, and its capacity."""
 
     begun_ms: int
     expires_ms: int
@@ -197,7 +196,7 @@ class LayerState(NamedTuple):
 
 
 class LayeredBloomFilter:
-    """The ids of one user. Times are in ms."""
+    """The producer ids of one user. Times are in ms."""
 
     __slots__ = (
         "_ends_ms",
@@ -214,8 +213,8 @@ class LayeredBloomFilter:
     ) -> None:
         """`false_positive_rate` is that of all live layers together.
 
-        `seed`: 16 bytes that are hashed before each id. Who does not know them cannot find ids that
-        share their bits with known ones.
+        `seed`: 16 bytes that are hashed before each id. Clients do not know the seed, so they
+        cannot construct false positives.
         """
         self._window_ms = window_ms
         self._layer_count = layer_count
@@ -232,12 +231,12 @@ class LayeredBloomFilter:
 
     @property
     def expires_ms(self) -> int:
-        """When its oldest layer is to be dropped; undefined without any layer."""
+        """When its oldest layer expires; undefined without any layer."""
         return self._expires_ms
 
     @property
     def ends_ms(self) -> int:
-        """When its newest layer takes no more ids; to see one of its ids before changes nothing.
+        """When its newest layer takes no more ids; until then its ids need no refresh.
 
         0 without any layer.
         """
@@ -257,7 +256,7 @@ class LayeredBloomFilter:
             self.expire(now_ms)
         hashes = hashes_of(producer_id, self._seed)
         start, increment, change = hashes
-        # Hot path: `indices` is inlined, its call would cost as much as the search.
+        # Hot path: `indices` is inlined, since a call would cost as much as the search.
         for bit_count, bits, further_hashes, layer in self._segments:
             index = start % bit_count
             if not bits[index >> 3] & _BITS[index & 7]:
@@ -300,13 +299,13 @@ class LayeredBloomFilter:
         newest = next(iter(by_layer))
         unknown = 1.0
         for segments in by_layer.values():
-            for each in segments:
-                unknown *= 1 - _false_positive_rate_now(each)
+            for segment in segments:
+                unknown *= 1 - _false_positive_rate_now(segment)
         return FilterState(
             live_layers=len(by_layer),
             fill=newest.id_count / newest.capacity,
             false_positive_rate=1 - unknown,
-            tracked_ids=sum(each.id_count - each.newer_count for each in by_layer),
+            tracked_ids=sum(layer.id_count - layer.newer_count for layer in by_layer),
             tracked_bytes=sum(map(_bytes_held, by_layer.values())),
         )
 
@@ -325,9 +324,9 @@ class LayeredBloomFilter:
 
     def _live_layers(self, now_ms: int) -> dict[TimestampedBloomFilter, list[_Segment]]:
         by_layer: dict[TimestampedBloomFilter, list[_Segment]] = {}
-        for each in self._segments:
-            if now_ms < each.layer.expires_ms:
-                by_layer.setdefault(each.layer, []).append(each)
+        for segment in self._segments:
+            if now_ms < segment.layer.expires_ms:
+                by_layer.setdefault(segment.layer, []).append(segment)
         return by_layer
 
     def _put(self, hashes: Hashes, now_ms: int) -> None:
@@ -343,7 +342,7 @@ class LayeredBloomFilter:
         segment.layer.id_count += 1
 
     def _start_layer(self, now_ms: int) -> None:
-        """Make it for the ids of the layer before and some more: ids in use will come again."""
+        """Start a layer with room for the ids of the layer before, since ids in use return."""
         layer = TimestampedBloomFilter(now_ms + self._window_ms)
         capacity = CAPACITY_MIN
         if self._segments:
@@ -355,7 +354,7 @@ class LayeredBloomFilter:
 
     def _grow_layer(self, layer: TimestampedBloomFilter) -> None:
         """Add the largest segment that the memory bound allows."""
-        segments = [each for each in self._segments if each.layer is layer]
+        segments = [segment for segment in self._segments if segment.layer is layer]
         theory_bytes = (layer.id_count + 1) * -log2(self._layer_rate) / log(2) / 8
         bytes_left = max(_LAYER_BYTES, _BYTES_TO_THEORY * theory_bytes)
         bytes_left -= _bytes_held(segments) + _LAYER_OBJECT_BYTES
@@ -370,7 +369,7 @@ class LayeredBloomFilter:
         self._add_segment(layer, too_large - 1)
 
     def _add_segment(self, layer: TimestampedBloomFilter, capacity: int) -> None:
-        """Make the layer large enough for `capacity` ids in all."""
+        """Extend the layer to a total capacity of `capacity` ids."""
         bit_count, hash_count = self._segment_shape(layer, capacity)
         layer.capacity = capacity
         bits = bytearray(-(-bit_count // 8))
@@ -378,7 +377,7 @@ class LayeredBloomFilter:
         self._segments.insert(0, segment)
 
     def _segment_shape(self, layer: TimestampedBloomFilter, capacity: int) -> Shape:
-        """Return the shape of the segment that makes the layer large enough for so many ids."""
+        """Return the shape of the segment that extends the layer to this capacity."""
         share = _rate_share(capacity) - _rate_share(layer.capacity)
         return _collision_free_shape(capacity - layer.capacity, self._layer_rate * share)
 
@@ -388,7 +387,7 @@ class LayeredBloomFilter:
 
 
 def _bytes_held(segments: Iterable[_Segment]) -> int:
-    return sum(len(each.bits) for each in segments)
+    return sum(len(segment.bits) for segment in segments)
 
 
 def _false_positive_rate_now(segment: _Segment) -> float:

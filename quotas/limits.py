@@ -1,8 +1,8 @@
-"""Find the limit of a client and the clients it shares it with: one `Limits` per quota key.
+"""Find the limit of a client and the clients that share it: one `Limits` per quota key.
 
-Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`). Eight levels, the most
-specific first: user and client id, user and default client id, user, default user and client id,
-both defaults, default user, client id, default client id.
+Source: Kafka's `DefaultQuotaCallback` (`quotaMetricTags`, `quotaLimit`).
+`protocol.client_quotas.quota_levels` lists the eight levels, most specific first. A decision here
+looks only at those that can apply.
 """
 
 from fractions import Fraction
@@ -19,7 +19,7 @@ _Level = tuple[str | None, str | None]
 """User and client id of an entity that has a limit."""
 
 _ABSENT = ""
-"""Stands for a user or client id that the entity doesn't have; names are never empty."""
+"""Placeholder for a user or client id that the entity doesn't have; names are never empty."""
 
 _USER_LEVEL, _CLIENT_LEVEL, _BOTH_LEVEL = 1, 2, 4
 
@@ -104,7 +104,7 @@ class Limits:
         return _ABSENT, client_id
 
     def _level(self, user: str, client_id: str) -> _Level | None:
-        """Return the level whose limit applies; an empty client id has not even the default."""
+        """Return the level whose limit applies; an empty client id has no default either."""
         levels: tuple[_Level, ...] = ()
         if user and client_id:
             levels = (user, client_id), (user, None), (None, client_id), (None, None)

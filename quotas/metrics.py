@@ -30,10 +30,10 @@ DESCRIPTIONS: Mapping[tuple[str, str], str] = {
     ("ProducerIds", "tracked-ids"): "Producer ids of the user that are remembered",
     ("ProducerIds", "tracked-bytes"): "Bytes of the user's Bloom filter",
 }
-"""With units, by group and name. KIP-936 has those of `rate`, `tokens` and `throttle-time`."""
+"""Descriptions by group and name. `rate`, `tokens` and `throttle-time` are from KIP-936."""
 
 Source = Callable[[int], Iterator[Measurement]]
-"""Takes a time in ms, yields the measurements at that time."""
+"""Called with a time in ms; yields the measurements at that time."""
 
 
 class MetricsRegistry:
@@ -49,8 +49,8 @@ class MetricsRegistry:
     def measure(self, now_ms: int) -> Iterator[Measurement]:
         """Yield all measurements at this time."""
         for source, tags in self._sources:
-            for each in source(now_ms):
-                yield each._replace(tags={**each.tags, **tags})
+            for measurement in source(now_ms):
+                yield measurement._replace(tags={**measurement.tags, **tags})
 
 
 def client_tags(tags: Tags) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""The producer ids that the users of one broker were seen with lately (KIP-936)."""
+"""The producer ids that the users of one broker have used recently (KIP-936)."""
 
 import heapq
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ from quotas.layered_bloom_filter import LayeredBloomFilter
 class ProducerIdQuotaManagerCache:
     """A layered Bloom filter for each user; a filter is removed with its last layer.
 
-    The KIP's class of this name has one method `track` that looks an id up and adds it. Here they
-    are two, because a refused id is not added.
+    The KIP's class of this name has one method `track` that looks up an id and adds it. Here there
+    are two methods, because a refused id is not added.
     """
 
     def __init__(
@@ -28,18 +28,18 @@ class ProducerIdQuotaManagerCache:
         self._new_seed = new_seed
         self._seed: bytes | None = None
         self._filters: dict[str, LayeredBloomFilter] = {}
-        # Each filter is here once, under a time that is not after its next expiry.
+        # Has each filter once, at a time that is not after its next expiry.
         self._expiries: list[tuple[int, str]] = []
 
     @property
     def next_expiry_ms(self) -> int | None:
-        """When `expire` may have something to do; None without any filter."""
+        """When `expire` must run next; None without any filter."""
         return self._expiries[0][0] if self._expiries else None
 
     @property
     def bytes_held(self) -> int:
         """Size of the filters of all users."""
-        return sum(each.bytes_held for each in self._filters.values())
+        return sum(bloom_filter.bytes_held for bloom_filter in self._filters.values())
 
     def contains_and_refresh(self, user: str, producer_id: int, now_ms: int) -> bool:
         """Return whether the id is remembered; if so, remember it from now on."""
@@ -47,7 +47,7 @@ class ProducerIdQuotaManagerCache:
         return layered is not None and layered.contains_and_refresh(producer_id, now_ms)
 
     def add(self, user: str, producer_id: int, now_ms: int) -> None:
-        """Remember an id that is not yet."""
+        """Add an id that is not remembered."""
         layered = self._filters.get(user)
         if layered is None:
             self._filters[user] = layered = self._new_filter()
@@ -55,7 +55,7 @@ class ProducerIdQuotaManagerCache:
         layered.add(producer_id, now_ms)
 
     def known_until_ms(self, user: str) -> int:
-        """Until when it changes nothing to see an id again that was just seen; 0 is unknown."""
+        """Return until when an id that was just used needs no refresh; 0 is unknown."""
         layered = self._filters.get(user)
         return 0 if layered is None else layered.ends_ms
 
@@ -66,7 +66,7 @@ class ProducerIdQuotaManagerCache:
             layered.clear()
 
     def clear(self) -> None:
-        """Forget all ids and take a new seed; what was due to expire stays due."""
+        """Remove all ids and create a new seed; due times stay."""
         self._seed = None
         self._filters = {user: self._new_filter() for user in self._filters}
 

@@ -1,7 +1,7 @@
 """KIP-936: the quota on new producer ids per user and broker.
 
-A quota of Q admits Q new ids at once, and then one more every Q-th of the window. A known id passes
-and costs nothing. ADR 9 decides what the KIP leaves open.
+A quota of Q admits Q new ids at once, and then one more every Q-th of the window. A known id costs
+nothing. ADR 9 has the decisions that the KIP leaves open.
 """
 
 from collections.abc import Callable, Iterator
@@ -73,7 +73,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
         false_positive_rate: float,
         new_seed: Callable[[], bytes],
     ) -> None:
-        """`sample_count` samples, each as long as the window, are used by the metric `rate` alone.
+        """Only the metric `rate` uses `sample_count` samples, each as long as the window.
 
         `new_seed` returns 16 random bytes: clients, who choose ids, must not know their hashes.
         """
@@ -95,7 +95,7 @@ class ProducerIdQuotaManager(ThrottlingQuotaManager[_Counter]):
 
     @property
     def next_expiry_ms(self) -> int | None:
-        """When `expire` may have something to do; None if no id is tracked."""
+        """When `expire` must run next; None if no id is tracked."""
         return self._cache.next_expiry_ms
 
     @property

@@ -1,7 +1,7 @@
-"""Counters of what quotas in shadow mode would have throttled: whom, when, for how long.
+"""Counters of the requests that quotas in shadow mode would have throttled.
 
 A quota in shadow mode is evaluated and not enforced; ADR 19 has the rules. Memory is bounded by the
-numbers of entities, and of events and producer ids of each.
+number of entities, and the number of events and producer ids per entity.
 """
 
 import heapq
@@ -16,7 +16,7 @@ from quotas.metrics import Measurement, client_tags
 GROUP = "ShadowQuota"
 
 EVENTS_MAX = 20
-"""Newest events kept of each entity."""
+"""Number of events that are kept per entity."""
 
 ENTITIES_MAX = 1_000
 """Entities in a report; one more replaces the one that was throttled longest ago."""
@@ -51,7 +51,7 @@ class ShadowEvent:
 
 
 class ShadowCounter:
-    """What one quota would have done to clients of one scope.
+    """Counts of requests of one scope that one quota would have throttled.
 
     `throttled`: requests whose response would have had a `throttle_time_ms` above 0, refused ones
     included; `throttle_time_total_ms` and `throttle_time_max_ms` are theirs.
@@ -86,7 +86,7 @@ class ShadowCounter:
 
     @property
     def over_quota(self) -> int:
-        """What the quota would not have admitted at that time, in the quota's unit.
+        """The amount that the quota would not have admitted, in its unit.
 
         Bytes, ms of handlers' time, partitions, or distinct producer ids (from `IDS_MAX` on an
         estimate with a standard error of 6 %).

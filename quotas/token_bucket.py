@@ -1,10 +1,10 @@
 """KIP-599's token bucket, in exact arithmetic.
 
 A balance of tokens refills at a rate, up to a burst. One charge may take it below zero; the next
-one is refused. Source: Kafka's `TokenBucket`, with three differences. Kafka counts in doubles; here
-the balance is a whole number of units, and every millisecond adds a whole number of them. A new
-bucket is full; Kafka's only if its clock began long ago. A throttle time is rounded up, so that a
-client that waits that long is not refused again.
+one is refused. Source: Kafka's `TokenBucket`, with three differences. Kafka counts in doubles. Here
+the balance is an integral number of units, and every millisecond adds an integral number of them. A
+new bucket is full; in Kafka only if the clock began long ago. A throttle time is rounded up, so
+that a client that waits that long is not refused again.
 """
 
 from fractions import Fraction
@@ -59,7 +59,7 @@ class TokenBucket:
     def try_charge(self, cost: int, now_ms: int) -> int:
         """Take `cost` tokens and return 0; or, below zero, take none and return the wait in ms.
 
-        At zero or above a charge of any size is taken whole.
+        At zero or above a charge of any size is taken completely.
         """
         balance = self._refilled(now_ms)
         if balance < 0:
@@ -68,7 +68,7 @@ class TokenBucket:
         return 0
 
     def charge(self, cost: int, now_ms: int) -> int:
-        """Take `cost` tokens in any case (negative: give back); return the wait in ms."""
+        """Always take `cost` tokens (negative: return them); return the wait in ms."""
         balance = self._refilled(now_ms) - cost * self._scale
         self._balance = balance = min(balance, self._capacity)
         return self._wait_ms(balance)

@@ -1,4 +1,4 @@
-"""`mock-kafka scenario`: run an experiment, or say which there are."""
+"""`mock-kafka scenario`: run an experiment, or list them."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ USAGE_ERROR = 2
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the command; returns the exit status."""
+    """Run the command and return the exit status."""
     parser = argparse.ArgumentParser(
         prog="mock-kafka scenario",
         description="Experiments with real clients; each prints a table.",
@@ -21,7 +21,7 @@ def main(arguments: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("name", nargs="?", metavar="NAME", help="which one; see below")
-    parser.add_argument("--list", action="store_true", help="say which there are, and exit")
+    parser.add_argument("--list", action="store_true", help="list the scenarios and exit")
     parser.add_argument(
         "--out", type=Path, metavar="DIR", help="draw pictures (SVG) into this folder"
     )
@@ -42,5 +42,5 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def scenario_lines() -> str:
-    """A line for each scenario."""
+    """Return a line for each scenario."""
     return "\n".join(f"  {name:18} {each.help}" for name, each in registry.SCENARIOS.items())

@@ -1,4 +1,4 @@
-"""What clients log of the trouble that they are put into: nothing for a reader of tables."""
+"""Keep the logs of clients, which are full of provoked errors, out of the tables."""
 
 import logging
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ _LOGGERS = ("kafka", "aiokafka")
 
 @contextmanager
 def silenced() -> Iterator[None]:
-    """Have kafka-python and aiokafka log nothing within the `with` block."""
+    """Silence kafka-python and aiokafka within the `with` block."""
     loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [logger.level for logger in loggers]
     for logger in loggers:

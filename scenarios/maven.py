@@ -1,4 +1,4 @@
-"""Jars from Maven Central: fetched once, into a cache folder outside of the tree."""
+"""Jars from Maven Central, fetched once into a cache folder outside of the repository."""
 
 import os
 import shutil
@@ -35,15 +35,15 @@ _SETTINGS = """\
 
 
 class CannotRunError(Exception):
-    """This machine cannot run a foreign program; one line says what is missing."""
+    """A program in another language cannot run here; the message says what is missing."""
 
 
 def fetch_jars(name: str, artifacts: Sequence[str], *, only_these: bool = False) -> Path:
     """Return the folder `name` of the cache with `artifacts`, fetched by Maven if it is missing.
 
     Args:
-        name: says what it is and which version; another version needs another name.
-        artifacts: "group:artifact:version" each.
+        name: what it is, and its version; each version needs its own name.
+        artifacts: each "group:artifact:version".
         only_these: without what the artifacts themselves depend on.
 
     Raises:

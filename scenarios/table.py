@@ -1,21 +1,23 @@
 """A table as plain text."""
 
 from collections.abc import Sequence
+from io import StringIO
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns as wide as their widest cell, numbers to the right."""
-    cells = [[str(cell) for cell in row] for row in rows]
-    widths = [max(len(row[index]) for row in [header, *cells]) for index in range(len(header))]
-    is_number = [
-        bool(rows) and all(isinstance(row[index], int | float) for row in rows)
-        for index in range(len(header))
-    ]
-
-    def line(row: Sequence[str]) -> str:
-        return "  ".join(
-            cell.rjust(width) if right else cell.ljust(width)
-            for cell, width, right in zip(row, widths, is_number, strict=True)
-        ).rstrip()
-
-    return "\n".join([line(header), "  ".join("-" * width for width in widths), *map(line, cells)])
+    """Return a table with one line for each row; columns of numbers are aligned to the right."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for index, name in enumerate(header):
+        is_number = bool(rows) and all(isinstance(row[index], int | float) for row in rows)
+        table.add_column(Text(name), no_wrap=True, justify="right" if is_number else "left")
+    for row in rows:
+        table.add_row(*(Text(str(cell)) for cell in row))
+    out = StringIO()
+    # A pipe has no width: do not wrap.
+    Console(file=out, width=1000, color_system=None).print(table)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -1,241 +1,100 @@
-"""The demonstration: three client libraries, unchanged, against one cluster of three brokers.
+"""The demo: three unmodified client libraries and a cluster of three brokers.
 
 Each of them creates a topic, writes records idempotently with acks=all, reads half of them as a
-member of a group, commits, leaves, and lets a second member read the rest. Then it is checked
-that every record was read once, and in its partition's order. Exit status 1 when a check failed.
+member of a group, commits, and leaves. A second member reads the rest. Then the script checks that
+every record was read once, in the order of its partition. The exit status is 1 if a check failed.
 """
 
 import argparse
-import asyncio
+import contextlib
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import Any, Protocol
 
-import aiokafka
-import aiokafka.admin
-import confluent_kafka
-import confluent_kafka.admin
-import kafka
-import kafka.admin
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from mock_kafka import MockKafka, StartError
+from scenarios.clients.deadline import Deadline
+from scenarios.clients.interface import Client, Delivery, ProducerOptions, Record
+from scenarios.clients.python_clients import CLIENTS
 
 BROKERS = 3
 PARTITIONS = 6
 TIMEOUT_S = 30.0
+LINGER_MS = 5
+ADVANCE_RECORDS = 1_000
+"""How often the progress bar moves."""
 GROUP_SUFFIX = "-group"
 
 Advance = Callable[[int], None]
-"""Called with how many more records are done."""
+"""Called with the number of further records that are done."""
 
 Found = tuple[int, int, int]
 """Partition, offset and number of a record that was read."""
 
 
 def value_of(number: int) -> bytes:
-    """The record with this number: the number, and enough else to be 100 bytes."""
+    """Return the value of a record: its number, filled up to 100 bytes."""
     return b"%010d" % number + b"." * 90
 
 
 def number_of(value: bytes) -> int:
-    """The number in a record's value."""
+    """Return the number in a record's value."""
     return int(value[:10])
 
 
-class Client(Protocol):
-    """One library; each step is one of its own programs, as its documentation has them."""
+def produce(client: Client, servers: str, topic: str, count: int, advance: Advance) -> None:
+    """Write records 0 to `count` - 1, number n to partition n % PARTITIONS.
 
-    name: str
+    Raises:
+        RuntimeError: a record was not delivered.
+        TimeoutError: a record has no outcome.
+    """
+    records = [
+        Record(value_of(number), partition=number % PARTITIONS, timestamp_ms=None)
+        for number in range(count)
+    ]
+    deliveries: list[Delivery] = []
 
-    def create_topic(self, servers: str, topic: str) -> None:
-        """Create the topic with `PARTITIONS` partitions."""
+    def report(_index: int, delivery: Delivery) -> None:
+        deliveries.append(delivery)
+        if len(deliveries) % ADVANCE_RECORDS == 0:
+            advance(ADVANCE_RECORDS)
 
-    def produce(self, servers: str, topic: str, count: int, advance: Advance) -> None:
-        """Write records 0 to `count` - 1, number n to partition n % PARTITIONS."""
-
-    def consume(self, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
-        """As a new member of the topic's group: read `count` records, commit, leave."""
-
-
-class KafkaPython:
-    """https://pypi.org/project/kafka-python/"""
-
-    name = "kafka-python"
-
-    def create_topic(self, servers: str, topic: str) -> None:
-        admin = kafka.admin.KafkaAdminClient(bootstrap_servers=servers)
-        wanted = {"num_partitions": PARTITIONS, "replication_factor": BROKERS}
-        admin.create_topics({topic: wanted})
-        admin.close()
-
-    def produce(self, servers: str, topic: str, count: int, advance: Advance) -> None:
-        producer = kafka.KafkaProducer(
-            bootstrap_servers=servers, enable_idempotence=True, acks="all", linger_ms=5
-        )
-        futures = []
-        for number in range(count):
-            future = producer.send(topic, value_of(number), partition=number % PARTITIONS)
-            futures.append(future)
-            if len(futures) % 1000 == 0:
-                advance(1000)
+    options = ProducerOptions(is_idempotent=True, linger_ms=LINGER_MS)
+    with client.producer(servers, options=options) as producer:
+        producer.send_records(topic, records, report)
         producer.flush(TIMEOUT_S)
-        for future in futures:
-            future.get(TIMEOUT_S)
-        producer.close()
-
-    def consume(self, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
-        consumer = kafka.KafkaConsumer(
-            topic,
-            bootstrap_servers=servers,
-            group_id=topic + GROUP_SUFFIX,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-        )
-        found: list[Found] = []
-        for _ in until_found(found, count):
-            for batch in consumer.poll(5000, max_records=count - len(found)).values():
-                found += [(r.partition, r.offset, number_of(r.value)) for r in batch]
-                advance(len(batch))
-        consumer.commit()
-        consumer.close()
-        return found
+    failures = [delivery for delivery in deliveries if delivery.error is not None]
+    if failures:
+        raise RuntimeError(f"{len(failures)} records failed: {failures[0].error!r}")
 
 
-class AioKafka:
-    """https://pypi.org/project/aiokafka/"""
+def consume(client: Client, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
+    """Read `count` records as a new member of the topic's group, commit, and leave.
 
-    name = "aiokafka"
-
-    def create_topic(self, servers: str, topic: str) -> None:
-        async def run() -> None:
-            admin = aiokafka.admin.AIOKafkaAdminClient(bootstrap_servers=servers)
-            await admin.start()
-            response = await admin.create_topics(
-                [aiokafka.admin.NewTopic(topic, PARTITIONS, BROKERS)]
-            )
-            await admin.close()
-            for name, error_code, *_ in response.topic_errors:
-                if error_code:
-                    raise RuntimeError(f"creating {name}: error {error_code}")
-
-        asyncio.run(run())
-
-    def produce(self, servers: str, topic: str, count: int, advance: Advance) -> None:
-        async def run() -> None:
-            async with aiokafka.AIOKafkaProducer(
-                bootstrap_servers=servers, enable_idempotence=True, acks="all", linger_ms=5
-            ) as producer:
-                futures = []
-                for number in range(count):
-                    partition = number % PARTITIONS
-                    future = await producer.send(topic, value_of(number), partition=partition)
-                    futures.append(future)
-                    if len(futures) % 1000 == 0:
-                        advance(1000)
-                await asyncio.wait_for(asyncio.gather(*futures), TIMEOUT_S)
-
-        asyncio.run(run())
-
-    def consume(self, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
-        found: list[Found] = []
-
-        async def run() -> None:
-            async with aiokafka.AIOKafkaConsumer(
-                topic,
-                bootstrap_servers=servers,
-                group_id=topic + GROUP_SUFFIX,
-                auto_offset_reset="earliest",
-                enable_auto_commit=False,
-            ) as consumer:
-                for _ in until_found(found, count):
-                    polled = await consumer.getmany(timeout_ms=500, max_records=count - len(found))
-                    for batch in polled.values():
-                        found.extend((r.partition, r.offset, number_of(r.value)) for r in batch)
-                        advance(len(batch))
-                await consumer.commit()
-
-        asyncio.run(run())
-        return found
-
-
-class Confluent:
-    """https://pypi.org/project/confluent-kafka/"""
-
-    name = "confluent-kafka"
-
-    def create_topic(self, servers: str, topic: str) -> None:
-        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": servers})
-        wanted = confluent_kafka.admin.NewTopic(
-            topic, num_partitions=PARTITIONS, replication_factor=BROKERS
-        )
-        admin.create_topics([wanted])[topic].result(TIMEOUT_S)
-
-    def produce(self, servers: str, topic: str, count: int, advance: Advance) -> None:
-        producer = confluent_kafka.Producer(
-            {"bootstrap.servers": servers, "enable.idempotence": True, "acks": "all"}
-        )
-        errors: list[str] = []
-
-        def delivered(error: Any, _message: Any) -> None:
-            if error is not None:
-                errors.append(str(error))
-
-        for number in range(count):
-            producer.produce(
-                topic, value_of(number), partition=number % PARTITIONS, on_delivery=delivered
-            )
-            if number % 1000 == 999:
-                producer.poll(0)
-                advance(1000)
-        left = producer.flush(TIMEOUT_S)
-        if left or errors:
-            raise RuntimeError(f"{left} records not delivered, {len(errors)} failed: {errors[:1]}")
-
-    def consume(self, servers: str, topic: str, count: int, advance: Advance) -> list[Found]:
-        consumer = confluent_kafka.Consumer(
-            {
-                "bootstrap.servers": servers,
-                "group.id": topic + GROUP_SUFFIX,
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-            }
-        )
-        consumer.subscribe([topic])
-        found: list[Found] = []
-        for _ in until_found(found, count):
-            batch = consumer.consume(min(1000, count - len(found)), timeout=0.5)
-            for message in batch:
-                if message.error() is not None:
-                    raise confluent_kafka.KafkaException(message.error())
-                found.append((message.partition(), message.offset(), number_of(message.value())))
-            advance(len(batch))
-        consumer.commit(asynchronous=False)
-        consumer.close()
-        return found
-
-
-def until_found(found: list[Found], count: int) -> Iterator[None]:
-    """Again and again until `found` has `count` entries; TimeoutError when that takes too long."""
-    end = time.monotonic() + TIMEOUT_S
-    while len(found) < count:
-        if time.monotonic() > end:
-            raise TimeoutError(f"read {len(found)} of {count} records in {TIMEOUT_S:.0f} s")
-        yield
-
-
-CLIENTS: tuple[Client, ...] = (KafkaPython(), AioKafka(), Confluent())
+    Raises:
+        TimeoutError: there are not so many records.
+    """
+    found: list[Found] = []
+    with contextlib.closing(client.join(servers, topic, topic + GROUP_SUFFIX)) as member:
+        deadline = Deadline(TIMEOUT_S)
+        while len(found) < count and deadline.holds(f"{count} records, read {len(found)}"):
+            records = member.poll(count - len(found))
+            found += [(r.partition, r.offset, number_of(r.value or b"")) for r in records]
+            advance(len(records))
+        member.commit()
+    return found
 
 
 @dataclass(slots=True)
 class Outcome:
-    """What one client did, and how long it took."""
+    """The steps of one client, and their durations."""
 
     client_name: str
     steps_done: list[str] = field(default_factory=list)
@@ -247,19 +106,19 @@ class Outcome:
 
 
 def run_client(client: Client, servers: str, count: int, show: "Display") -> Outcome:
-    """All steps of one client; the first that fails ends them and is named in `errors`."""
+    """Run all steps of one client; the first one that fails is the last, and named in `errors`."""
     outcome = Outcome(client.name)
     topic = f"demo-{client.name}"
     step = "create topic"
     try:
         with show.step(client.name, step, 0):
-            client.create_topic(servers, topic)
+            client.create_topic(servers, topic, PARTITIONS, BROKERS)
         outcome.steps_done.append(step)
 
         step = "produce"
         started = time.perf_counter()
         with show.step(client.name, step, count) as advance:
-            client.produce(servers, topic, count, advance)
+            produce(client, servers, topic, count, advance)
         outcome.produce_s = time.perf_counter() - started
         outcome.written = count
         outcome.steps_done.append(step)
@@ -267,16 +126,16 @@ def run_client(client: Client, servers: str, count: int, show: "Display") -> Out
         started = time.perf_counter()
         step = "consume half"
         with show.step(client.name, step, count // 2) as advance:
-            first = client.consume(servers, topic, count // 2, advance)
+            first = consume(client, servers, topic, count // 2, advance)
         outcome.steps_done += [step, "commit"]
         outcome.read = len(first)
         step = "resume"
         with show.step(client.name, step, count - len(first)) as advance:
-            second = client.consume(servers, topic, count - len(first), advance)
+            second = consume(client, servers, topic, count - len(first), advance)
         outcome.read += len(second)
         outcome.consume_s = time.perf_counter() - started
         outcome.steps_done.append(step)
-    except Exception as error:  # noqa: BLE001 - whatever a library raises is its check's failure
+    except Exception as error:  # noqa: BLE001 - any error of a library is a failed check
         outcome.errors.append(f"{step}: {error!r}")
         return outcome
     outcome.errors += problems_of(first, second, count)
@@ -284,7 +143,7 @@ def run_client(client: Client, servers: str, count: int, show: "Display") -> Out
 
 
 def problems_of(first: list[Found], second: list[Found], count: int) -> list[str]:
-    """What is wrong with what the two members read; nothing when all is well."""
+    """Return what is wrong with the records that the two members read."""
     problems = []
     for step, found, wanted in (
         ("consume half", first, count // 2),
@@ -345,7 +204,7 @@ class Display:
 
 
 def table_of(outcomes: Iterable[Outcome]) -> Table:
-    """The one table at the end."""
+    """Return the table of all clients."""
     table = Table(title=f"mock-kafka, {BROKERS} brokers: what the clients did")
     for heading in ("client", "version"):
         table.add_column(heading, no_wrap=True)
@@ -371,7 +230,7 @@ def _per_second(count: int, seconds: float) -> str:
 
 
 def main() -> int:
-    """Run the demonstration; returns the exit status."""
+    """Run the demonstration and return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     parser.add_argument(
         "--records", type=int, default=20_000, help="per client (default: %(default)s)"
@@ -379,7 +238,7 @@ def main() -> int:
     count: int = parser.parse_args().records
     console = Console()
     if not console.is_terminal:
-        console = Console(width=120)  # logs have no width of their own
+        console = Console(width=120)  # a log file has no width
     try:
         with MockKafka(brokers=BROKERS) as cluster:
             console.print(f"bootstrap.servers={cluster.bootstrap_servers}", highlight=False)
@@ -392,7 +251,7 @@ def main() -> int:
         console.print(f"FAILED {error}", style="red", highlight=False, markup=False)
         return 1
     console.print(table_of(outcomes))
-    failures = [f"{each.client_name}: {error}" for each in outcomes for error in each.errors]
+    failures = [f"{one.client_name}: {error}" for one in outcomes for error in one.errors]
     failures += [f"the broker logged: {line}" for line in complaints]
     for failure in failures:
         console.print(f"FAILED {failure}", style="red", highlight=False, markup=False)

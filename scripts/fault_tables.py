@@ -19,18 +19,18 @@ TARGET = Path(__file__).parent.parent / "docs" / "faults.md"
 def declared_by(*parts: type) -> list[Field[Any]]:
     found: dict[str, Field[Any]] = {}
     for part in parts:
-        found |= {each.name: each for each in fields(part)}
+        found |= {declared.name: declared for declared in fields(part)}
     return list(found.values())
 
 
 def table(title: str, declared: list[Field[Any]]) -> Iterator[str]:
     yield f"| field | values | {title} |"
     yield "|-------|--------|--------|"
-    for each in declared:
-        description = each.metadata["description"]
-        if each.default not in {None, MISSING}:
-            description += f". Default: `{str(each.default).lower()}`"
-        yield f"| `{each.name}` | {kind_of(each).values} | {description} |"
+    for entry in declared:
+        description = entry.metadata["description"]
+        if entry.default not in {None, MISSING}:
+            description += f". Default: `{str(entry.default).lower()}`"
+        yield f"| `{entry.name}` | {kind_of(entry).values} | {description} |"
 
 
 TABLES = {
@@ -41,7 +41,7 @@ TABLES = {
 
 
 def render(text: str) -> str:
-    """The document with its tables made new."""
+    """Return the document with new tables."""
     for name, (title, declared) in TABLES.items():
         rows = "\n".join(table(title, declared))
         text = re.sub(

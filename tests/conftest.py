@@ -11,7 +11,7 @@ import pytest
 from hypothesis import settings
 
 import broker
-from tests.maven import CannotRunError
+from scenarios.maven import CannotRunError
 from tests.spark_session import spark_session
 
 if TYPE_CHECKING:

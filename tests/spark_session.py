@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.maven import CannotRunError, fetch_jars
+from scenarios.maven import CannotRunError, fetch_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

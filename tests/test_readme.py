@@ -26,6 +26,7 @@ def test_python_examples_pass(name: str, pytester: pytest.Pytester) -> None:
     pytester.runpytest_subprocess("--strict-markers").assert_outcomes(passed=test_count)
 
 
+@pytest.mark.slow
 def test_the_command_of_the_container_starts_a_cluster() -> None:
     [command] = re.findall(r"^CMD (.*)$", (README.parent / "Dockerfile").read_text(), re.MULTILINE)
     command_line = [sys.executable, "-P", "-m", "broker", *json.loads(command)]

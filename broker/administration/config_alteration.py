@@ -1,4 +1,4 @@
-"""Change configurations at run time, for AlterConfigs and IncrementalAlterConfigs.
+"""Alter configurations at run time, for AlterConfigs and IncrementalAlterConfigs.
 
 Each resource is changed completely or not at all, and has its own error. Sources: Kafka's
 `ConfigAdminManager` (shape of the request, brokers) and `ConfigurationControlManager` with
@@ -30,7 +30,7 @@ _LIST_KINDS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One key to change. `kind` is as sent and may be no ConfigOperation; `text` may be null."""
+    """One key to change. `kind` is as sent and may be an invalid ConfigOperation."""
 
     name: str
     kind: int
@@ -93,7 +93,7 @@ def alter_configs(
     """Change resources in request order; return a refusal for each, or None if it was changed.
 
     `broker_id` is the broker that serves the request; it changes no other broker's configuration.
-    With `validate_only` everything is checked and nothing changed.
+    With `validate_only` nothing is changed.
     """
     named = [(alteration.resource_type, alteration.resource_name) for alteration in alterations]
     counts = Counter(named)
@@ -147,7 +147,7 @@ def _changed_list(
 
 
 def _shape_problem(alteration: Alteration) -> Refusal | None:
-    """Check the request for a resource, without the resource itself."""
+    """Check the request for a resource, before the resource itself."""
     names = Counter(operation.name for operation in alteration.operations)
     if any(count > 1 for count in names.values()):
         return _invalid_request("A configuration key may appear only once in a resource.")

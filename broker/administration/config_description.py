@@ -19,7 +19,7 @@ from protocol.configs import ConfigSource, ResourceType
 class ConfigEntry:
     """One described key. `text` is None for "not set" and for a secret.
 
-    `synonyms` are all places that give it a value, the one that counts first.
+    `synonyms` are all sources of its value, in order of precedence.
     """
 
     key: ConfigKey
@@ -34,8 +34,8 @@ def describe_topic(
 ) -> list[ConfigEntry]:
     """Return every key of a topic; none is read-only.
 
-    `broker_id` is the broker whose own layer the topic falls back to, or None when several
-    brokers share the topic and no layer of one of them counts.
+    `broker_id` is the broker whose own layer the topic falls back to. It is None if the cluster has
+    several brokers, which share the topic.
     """
     overrides = values.overrides
     entries = []

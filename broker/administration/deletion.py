@@ -18,8 +18,8 @@ DELETION_DISABLED_VERSION_MIN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """A topic as the client names it: by name or by id, the other being None or zero."""
+class RequestedTopic:
+    """A topic of the request: by name (the id is zero) or by id (the name is None)."""
 
     name: str | None
     topic_id: UUID = NO_TOPIC_ID
@@ -43,25 +43,27 @@ def check_enabled(cluster: Cluster, api_version: int) -> Refusal | None:
     return Refusal(ErrorCode.TOPIC_DELETION_DISABLED, None)
 
 
-def find_topics(cluster: Cluster, wanted: Sequence[Wanted]) -> list[Found]:
+def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[Found]:
     """Return the topics to delete in request order; refuse duplicates once."""
-    counts = Counter(wanted)
+    counts = Counter(requested)
     names_once = {
-        each.name for each, count in counts.items() if count == 1 and each.topic_id == NO_TOPIC_ID
+        topic.name
+        for topic, count in counts.items()
+        if count == 1 and topic.topic_id == NO_TOPIC_ID
     }
-    ids = {each.topic_id for each in counts if each.name is None}
+    ids = {topic.topic_id for topic in counts if topic.name is None}
     found = []
-    for each, count in counts.items():
-        if (each.name is None) == (each.topic_id == NO_TOPIC_ID):
-            found += [_malformed(each)] * count
+    for topic, count in counts.items():
+        if (topic.name is None) == (topic.topic_id == NO_TOPIC_ID):
+            found += [_malformed(topic)] * count
         elif count > 1:
-            kind = "id" if each.name is None else "name"
+            kind = "id" if topic.name is None else "name"
             refusal = _invalid_request(f"Duplicate topic {kind}.")
-            found.append(Found(each.name, each.topic_id, refusal))
-        elif each.name is not None:
-            found.append(_by_name(cluster, each.name, ids))
+            found.append(Found(topic.name, topic.topic_id, refusal))
+        elif topic.name is not None:
+            found.append(_by_name(cluster, topic.name, ids))
         else:
-            by_id = _by_id(cluster, each.topic_id)
+            by_id = _by_id(cluster, topic.topic_id)
             # A topic given by name and by id is refused at its name.
             if by_id.name is None or by_id.name not in names_once:
                 found.append(by_id)
@@ -85,12 +87,12 @@ def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
     return Found(topic.name, topic_id, topic)
 
 
-def _malformed(wanted: Wanted) -> Found:
-    if wanted.name is None:
+def _malformed(requested: RequestedTopic) -> Found:
+    if requested.name is None:
         message = "Neither topic name nor id were specified."
     else:
         message = "You may not specify both topic name and topic id."
-    return Found(wanted.name, wanted.topic_id, _invalid_request(message))
+    return Found(requested.name, requested.topic_id, _invalid_request(message))
 
 
 def _invalid_request(message: str) -> Refusal:

@@ -13,7 +13,7 @@ def epoch_end_offset(partition: Partition, leader_epoch: int) -> tuple[int, int]
     """Return the largest epoch in the log up to `leader_epoch`, and its end offset.
 
     The current epoch ends at the log's end, even before its first record. An epoch in the future
-    is UNDEFINED; one older than all records ends where the log begins.
+    is UNDEFINED; one older than all records ends at the log start offset.
     """
     starts = _epoch_starts(partition)
     current_epoch = starts[-1][0]

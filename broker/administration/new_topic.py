@@ -49,7 +49,7 @@ class TopicPlan:
 
 
 def check_size(cluster: Cluster, topics: Iterable[NewTopic]) -> Refusal | None:
-    """Refuse a whole request that would create more partitions than a request may."""
+    """Refuse a request that would create more partitions than the limit of a request."""
     partition_count = 0
     for topic in topics:
         if topic.assignments:

@@ -1,7 +1,7 @@
 """Move a partition to other brokers (KIP-455).
 
-All replicas share one log, so there is nothing to copy: a reassignment is done as soon as every
-broker that it names is up, and waits only for those that are down.
+All replicas share one log, so there is nothing to copy. A reassignment completes when every broker
+that it names is up.
 
 Sources: Kafka's `ReplicationControlManager.alterPartitionReassignment`,
 `PartitionReassignmentReplicas` and `PartitionReassignmentRevert`.
@@ -46,10 +46,10 @@ def start_reassignment(
     partition.removing_replicas = tuple(n for n in original if n not in target)
     partition.replicas = target + partition.removing_replicas
     if not is_reassigning(partition):
-        # Only another order, or the original replicas: no broker to wait for.
+        # Only the order changes, or the original replicas return: no broker to wait for.
         cluster.set_replicas(partition, target, now_ms)
     elif not complete_reassignment(cluster, partition, now_ms):
-        _let_go(cluster, partition, now_ms)
+        _remove_added_from_isr(cluster, partition, now_ms)
     return None
 
 
@@ -75,7 +75,7 @@ def cancel_reassignment(
     return None
 
 
-def _let_go(cluster: Cluster, partition: Partition, now_ms: int) -> None:
+def _remove_added_from_isr(cluster: Cluster, partition: Partition, now_ms: int) -> None:
     """Remove from the ISR the replicas that only the replaced move added."""
     partition.isr = tuple(n for n in partition.isr if n in partition.replicas)
     if partition.leader_id not in partition.isr:

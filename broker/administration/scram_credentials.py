@@ -47,22 +47,22 @@ def alter_credentials(
 ) -> dict[str, Refusal | None]:
     """Apply valid alterations; return a refusal for each user, or None on success.
 
-    Users come in the order in which they first occur. Of a user whose alterations are not all
-    allowed none is carried out; other users are not hurt by it.
+    Users are in the order in which they first occur. If one alteration of a user is refused, none
+    of this user is applied. Other users are not affected.
     """
-    counts = Counter((each.name, each.mechanism_code) for each in alterations)
+    counts = Counter((alteration.name, alteration.mechanism_code) for alteration in alterations)
     results: dict[str, Refusal | None] = {}
-    for each in alterations:
-        refusal = _check(credentials, each)
-        if refusal is None and counts[each.name, each.mechanism_code] > 1:
+    for alteration in alterations:
+        refusal = _check(credentials, alteration)
+        if refusal is None and counts[alteration.name, alteration.mechanism_code] > 1:
             refusal = Refusal(
                 ErrorCode.DUPLICATE_RESOURCE,
                 "A user credential cannot be altered twice in the same request",
             )
-        results[each.name] = results.get(each.name) or refusal
-    for each in alterations:
-        if results[each.name] is None:
-            _apply(credentials, each)
+        results[alteration.name] = results.get(alteration.name) or refusal
+    for alteration in alterations:
+        if results[alteration.name] is None:
+            _apply(credentials, alteration)
     return results
 
 

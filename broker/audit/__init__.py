@@ -1,1 +1,1 @@
-"""The audit: compare what was acknowledged with what the logs hold."""
+"""The audit: compare acknowledged batches with the logs."""

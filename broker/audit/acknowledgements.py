@@ -1,8 +1,8 @@
-"""Which batches were acknowledged to their producers: what the audit compares with the logs.
+"""The batches that were acknowledged to their producers, which the audit compares with the logs.
 
-The append notes a batch in the context of its request. It counts as acknowledged when the whole
-response has been written to the socket of its connection; a response that is dropped, cut or never
-sent acknowledges nothing. Nothing is recorded unless `audit.enable` is set.
+The append notes a batch in the context of its request. It counts as acknowledged when the complete
+response has been written to the socket. A response that is dropped, cut or never sent acknowledges
+nothing. Nothing is recorded unless `audit.enable` is set.
 """
 
 from collections import Counter, deque
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 DROPPED_PARTITIONS_MAX = 10_000
-"""Partitions whose dropped acknowledgements are counted one by one; the others are summed up."""
+"""Number of partitions with their own count of dropped acknowledgements; the rest share one."""
 
 _ACKNOWLEDGING = frozenset({ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER})
-"""Clients take both for success."""
+"""Clients treat both as success."""
 
 
 class Dropped:
-    """Acknowledgements of one partition that were dropped for newer ones."""
+    """Acknowledgements of one partition that were dropped to make room for newer ones."""
 
     __slots__ = ("base_offset_max", "base_offset_min", "count", "time_ms_max", "topic")
 
@@ -36,11 +36,11 @@ class Dropped:
         self.count = 0
         self.base_offset_min = -1
         self.base_offset_max = -1
-        """Of those whose offset is known; -1 for none."""
+        """Range of the known offsets; -1 if none is known."""
         self.time_ms_max = 0
 
     def add(self, dropped: Acknowledgement) -> None:
-        """Count one."""
+        """Count a dropped acknowledgement."""
         self.count += 1
         self.time_ms_max = max(self.time_ms_max, dropped.time_ms)
         offset = dropped.base_offset
@@ -67,7 +67,7 @@ class Acknowledgements:
         self._count_max = count_max
         self._sent: deque[Acknowledgement] = deque()
         self._unwritten: dict[int, list[Acknowledgement | _RuleIds]] = {}
-        """Of responses that are made and not yet written, by connection."""
+        """Acknowledgements of responses that are not yet written, by connection."""
         self.dropped: dict[PartitionKey | None, Dropped] = {}
         self.excluded: Counter[int] = Counter()
 
@@ -76,11 +76,11 @@ class Acknowledgements:
 
     @property
     def sent(self) -> tuple[Acknowledgement, ...]:
-        """Those that are kept."""
+        """The acknowledgements that are kept."""
         return tuple(self._sent)
 
     def follow(self, context: RequestContext, result: DispatchResult) -> DispatchResult:
-        """Have what a Produce request appended count, once its response has been written."""
+        """Record the batches of a Produce request once its response has been written."""
         if context.api_key != ApiKey.PRODUCE:
             return result
         if not isinstance(result, PendingFrame):
@@ -95,19 +95,19 @@ class Acknowledgements:
         return PendingFrame(result.pending, encode)
 
     def written(self, connection_id: int) -> None:
-        """All responses that were made for a connection have been written to its socket."""
-        for each in self._unwritten.pop(connection_id, ()):
-            if isinstance(each, Acknowledgement):
-                self._add(each)
+        """Record that all responses of a connection have been written to its socket."""
+        for item in self._unwritten.pop(connection_id, ()):
+            if isinstance(item, Acknowledgement):
+                self._add(item)
             else:
-                self.excluded.update(each)
+                self.excluded.update(item)
 
     def forget(self, connection_id: int) -> None:
-        """The connection has ended: what was not written acknowledges nothing."""
+        """Drop the unwritten acknowledgements of a connection that has ended."""
         self._unwritten.pop(connection_id, None)
 
     def clear(self) -> None:
-        """Forget everything: the cluster is reset."""
+        """Remove everything: the cluster is reset."""
         self._sent.clear()
         self._unwritten.clear()
         self.dropped.clear()
@@ -146,7 +146,7 @@ class Acknowledgements:
 def _acknowledged_by(
     frame: bytes, api_version: int, noted: list[Acknowledgement]
 ) -> list[Acknowledgement]:
-    """Those that the response really acknowledges, in which a rule may have put errors."""
+    """Return the batches that the response acknowledges; a rule may have put errors into it."""
     response = decode_response(frame, ApiKey.PRODUCE, api_version)
     acknowledged = {
         (topic.topic_id if api_version >= 13 else topic.name, partition.index)
@@ -155,7 +155,11 @@ def _acknowledged_by(
         if partition.error_code in _ACKNOWLEDGING
     }
     return [
-        each
-        for each in noted
-        if (each.topic_id if api_version >= 13 else each.topic, each.partition) in acknowledged
+        acknowledgement
+        for acknowledgement in noted
+        if (
+            acknowledgement.topic_id if api_version >= 13 else acknowledgement.topic,
+            acknowledgement.partition,
+        )
+        in acknowledged
     ]

@@ -1,7 +1,7 @@
-"""The audit: the acknowledgements of producers, compared with the logs.
+"""Compare the acknowledgements of producers with the logs.
 
 A pure function over acknowledgements, logs and committed offsets. It reads every batch of every
-log, so its time grows with what is stored.
+log.
 """
 
 from collections import defaultdict
@@ -22,21 +22,21 @@ _ALL_BYTES = 2**63
 
 
 class FindingKind(StrEnum):
-    """What is wrong."""
+    """The kind of a difference."""
 
     NOT_STORED = "not_stored"
-    """Acknowledged, and not in the log."""
+    """Acknowledged, but not in the log."""
     STORED_TWICE = "stored_twice"
-    """In the log before, under the same producer id, epoch and sequence number."""
+    """Already in the log with the same producer id, epoch and sequence number."""
     OUT_OF_ORDER = "out_of_order"
-    """Behind a batch of the same producer id and epoch that has later sequence numbers."""
+    """After a batch of the same producer id and epoch that has later sequence numbers."""
     OFFSET_BEYOND_LOG_END = "offset_beyond_log_end"
-    """A committed offset to which the log has not grown."""
+    """A committed offset beyond the end of the log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One difference; -1 and None where there is nothing to name.
+    """One difference; fields that do not apply are -1 or None.
 
     `base_offset` is that of the acknowledged or stored batch, or the committed offset. Client id,
     connection and time are those of the request that was acknowledged.
@@ -58,7 +58,7 @@ class Finding:
 
 
 class StoredLog(NamedTuple):
-    """One partition's log as it is read for the audit; `batches` are in offset order."""
+    """One partition's log, as the audit reads it; `batches` are in offset order."""
 
     topic: str
     log_start_offset: int
@@ -77,7 +77,7 @@ class CommittedPosition(NamedTuple):
 
 @dataclass(slots=True)
 class Comparison:
-    """What the comparison found.
+    """The result of the comparison.
 
     `covered` counts the acknowledgements that were compared, with or without a finding; `removed`
     those whose batch was removed by retention, DeleteRecords, or with its topic.
@@ -90,7 +90,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """A comparison with what it does not cover: `dropped` and `excluded` of `Acknowledgements`."""
+    """A comparison, and what it does not cover: `dropped` and `excluded` of `Acknowledgements`."""
 
     comparison: Comparison
     dropped: Mapping[PartitionKey | None, Dropped]
@@ -98,7 +98,7 @@ class AuditReport:
 
 
 def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> AuditReport:
-    """Audit what a cluster has acknowledged since it was started or reset."""
+    """Audit the acknowledgements of a cluster since its start or reset."""
     logs = {
         (topic.topic_id, partition.partition_index): StoredLog(
             topic.name,
@@ -128,13 +128,13 @@ def compare(
 ) -> Comparison:
     """Compare acknowledgements and committed offsets with logs.
 
-    The order of each idempotent producer is checked in the logs alone. A topic id that is in no key
-    of `logs` is that of a deleted topic.
+    The order of each idempotent producer is checked in the logs only. A topic id without a key in
+    `logs` belongs to a deleted topic.
     """
     result = Comparison()
     by_partition: dict[PartitionKey, list[Acknowledgement]] = defaultdict(list)
-    for each in acknowledgements:
-        by_partition[each.topic_id, each.partition].append(each)
+    for acknowledgement in acknowledgements:
+        by_partition[acknowledgement.topic_id, acknowledgement.partition].append(acknowledgement)
     for key, log in logs.items():
         _compare_partition(key, log, by_partition.pop(key, ()), result)
     result.removed += sum(map(len, by_partition.values()))
@@ -147,14 +147,14 @@ def _compare_partition(
 ) -> None:
     by_offset: dict[int, list[Acknowledgement]] = defaultdict(list)
     without_offset: list[Acknowledgement] = []
-    for each in acknowledged:
-        if each.base_offset < 0:
-            without_offset.append(each)
-        elif each.base_offset + each.records_count <= log.log_start_offset:
+    for acknowledgement in acknowledged:
+        if acknowledgement.base_offset < 0:
+            without_offset.append(acknowledgement)
+        elif acknowledgement.base_offset + acknowledgement.records_count <= log.log_start_offset:
             result.removed += 1
         else:
             result.covered += 1
-            by_offset[each.base_offset].append(each)
+            by_offset[acknowledgement.base_offset].append(acknowledgement)
     sequences: dict[tuple[int, int], StoredSequences] = {}
     for stored in log.batches:
         header = records.read_header(stored, 0)
@@ -164,14 +164,16 @@ def _compare_partition(
             problem = _add_batch(known, header)
             if problem is not None:
                 result.findings.append(_of_batch(*problem, log.topic, key[1], header))
-        for each in by_offset.pop(header.base_offset, ()):
-            if wrong := _wrong_with(each, header, stored):
-                result.findings.append(_of_acknowledgement(wrong, each))
+        for acknowledgement in by_offset.pop(header.base_offset, ()):
+            if wrong := _batch_problem(acknowledgement, header, stored):
+                result.findings.append(_of_acknowledgement(wrong, acknowledgement))
     for offset, lost in by_offset.items():
         wrong = f"the log has no batch at offset {offset}"
-        result.findings.extend(_of_acknowledgement(wrong, each) for each in lost)
-    for each in without_offset:
-        _compare_sequences(each, log, sequences, result)
+        result.findings.extend(
+            _of_acknowledgement(wrong, acknowledgement) for acknowledgement in lost
+        )
+    for acknowledgement in without_offset:
+        _compare_sequences(acknowledgement, log, sequences, result)
 
 
 def _compare_sequences(
@@ -183,7 +185,7 @@ def _compare_sequences(
     """Compare a duplicate whose offset is not known."""
     stored = sequences.get((acknowledgement.producer_id, acknowledgement.producer_epoch))
     missing = _missing_position(acknowledgement, stored)
-    # The oldest batches are removed first: only what comes before the rest can be among them.
+    # The oldest batches are removed first, so a removed batch has sequences before all others.
     is_before_the_rest = stored is None or (missing is not None and missing < stored.first)
     if missing is not None and is_before_the_rest and log.log_start_offset > 0:
         result.removed += 1
@@ -194,8 +196,10 @@ def _compare_sequences(
         result.findings.append(_of_acknowledgement(wrong, acknowledgement))
 
 
-def _wrong_with(acknowledgement: Acknowledgement, header: BatchHeader, stored: bytes) -> str | None:
-    """What is wrong with the batch at the offset that was acknowledged; None for nothing."""
+def _batch_problem(
+    acknowledgement: Acknowledgement, header: BatchHeader, stored: bytes
+) -> str | None:
+    """Return the problem of the batch at the acknowledged offset, or None."""
     if not records.has_valid_crc(stored, 0, len(stored), header.crc):
         offset = acknowledgement.base_offset
         return f"the batch at offset {offset} is corrupt: its CRC is not that of its data"
@@ -203,7 +207,7 @@ def _wrong_with(acknowledgement: Acknowledgement, header: BatchHeader, stored: b
         sent_crc = records.sent_crc(stored, acknowledgement.max_timestamp)
         is_same = sent_crc == acknowledgement.crc
     else:
-        # Clients may build a batch again before they send it again. Its sequences stay the same.
+        # Clients may rebuild a batch before a retry. Its sequences stay the same.
         is_same = (header.producer_id, header.producer_epoch, header.base_sequence) == (
             acknowledgement.producer_id,
             acknowledgement.producer_epoch,
@@ -238,16 +242,17 @@ def _beyond_log_end(
     logs: Mapping[PartitionKey, StoredLog], committed: Iterable[CommittedPosition]
 ) -> Iterator[Finding]:
     ends = {(log.topic, index): log.log_end_offset for (_, index), log in logs.items()}
-    for each in committed:
-        end = ends.get((each.topic, each.partition))
-        if end is not None and each.offset > end:
+    for position in committed:
+        end = ends.get((position.topic, position.partition))
+        if end is not None and position.offset > end:
             yield Finding(
                 FindingKind.OFFSET_BEYOND_LOG_END,
-                each.topic,
-                each.partition,
-                f"group {each.group!r} has committed offset {each.offset}, the log ends at {end}",
-                each.offset,
-                group=each.group,
+                position.topic,
+                position.partition,
+                f"group {position.group!r} has committed offset {position.offset},"
+                f" the log ends at {end}",
+                position.offset,
+                group=position.group,
             )
 
 

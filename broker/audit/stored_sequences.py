@@ -1,7 +1,7 @@
 """The sequence numbers of one producer id and epoch that a partition's log holds.
 
-Sequence numbers start over at 0 after 2^31-1. Here they are positions that do not: the first batch
-stands where its sequence says, every other at its distance from the newest one.
+Sequence numbers wrap to 0 after 2^31-1. Positions do not wrap: that of the first batch is its
+sequence, that of any other is computed from its distance to the newest one.
 """
 
 from bisect import bisect_right
@@ -12,7 +12,7 @@ _HALF = (SEQUENCE_MAX + 1) // 2
 
 
 class StoredSequences:
-    """A union of ranges of positions, in log order of their batches."""
+    """A union of ranges of positions; batches are added in log order."""
 
     __slots__ = ("_ends", "_starts")
 
@@ -34,7 +34,7 @@ class StoredSequences:
     def add(self, base_sequence: int, count: int) -> tuple[int, bool]:
         """Add a batch of `count` records.
 
-        Returns how many of its positions were there before, and whether it begins behind the
+        Return how many of its positions were stored already, and whether it begins after the
         highest one.
         """
         start = self._position(base_sequence)

@@ -9,7 +9,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
 
 BROKERS_MAX = 100
-"""Largest number of brokers, with decommissioned ones, which keep their ports until a reset."""
+"""Largest number of brokers. Decommissioned ones count: they keep their ports until a reset."""
 
 
 def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
@@ -18,25 +18,25 @@ def new_broker(cluster: Cluster, node_id: int | None = None) -> Broker:
     Without a node id it gets the next that was never used.
 
     Raises:
-        ValueError: the node id is taken, or there are as many brokers as may be.
+        ValueError: the node id is taken, or the cluster has its maximum number of brokers.
     """
     known = cluster.brokers | cluster.decommissioned
-    wanted = max(known) + 1 if node_id is None else node_id
-    if wanted in cluster.brokers:
-        raise ValueError(f"there is a broker {wanted} already")
-    if wanted in cluster.decommissioned:
-        return cluster.decommissioned[wanted]
+    requested_id = max(known) + 1 if node_id is None else node_id
+    if requested_id in cluster.brokers:
+        raise ValueError(f"there is a broker {requested_id} already")
+    if requested_id in cluster.decommissioned:
+        return cluster.decommissioned[requested_id]
     if len(known) >= BROKERS_MAX:
         gone = ", ".join(map(str, cluster.decommissioned)) or "none"
         raise ValueError(f"there were {BROKERS_MAX} brokers; of these may come back: {gone}")
-    return Broker(wanted, "", -1)
+    return Broker(requested_id, "", -1)
 
 
 def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     """Add a broker of `new_broker`; existing partitions stay where they are.
 
-    New partitions come to it, and what is moved there. One that was decommissioned is in sync again
-    at once for the replicas it still has.
+    It gets new partitions, and those that are moved to it. A broker that was decommissioned is in
+    sync again at once for its remaining replicas.
 
     Raises:
         ValueError: its node id was taken since `new_broker`.
@@ -47,7 +47,7 @@ def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     cluster.decommissioned.pop(node_id, None)
     cluster.brokers = dict(sorted({**cluster.brokers, node_id: broker}.items()))
     cluster.quotas.add_broker(node_id, cluster.config)
-    # A single broker's own values of shared keys no longer apply.
+    # Values of shared keys for a single broker no longer apply.
     cluster.set_config(cluster.config)
     failover.start_broker(cluster, node_id, now_ms)
 
@@ -69,5 +69,5 @@ def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
             cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
             cluster.set_config(cluster.config)
 
-    # After the election, which may be in the queue.
+    # Runs after the election, which may be in the queue.
     cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)

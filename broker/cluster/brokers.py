@@ -13,7 +13,7 @@ class Availability(Enum):
 
     UP = "up"
     DOWN = "down"
-    """Its connections are closed and new ones refused, as if the process had ended."""
+    """Connections are closed and new ones refused, as if the process had ended."""
     ISOLATED = "isolated"
     """Nothing is read or sent until it is up again, as if the network was cut."""
 
@@ -47,9 +47,9 @@ def coordinator_of(
     first_node_ids: Sequence[int],
     moved: Mapping[str, int],
 ) -> int | None:
-    """Return the coordinator of a group or transactional id: where it was moved, or by hash.
+    """Return the coordinator of a group or transactional id: the one it was moved to, or by hash.
 
-    Only the first brokers are hashed to, so an added broker takes nothing from the others. If the
+    The hash covers the first brokers only, so an added broker does not change coordinators. If the
     coordinator is down, the next broker takes over. None if no broker is up.
     """
     first = zlib.crc32(key.encode()) % len(first_node_ids)

@@ -36,7 +36,7 @@ class Cluster:
     ) -> None:
         """`new_uuid` returns topic ids, member ids and the seeds of hashes.
 
-        A seeded one makes a run repeatable.
+        Pass a seeded generator to make a run repeatable.
         """
         self._first_config = config
         self.cluster_id = cluster_id
@@ -80,7 +80,7 @@ class Cluster:
         self._log_bytes_max: int = config["log.memory.max.bytes"]
         self.limits_producer_ids = self._limits_producer_ids()
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
-        # Where the next topic's first partition goes, so that leaders spread over the brokers.
+        # The broker of the next topic's first partition, so that leaders spread over the brokers.
         self._next_placement = 0
 
     def reset(self) -> None:
@@ -97,9 +97,9 @@ class Cluster:
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
-        """The configuration of what brokers share: topics and memory.
+        """The configuration of state that brokers share: topics and memory.
 
-        A key that was set for a single broker applies only if there is no other broker.
+        A value that was set for a single broker applies only if there is no other broker.
         """
         if len(self.brokers) > 1:
             return self.config
@@ -208,7 +208,7 @@ class Cluster:
         return topic
 
     def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
-        """Grow a topic by one partition per assignment, also checked before."""
+        """Add one partition per assignment to a topic; the assignments were checked before."""
         for replicas in assignments:
             alive = tuple(filter(self.is_alive, replicas))
             leader_id = alive[0] if alive else NO_LEADER
@@ -290,7 +290,7 @@ class Cluster:
         self.set_leader(partition, NO_LEADER, now_ms)
 
     def set_replicas(self, partition: Partition, replicas: Sequence[int], now_ms: int) -> None:
-        """Finish a reassignment: new replicas, all of them in sync, the leader among them.
+        """Finish a reassignment: all new replicas are in sync, and one of them leads.
 
         Followers share the log, so a reassignment has nothing to copy and completes at once.
         """
@@ -326,7 +326,7 @@ class Cluster:
     def _shrink_logs(self) -> None:
         """Delete the oldest batches of the largest partitions until an eighth of the bound is free.
 
-        Freeing more than is needed keeps the search for the largest out of the next appends.
+        It frees more than needed, so that the next appends need not search for the largest.
         """
         target_bytes = self._log_bytes_max - self._log_bytes_max // 8
         logs = [part.log for topic in self.topics.all() for part in topic.partitions]

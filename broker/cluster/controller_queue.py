@@ -162,7 +162,7 @@ class ControllerQueue:
         """Apply the first event, whose time is over, and start the next."""
         event = self._events[0]
         try:
-            # It is still in the queue, so events that it submits come after all others.
+            # The event is still in the queue, so events that it submits run after all others.
             event.apply(now_ms)
         finally:
             self._events.popleft()

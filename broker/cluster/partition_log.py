@@ -1,10 +1,10 @@
 """The log of one partition: stored batches, their offsets, and waiting requests.
 
-A batch is one `bytes` object, exactly as it came but for base offset and leader epoch. Beside the
-list of batches stand two arrays of the same length, base offsets and largest timestamps: nothing
-here is an object that the garbage collector would have to visit.
+A batch is one `bytes` object, as it was received except for base offset and leader epoch. Base
+offsets and largest timestamps are in two arrays of the same length. None of these are objects that
+the garbage collector tracks.
 
-Every replica of a partition shares this log: in one process, followers have what the leader has.
+All replicas of a partition share this log, so followers always have the leader's records.
 """
 
 from array import array
@@ -36,7 +36,7 @@ class PartitionLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.size_bytes = 0
-        # (leader epoch, first offset written in it), ascending: what OffsetForLeaderEpoch asks.
+        # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: list[tuple[int, int]] = []
         # In the order of arrival: fetches complete in the same order in every run.
         self.waiters: dict[Waiter, None] = {}
@@ -65,7 +65,7 @@ class PartitionLog:
             waiter(now_ms)
 
     def read(self, fetch_offset: int, bytes_max: int, *, at_least_one: bool) -> list[bytes]:
-        """Whole batches from the one that holds `fetch_offset`, up to `bytes_max`.
+        """Return complete batches from the one with `fetch_offset` on, up to `bytes_max`.
 
         With `at_least_one` the first batch is returned however large it is (KIP-74).
         `fetch_offset` must lie within the log; at its end there is nothing to read.
@@ -86,7 +86,7 @@ class PartitionLog:
         return chosen
 
     def readable_bytes(self, fetch_offset: int, bytes_max: int) -> int:
-        """How many bytes lie behind `fetch_offset`, counting no further than `bytes_max`."""
+        """Return the number of bytes from `fetch_offset` to the end, at most `bytes_max`."""
         if fetch_offset >= self.log_end_offset:
             return 0
         total = 0
@@ -100,19 +100,19 @@ class PartitionLog:
         return max(0, bisect_right(self._base_offsets, offset) - 1)
 
     def batches_from_timestamp(self, timestamp: int) -> Iterator[bytes]:
-        """The batches whose largest timestamp is at least `timestamp`, in offset order."""
+        """Yield the batches whose largest timestamp is at least `timestamp`, in offset order."""
         for index, max_timestamp in enumerate(self._max_timestamps):
             if max_timestamp >= timestamp:
                 yield self._batches[index]
 
     def batches_by_max_timestamp(self) -> Iterator[bytes]:
-        """All batches, the largest timestamps first, and of equal ones the earlier batch."""
+        """Yield all batches, largest timestamps first; with equal ones the earlier batch first."""
         times = self._max_timestamps
         for index in sorted(range(len(times)), key=lambda index: (-times[index], index)):
             yield self._batches[index]
 
     def epoch_of(self, offset: int) -> int:
-        """The leader epoch in which an offset was written; -1 when the log doesn't know it."""
+        """Return the leader epoch in which an offset was written; -1 if it is unknown."""
         found = -1
         for epoch, start_offset in self.epoch_starts:
             if start_offset > offset:
@@ -121,7 +121,7 @@ class PartitionLog:
         return found
 
     def advance_start(self, offset: int) -> None:
-        """Move the log's start up to `offset` and drop the batches wholly before it."""
+        """Move the log start offset up to `offset`; drop the batches that end before it."""
         if offset <= self.log_start_offset:
             return
         self.log_start_offset = offset
@@ -131,9 +131,9 @@ class PartitionLog:
             self._drop_oldest(self._index_of(offset))
 
     def drop_beyond_size(self, retention_bytes: int) -> int:
-        """Drop oldest batches while the rest is still at least `retention_bytes`.
+        """Delete the oldest batches beyond `retention_bytes`; return the bytes freed.
 
-        Returns how many bytes went. The newest batch stays, as Kafka's active segment does.
+        The rest has at least that size, and the newest batch stays, like Kafka's active segment.
         """
         count, size_bytes = 0, self.size_bytes
         while count < len(self._batches) - 1:
@@ -144,9 +144,9 @@ class PartitionLog:
         return self._drop_oldest(count)
 
     def drop_at_least(self, byte_count: int) -> int:
-        """Drop oldest batches until `byte_count` bytes are free; returns how many went.
+        """Delete the oldest batches until `byte_count` bytes are free; return the bytes freed.
 
-        The newest batch stays, so it may be fewer.
+        The newest batch stays, so fewer bytes may be freed.
         """
         count, freed_bytes = 0, 0
         while freed_bytes < byte_count and count < len(self._batches) - 1:
@@ -155,7 +155,7 @@ class PartitionLog:
         return self._drop_oldest(count)
 
     def drop_older_than(self, timestamp: int) -> int:
-        """Drop the oldest batches all of whose records are older than `timestamp`."""
+        """Delete the oldest batches whose records are all older than `timestamp`."""
         count = 0
         for max_timestamp in self._max_timestamps:
             if max_timestamp >= timestamp:

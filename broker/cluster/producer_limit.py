@@ -1,9 +1,9 @@
 """Stop a broker that leads too many producer ids, as if it was out of memory.
 
-The limit counts the producer ids of the partitions that a broker leads, as KIP-936 does in its
-example of a cluster that fails broker by broker: ids move with the leadership, to a broker that may
-then have too many itself. Kafka's followers remember them too. If they counted here, a failover
-would bring no broker more ids.
+The limit counts the producer ids of the partitions that a broker leads, as in KIP-936's example of
+a cluster that fails broker by broker. The ids move with the leadership, to a broker that may then
+have too many. Kafka's followers store them too. If those counted here, a failover would give no
+broker more ids.
 """
 
 from functools import partial

@@ -1,4 +1,4 @@
-"""All quotas of a cluster: settings, and counters of the cluster and of each broker."""
+"""All quotas of a cluster: settings, and the counters of the cluster and its brokers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -22,7 +22,7 @@ from quotas.shadow import ShadowReport
 
 
 class BrokerQuotas:
-    """The counters of one broker: a client may do so much on each broker, as in Kafka."""
+    """The counters of one broker: a quota applies per broker, as in Kafka."""
 
     __slots__ = ("connections", "fetch", "produce", "producer_ids", "request")
 
@@ -50,9 +50,9 @@ class BrokerQuotas:
 class QuotaManagers:
     """The quotas of a cluster (`cluster.quotas`).
 
-    `clients` holds what is set (AlterClientQuotas, or the key `client.quotas` at the start);
-    `brokers` has the counters by broker id; `shadow` is what quotas in shadow mode would have done;
-    `metrics` reads all of them.
+    `clients` has the settings (AlterClientQuotas, or the key `client.quotas` at the start).
+    `brokers` has the counters by broker id. `shadow` counts what quotas in shadow mode would have
+    throttled. `metrics` reads all of them.
     """
 
     __slots__ = ("_new_seed", "brokers", "clients", "controller_mutation", "metrics", "shadow")
@@ -83,7 +83,7 @@ class QuotaManagers:
             self.add_broker(broker_id, config)
 
     def add_broker(self, broker_id: int, config: Mapping[str, Any]) -> None:
-        """Add the counters of a broker; one that is known keeps its counters."""
+        """Add the counters of a broker, if it has none."""
         if broker_id in self.brokers:
             return
         self.brokers[broker_id] = quotas = BrokerQuotas(self.clients, config, self._new_seed)

@@ -13,11 +13,11 @@ TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Names that clients may not write to; here they are names only, no topic stands behind them."""
+"""Topic names that clients may not write to; the cluster has no such topics."""
 
 
 def topic_name_problem(name: str) -> str | None:
-    """Return what is wrong with a topic name, in Kafka's words (`Topic.validate`), or None."""
+    """Return the error message for a topic name as Kafka's `Topic.validate` has it, or None."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in {".", ".."}:
@@ -57,9 +57,9 @@ class Partition:
 
 @dataclass(slots=True, eq=False)
 class Topic:
-    """A topic; `config` is replaced whole when it changes.
+    """A topic; `config` is replaced when it changes.
 
-    The plain attributes below `config` are the settings that Produce reads for every batch.
+    The attributes below `config` are the settings that Produce reads for every batch.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Topic:
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
-        """Read the settings of the hot path again; call it when `config` was replaced."""
+        """Update the settings of the hot path; call it when `config` was replaced."""
         config = self.config
         cleanup_policy = config["cleanup.policy"]
         self.max_message_bytes = config["max.message.bytes"]
@@ -92,7 +92,7 @@ class Topic:
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
 
     def partition(self, partition_index: int) -> Partition | None:
-        """The partition with this index, or None."""
+        """Return the partition with this index, or None."""
         if 0 <= partition_index < len(self.partitions):
             return self.partitions[partition_index]
         return None
@@ -109,19 +109,19 @@ class TopicTable:
         return len(self._by_name)
 
     def get(self, name: str) -> Topic | None:
-        """The topic of this name, or None."""
+        """Return the topic with this name, or None."""
         return self._by_name.get(name)
 
     def get_by_id(self, topic_id: UUID) -> Topic | None:
-        """The topic with this id, or None."""
+        """Return the topic with this id, or None."""
         return self._by_id.get(topic_id)
 
     def all(self) -> Iterable[Topic]:
-        """Every topic; a view that must not be kept across changes."""
+        """Return all topics, as a view that must not be kept across changes."""
         return self._by_name.values()
 
     def colliding_name(self, name: str) -> str | None:
-        """An existing topic whose name differs only in `.` and `_`, which metrics can't tell."""
+        """Return a topic whose name differs only in `.` and `_` (equal in metrics), or None."""
         if "." not in name and "_" not in name:
             return None
         folded = name.replace(".", "_")
@@ -131,13 +131,13 @@ class TopicTable:
         return None
 
     def add(self, topic: Topic) -> None:
-        """Put a new topic into the table."""
+        """Add a topic."""
         assert topic.name not in self._by_name
         self._by_name[topic.name] = topic
         self._by_id[topic.topic_id] = topic
 
     def remove(self, topic: Topic) -> None:
-        """Take a topic out of the table."""
+        """Remove a topic."""
         del self._by_name[topic.name]
         del self._by_id[topic.topic_id]
 
@@ -147,9 +147,8 @@ def place_replicas(
 ) -> list[tuple[int, ...]]:
     """Spread partitions over brokers round robin, starting at the broker at index `first`.
 
-    Followers are shifted once more with every full round, as Kafka's placers do, so that the
-    partitions of one leader don't all have the same follower. `first` also counts partitions that
-    exist already.
+    Each full round shifts the followers by one, as Kafka's placers do, so that the partitions of
+    one leader have different followers. `first` also counts partitions that exist already.
     """
     broker_count = len(broker_ids)
     placed = []

@@ -1,8 +1,8 @@
 """The broker's configuration: one immutable mapping from key to parsed value.
 
-Four layers, the strongest first, as in Kafka's `DynamicBrokerConfig`: what was changed at run time
-for one broker, what was changed at run time for all brokers, what the broker was started with, and
-the defaults. `config[key]` is the value of brokers without a value of their own;
+There are four layers as in Kafka's `DynamicBrokerConfig`, in order of precedence: values changed at
+run time for one broker, values changed at run time for all brokers, values from the start, and
+defaults. `config[key]` is the value of brokers without a value of their own;
 `config.for_broker(id)` has the values of one broker.
 """
 
@@ -130,17 +130,13 @@ class BrokerConfig(Mapping[str, Any]):
             config = config.with_overrides_of(broker_id, own)
         return config
 
-    def with_overrides(self, overrides: Mapping[str, str]) -> "BrokerConfig":
-        """The same with further keys set as if the broker had been started with them."""
-        return self._changed(overrides={**self.overrides, **overrides})
-
     def with_overrides_of(
         self, broker_id: int, overrides: Mapping[str, str | None]
     ) -> "BrokerConfig":
-        """Return it with keys set as if this broker was started with them; None removes a key.
+        """Return it with further start keys of this broker; None removes a key.
 
         Raises:
-            ConfigError: an unknown key, a bad value, or a key that all brokers share.
+            ConfigError: a key is unknown or shared by all brokers, or a value is invalid.
         """
         own = dict(self.overrides_by_broker.get(broker_id, _NOTHING))
         for name, text in overrides.items():
@@ -188,26 +184,21 @@ class BrokerConfig(Mapping[str, Any]):
             own = self.dynamic_layer(broker_id)
             started_with = {**self.overrides, **self.overrides_by_broker.get(broker_id, _NOTHING)}
         found = [
-            _synonym(each, layer[each], source)
+            _synonym(synonym, layer[synonym], source)
             for layer, source in (
                 (own, ConfigSource.DYNAMIC_BROKER_CONFIG),
                 (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
                 (started_with, ConfigSource.STATIC_BROKER_CONFIG),
             )
-            for each in names
-            if each in layer
+            for synonym in names
+            if synonym in layer
         ]
-        defaults = ((each, format_value(BROKER_KEYS[each].default)) for each in names)
+        defaults = ((synonym, format_value(BROKER_KEYS[synonym].default)) for synonym in names)
         return found + [
-            _synonym(each, text, ConfigSource.DEFAULT_CONFIG)
-            for each, text in defaults
+            _synonym(synonym, text, ConfigSource.DEFAULT_CONFIG)
+            for synonym, text in defaults
             if text is not None
         ]
-
-    @property
-    def log_retention_ms(self) -> int:
-        """How long a record is kept, from whichever unit is set; -1 is for ever."""
-        return retention_ms(self)
 
     def __getitem__(self, name: str) -> Any:
         return self._values[name]

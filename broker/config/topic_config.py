@@ -45,9 +45,9 @@ class TopicConfig(Mapping[str, Any]):
 
 
 def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
-    """Return what is wrong with the keys of a new or altered topic, or None.
+    """Return the error message for the keys of a new or altered topic, or None.
 
-    The message names the key, and the value where the value is at fault.
+    The message names the key, and the value if it is invalid.
     """
     nulls = [name for name, text in overrides.items() if text is None]
     if nulls:

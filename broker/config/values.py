@@ -35,7 +35,7 @@ def format_value(value: Any) -> str | None:
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Return the elements of a LIST: separated by commas, without blanks around them."""
+    """Return the elements of a LIST, which are separated by commas, without blanks around them."""
     text = text.strip()
     return tuple(element.strip() for element in text.split(",")) if text else ()
 

@@ -1,8 +1,8 @@
 """One client's connection without I/O: bytes and a time in, output out.
 
 A connection handles one request at a time and responds in the order of the requests. While a
-response is pending, further frames wait in the buffer; so they do while a quota mutes the
-connection behind the throttled response (KIP-219). `broker/server/client_protocol.py` reads, writes
+response is pending, further frames wait in the buffer. The same holds while a quota mutes the
+connection after a throttled response (KIP-219). `broker/server/client_protocol.py` reads, writes
 and closes; `on_ready` informs it that a pending response has arrived, and it calls `resume`.
 """
 
@@ -25,10 +25,10 @@ from broker.responses import (
 from protocol.framing import FrameError, FrameReader
 
 WRITE_BYTES_PER_TURN = 256 * 1024
-"""How many bytes one client gets before it is the turn of the others.
+"""Bytes of responses written to one client before other clients are served.
 
 A few hundred small requests can ask for megabytes of responses. This limits how long they block
-other clients, and the memory for a client that does not read.
+other clients, and the memory that they take.
 """
 
 
@@ -199,7 +199,7 @@ class Connection:
             if response.response is not None:
                 out.append(response.response)
         elif isinstance(response, Throttled):
-            # The mute begins with the response, however long that was pending.
+            # The mute begins when the response is sent, not when the request arrived.
             self._muted_until_ms = now_ms + response.throttle_time_ms
             self._throttled_by = response.throttled_by
             self._throttled_by.queue_size += 1

@@ -1,6 +1,6 @@
 """The whole path of one request: header, route, body, handler, response frame.
 
-A client's mistake never raises out of here: the result is then a `Close` with its reason.
+A client's mistake raises no exception here. The result is then a `Close` with the reason.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ AUTHENTICATION_APIS = frozenset(
 
 
 class Dispatcher:
-    """Responds to request frames with the registered handlers, on behalf of one cluster."""
+    """Handle the request frames of one cluster with the registered handlers."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Dispatcher:
             is_enabled=cluster.config["audit.enable"],
         )
         self._report_bug = report_bug
-        self._injector = Injector(cluster, self.faults, self._report)
+        self._injector = Injector(cluster, self.faults, report_bug)
         self._now_ns = now_ns
 
     # Hot path: inlined on purpose; each further call costs about 0.1 µs.
@@ -128,9 +128,6 @@ class Dispatcher:
         if acknowledgements.is_enabled:
             response = acknowledgements.follow(context, response)
         return response if entry is None else self._note(entry, response)
-
-    def _report(self, error: BaseException, context: RequestContext) -> None:
-        self._report_bug(error, context)
 
     def _note(self, entry: Entry, result: DispatchResult) -> DispatchResult:
         """Have the journal record the response, now or when it arrives."""

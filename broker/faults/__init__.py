@@ -1,4 +1,4 @@
-"""Faults on demand: rules, the table that counts them, and what they do to requests."""
+"""Fault injection: rules, the table that evaluates them, and their effects on requests."""
 
 from broker.faults.rule import FaultRule, fault_rule, rules_from_json
 from broker.faults.table import FaultTable, RuleState

@@ -1,8 +1,8 @@
 """What a fault rule does: one dataclass for each action.
 
-The first attribute of an action is the field of the flat JSON form that stands for it; the others
-are its options. Some options belong to several actions (`at`, `jitter_ms`, `elect`,
-`restart_after_ms`); within one rule they have one value.
+The first attribute of an action is its field in the flat JSON form; the others are its options.
+Some options belong to several actions (`at`, `jitter_ms`, `elect`, `restart_after_ms`); within one
+rule they have one value.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ METADATA_APIS = frozenset(
         ApiKey.DESCRIBE_TOPIC_PARTITIONS,
     }
 )
-"""APIs that can be answered from stale metadata: brokers, leaders and coordinators."""
+"""APIs that can respond from stale metadata: brokers, leaders and coordinators."""
 
 
 def _at() -> Any:
@@ -54,7 +54,9 @@ def _at() -> Any:
 
 
 def _jitter_ms() -> Any:
-    return declare(duration_ms(), "up to so much longer, evenly distributed; for every delay", 0)
+    return declare(
+        duration_ms(), "added to every delay: a random time up to this, evenly distributed", 0
+    )
 
 
 def _elect() -> Any:
@@ -68,13 +70,13 @@ def _elect() -> Any:
 
 def _restart_after_ms() -> Any:
     return declare(
-        duration_ms(), "the broker starts again so long after it was stopped, isolated or fenced"
+        duration_ms(), "the broker starts again this long after it was stopped, isolated or fenced"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Error(Declared):
-    """Respond with an error code for everything that the request asks for."""
+    """Respond with an error code for every requested item."""
 
     error: str = declare_required(
         ERROR,
@@ -126,7 +128,7 @@ class Hang(Declared):
 
 @dataclass(frozen=True, slots=True)
 class StaleMetadata(Declared):
-    """Respond from what the cluster was when the rule was added."""
+    """Respond from the state of the cluster when the rule was added."""
 
     stale_metadata: bool = declare_required(
         ONLY_TRUE, "brokers, leaders and coordinators as they were when the rule was added"
@@ -148,7 +150,7 @@ class DelayRequest(Declared):
     """Wait before handling the request."""
 
     delay_request_ms: int = declare_required(
-        duration_ms(), "nothing for so long; the request is handled then"
+        duration_ms(), "nothing for this time; then the request is handled"
     )
     jitter_ms: int = _jitter_ms()
 
@@ -158,7 +160,7 @@ class DelayResponse(Declared):
     """Wait before sending the response."""
 
     delay_ms: int = declare_required(
-        duration_ms(), "the response so much later; the request is handled at once"
+        duration_ms(), "the response this much later; the request is handled at once"
     )
     jitter_ms: int = _jitter_ms()
 
@@ -168,13 +170,14 @@ class LimitBandwidth(Declared):
     """Delay the response as a slow link would."""
 
     bytes_per_second: int = declare_required(
-        whole(1), "the response when the last byte of request and response would be over"
+        whole(1),
+        "the response at the time at which a link of this rate has sent request and response",
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Truncate(Declared):
-    """Cut the end of the response off."""
+    """Cut off the end of the response."""
 
     truncate_bytes: int = declare_required(
         whole(1), "a response without its last bytes, whose size is the size of the rest"
@@ -186,7 +189,7 @@ class Corrupt(Declared):
     """Change bytes of the response."""
 
     corrupt_bytes: int = declare_required(
-        whole(1), "a response with so many bytes changed, behind the correlation id"
+        whole(1), "a response with this many bytes changed, after the correlation id"
     )
 
 
@@ -195,7 +198,7 @@ class Oversize(Declared):
     """Append zeros to the response."""
 
     oversize_bytes: int = declare_required(
-        whole(1, 1 << 28), "so many zeros behind the response, included in its size"
+        whole(1, 1 << 28), "the response with this many zeros appended, included in its size"
     )
 
 
@@ -204,7 +207,7 @@ class AnnounceSize(Declared):
     """Send a wrong size in front of the response."""
 
     announce_bytes: int = declare_required(
-        whole(-(1 << 31)), "this number as the size in front of the response, also a negative one"
+        whole(-(1 << 31)), "the response with this number as its size, which may be negative"
     )
 
 
@@ -247,11 +250,11 @@ class StopBroker(Declared):
 
 @dataclass(frozen=True, slots=True)
 class IsolateBroker(Declared):
-    """Let nothing through the connections of a broker."""
+    """Stop all traffic on the connections of a broker."""
 
     isolate_broker: int | str = declare_required(
         broker_or(SELF),
-        "connections that stay open, and through which nothing comes until the broker is started",
+        "connections that stay open, without traffic until the broker is started",
     )
     elect: bool | None = _elect()
     restart_after_ms: int | None = _restart_after_ms()
@@ -264,7 +267,7 @@ class FenceBroker(Declared):
 
     fence_broker: int | str = declare_required(
         broker_or(SELF),
-        "a broker that Metadata does not list and that leads nothing, while its connections go on",
+        "a broker that Metadata does not list and that leads nothing, while its connections stay",
     )
     restart_after_ms: int | None = _restart_after_ms()
     at: str = _at()
@@ -290,7 +293,7 @@ class DelayConnection(Declared):
     """Wait before reading from a new connection."""
 
     delay_connection_ms: int = declare_required(
-        duration_ms(), "new connections that are read only after so long"
+        duration_ms(), "new connections that are read only after this time"
     )
     jitter_ms: int = _jitter_ms()
 
@@ -299,11 +302,11 @@ ConnectionAction = RefuseConnection | DelayConnection
 BrokerAction = StopBroker | IsolateBroker | FenceBroker | StartBroker
 ClusterAction = MoveLeader | MoveCoordinator | BrokerAction
 DecidingAction = Error | PatchResponse | Drop | Hang | StaleMetadata
-"""These decide what becomes of a request, which only one rule can do."""
+"""Actions that decide the outcome of a request; only one rule can do so."""
 FalsifyingAction = PatchResponse | Truncate | Corrupt | Oversize | AnnounceSize
-"""These may make a response claim what is not so.
+"""Actions that may make a response false.
 
-An error claims no success, and a response that is late or lost is still true.
+An error reports no success, and a late or lost response is not false.
 """
 Action = (
     DecidingAction

@@ -1,4 +1,4 @@
-"""What a rule does to the cluster: move leaders and coordinators, stop and start brokers."""
+"""A rule's actions on the cluster: move leaders and coordinators, stop and start brokers."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,7 +29,7 @@ def check_cluster(rule: FaultRule, cluster: Cluster) -> None:
     """Check that the cluster has what a rule names: brokers, APIs, and for `at_once` the topic.
 
     Raises:
-        ValueError: the cluster lacks it. The message names the field and what there is.
+        ValueError: the cluster lacks it. The message names the field and what exists.
     """
     node_ids = {"broker": rule.match.broker}
     for action in rule.actions:
@@ -64,10 +64,10 @@ def _check_api(match: Match, cluster: Cluster, api_key: int) -> None:
 
 
 def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -> str | None:
-    """Do what a rule says to the cluster; `broker_id` is the broker that received the request.
+    """Carry out a rule's actions; `broker_id` is the broker that received the request.
 
-    What cannot be done in the cluster's state (a leader on a broker that is down, anything with a
-    decommissioned broker) is left out. Returns why, if nothing at all could be done.
+    Actions that the cluster's state does not allow (a leader on a broker that is down, anything
+    with a decommissioned broker) are skipped. Return the reason if all were skipped, else None.
     """
     obstacles: list[str | None] = []
     for action in rule.actions:
@@ -91,7 +91,7 @@ def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -
 
 
 def _obstacle(operation: Callable[..., None], *arguments: object) -> str | None:
-    """Do something to the cluster; returns why it could not be done, or None."""
+    """Carry out one action; return why it could not be done, or None."""
     try:
         operation(*arguments)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""An API's own response with an error code for everything that was asked for.
+"""Build an API's error response: its own response with an error code for every requested item.
 
 Source: Kafka's `AbstractRequest.getErrorResponse`, API by API. There are two differences: Fetch has
 the error for each partition, and Metadata still lists the brokers.
@@ -23,12 +23,12 @@ ERROR_MESSAGE = "Injected by a fault rule."
 
 @dataclass(frozen=True, slots=True)
 class ErrorArray:
-    """An array of a response that has one entry for each entry of an array of the request.
+    """A response array with one entry for each entry of an array of the request.
 
     `source` and `target` are the names of the array in the request and in the response. `copied`
-    are the fields that an entry copies, by their names in the response and in the request; an entry
-    that is a plain string or number fills the first. `inner` is an array inside the entries.
-    `carries_error`: the entries have an error code.
+    are the fields that an entry copies, by their names in the response and in the request. A
+    request entry that is a string or number is copied to the first field. `inner` is an array
+    inside the entries. `carries_error`: the entries have an error code.
     """
 
     source: str
@@ -109,7 +109,7 @@ _UNKNOWN = {
     "replication_factor": -1,
     "timestamp": -1,
 }
-"""Values that Kafka puts beside an error, where they are not the schema's defaults."""
+"""Values of other fields in Kafka's error responses that differ from the schema's defaults."""
 
 
 @dataclass(frozen=True, slots=True)

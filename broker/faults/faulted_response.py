@@ -1,4 +1,4 @@
-"""What fault rules put in place of a response: an error, other values, other bytes."""
+"""Change a response as fault rules require: an error, other values, other bytes."""
 
 from dataclasses import replace
 from struct import Struct
@@ -43,7 +43,7 @@ class FaultedResponse:
     ) -> None:
         """`failing` is the part of the request that fails, decoded; None without an error.
 
-        `is_partial`: it is not all of the request; the error goes into the response for the rest.
+        `is_partial`: the rest of the request is handled, and the error is merged into its response.
         """
         self._cluster = cluster
         self._report_bug = report_bug
@@ -70,7 +70,7 @@ class FaultedResponse:
         return encode_response(self._route, context, response)
 
     def with_patch(self, response: CompletedResponse) -> CompletedResponse:
-        """Return the response with the values that the rule gives for it."""
+        """Return the response with the values of the rule."""
         patch, frame = self._decision.patch, frame_of(response)
         if patch is None or frame is None:
             return response
@@ -82,9 +82,9 @@ class FaultedResponse:
         return _with_frame(response, patched)
 
     def with_wrong_bytes(self, response: CompletedResponse) -> CompletedResponse:
-        """Return the response with the throttle time, and the wrong bytes, that the rules ask for.
+        """Return the response with the throttle time and the wrong bytes of the rules.
 
-        With `within_response` that is its beginning and the end of the connection.
+        With `within_response` it is cut, and the connection closes after it.
         """
         frame = frame_of(response)
         is_cut = self._decision.drop == WITHIN_RESPONSE
@@ -100,7 +100,7 @@ class FaultedResponse:
         return _with_frame(response, frame)
 
     def dropped(self) -> Close:
-        """Return the end of the connection, without a response."""
+        """Return a `Close` without a response."""
         return Close(f"fault {self._decision.description}")
 
     def _with_throttle_time(self, frame: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""The kinds of values that a field of a fault rule takes: how to check one, and its JSON schema.
+"""The kinds of values of a fault rule's fields: their checks and JSON schemas.
 
 Each field is declared once, with `declare(kind, description)` in a dataclass derived from
 `Declared`. Validation, the OpenAPI schema and the tables of docs/faults.md read the declaration.
@@ -34,7 +34,7 @@ class Kind:
 
 
 class Declared:
-    """Base of the parts of a rule: checks every value that is not None by its field's kind."""
+    """Base class of the parts of a rule; it checks every value that is not None."""
 
     __slots__ = ()
 
@@ -85,7 +85,7 @@ def duration_ms(low: int = 0) -> Kind:
 
 
 def one_of(*words: str) -> Kind:
-    """Return the kind of a few words."""
+    """Return the kind of values that are one of these words."""
 
     def check(name: str, value: Any) -> Any:
         if value not in words:
@@ -98,7 +98,7 @@ def one_of(*words: str) -> Kind:
 
 
 def broker_or(*words: str) -> Kind:
-    """Return the kind of node ids and a few words."""
+    """Return the kind of values that are a node id or one of these words."""
 
     def check(name: str, value: Any) -> Any:
         if value not in words and not (_is_integer(value) and 0 <= value <= INT32_MAX):
@@ -170,7 +170,7 @@ NODE_ID = replace(whole(0), values="node id")
 TEXT = Kind(str, "string", {"type": "string"}, _check_text)
 FLAG = Kind(bool, "true or false", {"type": "boolean"}, _check_flag)
 ONLY_TRUE = Kind(bool, "true", {"type": "boolean"}, _check_only_true)
-"""A flag that is an action by itself. False in JSON leaves the action out."""
+"""A flag that is an action without options. False in JSON means no action."""
 PROBABILITY = Kind(
     float,
     "number from 0 to 1",

@@ -1,4 +1,4 @@
-"""A user's function that sees every request and may return a rule for it alone."""
+"""A user's function that gets every request and may return a rule for this request."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from protocol import json_view
 from protocol.request_targets import TopicNames, request_targets
 
 PlainHook = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
-"""Receives a request as the journal shows it; returns the fields of a rule, or None."""
+"""Called with a request as the journal shows it; returns the fields of a rule, or None."""
 
 
 def hook_of(function: PlainHook, topic_name: TopicNames) -> Hook:

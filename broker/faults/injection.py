@@ -1,4 +1,4 @@
-"""One request on its way through the rules that fired on it, before and after it is handled.
+"""Apply the rules that fired on one request, before and after it is handled.
 
 A delay is a timer and a `PendingResponse`: later requests of the connection wait behind it, as they
 do behind any delayed response in Kafka, and moving the clock ends it.
@@ -22,7 +22,7 @@ MS_PER_S = 1000
 
 
 class FaultThrottle:
-    """The quota that stands behind a throttle time of a rule."""
+    """A stand-in for the quota that caused a throttle, for the throttle time of a rule."""
 
     def __init__(self) -> None:
         self.queue_size = 0
@@ -37,7 +37,7 @@ _THROTTLE = FaultThrottle()
 
 
 class Injection:
-    """Takes one request through a decision, step by step in the order of time."""
+    """Applies a decision to one request, step by step in the order of time."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Injection:
         handle: Callable[[Cluster | StaleView], DispatchResult],
         response: FaultedResponse,
     ) -> None:
-        """`handle` handles the request on a cluster, and never raises.
+        """`handle` handles the request on a cluster; it raises no exception.
 
         With a partial error it handles the rest of the request.
         """
@@ -67,14 +67,14 @@ class Injection:
         self._is_forced = False
 
     def begin(self) -> DispatchResult:
-        """Start with the first step; returns the response, or where it will arrive."""
+        """Start with the first step; return the response or a pending one."""
         self._start(self._context.now_ms)
         if self._pending.is_done:
             response: CompletedResponse = self._pending.response
             return response
         return PendingFrame(self._pending, _unchanged)
 
-    # Steps: each leads to the next one, at once or by a timer ---------------------------------
+    # Steps: each calls the next one, at once or by a timer ------------------------------------
 
     def _start(self, now_ms: int) -> None:
         decision = self._decision
@@ -159,7 +159,7 @@ class Injection:
             self._inner.cancel()
 
     def _now_ms(self) -> int:
-        """The time at which a pending response arrived: of a timer, or of another request."""
+        """Return the time at which a pending response arrived: of a timer or another request."""
         cluster = self._cluster
         return max(self._context.now_ms, cluster.timers.latest_ms, self._table.latest_ms)
 

@@ -1,4 +1,4 @@
-"""The entry into fault injection: the dispatcher hands a request over, and gets its response."""
+"""The entry point of fault injection: the dispatcher passes a request and gets its response."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], Dis
 
 
 class Injector:
-    """Has requests handled under the fault rules of a table."""
+    """Handles requests under the fault rules of a table."""
 
     def __init__(self, cluster: Cluster, table: FaultTable, report_bug: BugReporter) -> None:
         self._cluster = cluster
@@ -37,12 +37,12 @@ class Injector:
         end: int,
         handle: Handle,
     ) -> DispatchResult:
-        """Handle a request under the rules that fire on it; if none does, just handle it.
+        """Handle a request under the rules that fire on it, if any.
 
         `buffer[start:end]` is the body of the request.
 
         Raises:
-            DecodeError: the body is malformed, and had to be decoded at once.
+            DecodeError: the body is malformed, and a rule needs it decoded.
         """
 
         def decode_by_schema() -> Any:

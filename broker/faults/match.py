@@ -1,4 +1,4 @@
-"""Which requests a fault rule is for, and on which of these it fires."""
+"""Which requests a fault rule matches, and on which of these it fires."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ _API_KEYS = {name: key for key, name in API_NAMES.items()}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Match(Declared):
-    """Which requests a rule is for: those that fit every attribute that is not None."""
+    """Conditions on requests: a rule matches those that fit every attribute that is not None."""
 
     api: str | None = declare(API, "requests of this API, such as `Produce` or `InitProducerId`")
     version_min: int | None = declare(_VERSION, "requests in this version or a higher one")
@@ -46,22 +46,22 @@ class Match(Declared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trigger(Declared):
-    """When a rule fires, of the requests it matches."""
+    """On which of the matching requests a rule fires."""
 
     nth: int | None = declare(whole(1), "only on the nth request that matches")
-    skip: int = declare(whole(0), "not on the first so many", 0)
+    skip: int = declare(whole(0), "not on the first ones of this number", 0)
     every: int | None = declare(whole(1), "on every nth")
-    times: int | None = declare(whole(1), "on so many, then never again; once is 1")
+    times: int | None = declare(whole(1), "on this many, then never again; once is 1")
     after_ms: int | None = declare(
-        duration_ms(), "so long after the rule was added; earlier requests do not match"
+        duration_ms(), "from this long after the rule was added; earlier requests do not match"
     )
     until_ms: int | None = declare(
-        duration_ms(1), "until so long after the rule was added; later requests do not match"
+        duration_ms(1), "until this long after the rule was added; later requests do not match"
     )
     probability: float | None = declare(PROBABILITY, "on each with this probability")
     seed: int = declare(
         whole(-(1 << 63), (1 << 63) - 1),
-        "seeds `probability`, `jitter_ms` and `corrupt_bytes`: the same seed, the same result",
+        "seeds `probability`, `jitter_ms` and `corrupt_bytes`; equal seeds give equal results",
         0,
     )
     at_once: bool = declare(

@@ -1,4 +1,4 @@
-"""An error for a part of a request: the rest is handled, and gets its usual response."""
+"""Fail a part of a request; the rest is handled and gets its usual response."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ def _filter(
 ) -> bool:
     """Filter an array in place to the entries that match the rule (or do not).
 
-    Returns whether any remain.
+    Return whether any remain.
     """
     kept = []
     for entry in getattr(request, array.source) or ():

@@ -10,7 +10,7 @@ HEADER_BYTES = 8
 
 
 def fraction(seed: int, number: int, purpose: str) -> float:
-    """Return a number from 0 to below 1, the same for the same arguments."""
+    """Return a number from 0 to below 1 that depends only on the arguments."""
     digest = hashlib.blake2b(f"{seed}/{number}/{purpose}".encode(), digest_size=8).digest()
     return (int.from_bytes(digest, "big") >> 11) / (1 << 53)
 
@@ -26,7 +26,7 @@ def corrupted(frame: bytes, byte_count: int, seed: int, number: int) -> bytes:
     wrong = bytearray(frame)
     places = list(range(HEADER_BYTES, len(frame)))
     for turn in range(min(byte_count, len(places))):
-        # A partial shuffle: a place changed twice might get its old byte back.
+        # A partial shuffle, because a place that is changed twice may get its old byte back.
         pick = turn + int(fraction(seed, number, f"place {turn}") * (len(places) - turn))
         places[turn], places[pick] = places[pick], places[turn]
         wrong[places[turn]] ^= 1 + int(fraction(seed, number, f"byte {turn}") * 255)
@@ -44,7 +44,7 @@ def announced(frame: bytes, size_bytes: int) -> bytes:
 
 
 def beginning(frame: bytes, byte_count: int | None) -> bytes:
-    """Return the first bytes of the frame, never all; half of it for None."""
+    """Return the first bytes of the frame, at most all but one; half of it for None."""
     return frame[: min(len(frame) // 2 if byte_count is None else byte_count, len(frame) - 1)]
 
 

@@ -1,4 +1,4 @@
-"""Put a rule's values into a response frame: decode it, change it, encode it again."""
+"""Apply a rule's values to a response frame: decode it, change it, encode it again."""
 
 from collections.abc import Mapping
 from typing import Any

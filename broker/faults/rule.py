@@ -1,4 +1,4 @@
-"""A fault rule: which requests it matches, when it fires, and what it then does. A frozen value.
+"""A fault rule as a frozen value: which requests it matches, when it fires, and its actions.
 
 In JSON a rule is one flat object: the fields of its `Match`, its `Trigger` and its actions.
 """
@@ -22,10 +22,10 @@ NAME = "name"
 class FaultRule:
     """One rule. The fields of JSON are the attributes of its parts.
 
-    `name` is for people; nothing else uses it.
+    `name` is a label that nothing reads.
 
     Raises:
-        ValueError: a value is wrong, parts contradict each other, or an action could never take
+        ValueError: a value is invalid, parts contradict each other, or an action could never take
             effect. The message names the field.
     """
 
@@ -49,7 +49,7 @@ class FaultRule:
 
     @property
     def matches_connections(self) -> bool:
-        """Whether the rule is for new connections, and not for requests."""
+        """Whether the rule matches new connections instead of requests."""
         return self.has_action(ConnectionAction)
 
     def describe(self) -> str:
@@ -71,7 +71,8 @@ class FaultRule:
         """Return the rule of a parsed JSON object.
 
         Raises:
-            ValueError: the document is wrong. The message names the field and the nearest word.
+            ValueError: the document is invalid. The message names the field and the nearest valid
+                word.
         """
         if not isinstance(document, Mapping):
             raise ValueError(f"a rule is an object, not {type(document).__name__}")  # noqa: TRY004
@@ -103,7 +104,7 @@ def rules_from_json(document: Any) -> list[FaultRule]:
     """Return the rules of a parsed JSON document: a list of rules, or one rule.
 
     Raises:
-        ValueError: a rule is wrong. The message says which one of a list, and how.
+        ValueError: a rule is invalid. The message names the rule of a list and the problem.
     """
     if not isinstance(document, list):
         return [FaultRule.from_json(document)]
@@ -132,7 +133,7 @@ def rule_schema() -> dict[str, dict[str, Any]]:
 def _fields() -> dict[str, Field[Any] | None]:
     declared: dict[str, Field[Any] | None] = {NAME: None}
     for part in (Match, Trigger, *ACTION_TYPES):
-        declared |= {each.name: each for each in fields(part)}
+        declared |= {declared.name: declared for declared in fields(part)}
     return declared
 
 
@@ -141,7 +142,9 @@ FIELDS: Mapping[str, Field[Any] | None] = _fields()
 
 
 def _of(part: type, given: Mapping[str, Any]) -> dict[str, Any]:
-    return {each.name: given[each.name] for each in fields(part) if each.name in given}
+    return {
+        declared.name: given[declared.name] for declared in fields(part) if declared.name in given
+    }
 
 
 def _is_given(name: str, given: Mapping[str, Any]) -> bool:
@@ -153,20 +156,24 @@ def _is_given(name: str, given: Mapping[str, Any]) -> bool:
 
 
 def _check_values(given: Mapping[str, Any]) -> None:
-    """Check the options too that belong to no action of the rule."""
+    """Also check the options that belong to no action of the rule."""
     for name, declared in FIELDS.items():
         if declared is not None and _is_given(name, given):
             kind_of(declared).check(name, given[name])
 
 
 def _check_options(given: Mapping[str, Any], actions: tuple[Action, ...]) -> None:
-    """Refuse options without their action, unless they have their default value."""
-    used = {each.name for part in (Match, Trigger, *actions) for each in fields(part)}
+    """Refuse options whose action is missing, unless they have their default value."""
+    used = {declared.name for part in (Match, Trigger, *actions) for declared in fields(part)}
     for name, declared in FIELDS.items():
         if declared is None or name in used or not _is_given(name, given):
             continue
         if given[name] != declared.default and actions:
-            kinds = [kind for kind in ACTION_TYPES if name in {each.name for each in fields(kind)}]
+            kinds = [
+                kind
+                for kind in ACTION_TYPES
+                if name in {declared.name for declared in fields(kind)}
+            ]
             raise ValueError(f"{name}: needs {' or '.join(map(field_name_of, kinds))}")
 
 

@@ -1,4 +1,4 @@
-"""The cluster as it was: the metadata of a broker that lags behind the controller."""
+"""The cluster at an earlier time: the metadata of a broker that lags behind the controller."""
 
 from copy import copy
 from typing import Any
@@ -10,9 +10,9 @@ from broker.cluster.topics import TopicTable
 
 
 class StaleView:
-    """Brokers, topics, leaders, coordinators and controller of one moment; all else as it is now.
+    """Brokers, topics, leaders, coordinators and controller of one moment; all else is current.
 
-    Topics are not created automatically through it.
+    It creates no topics automatically.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""The fault rules of a server, how often each matched and fired, and what they decide."""
+"""The fault rules of a server, their counts, and their decisions."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -42,18 +42,18 @@ class RuleState:
     match_count: int = 0
     fire_count: int = 0
     view: StaleView | None = None
-    """The cluster as it was when a rule with `stale_metadata` was added."""
+    """The state of the cluster when a rule with `stale_metadata` was added."""
 
     @property
     def is_used_up(self) -> bool:
-        """Whether it can never fire again; it then matches nothing more."""
+        """Whether it can never fire again; it then matches no request."""
         trigger = self.rule.trigger
         if trigger.at_once or (trigger.times is not None and self.fire_count >= trigger.times):
             return True
         return trigger.nth is not None and self.match_count - trigger.skip >= trigger.nth
 
     def matches(self, context: RequestContext, targets: Callable[[], RequestTargets]) -> bool:
-        """Return whether the rule is for a request; calls `targets` only if the rule names any."""
+        """Return whether the rule matches a request; call `targets` only if the rule names any."""
         rule, match = self.rule, self.rule.match
         return (
             (match.api is None or match.api_key == context.api_key)
@@ -70,7 +70,7 @@ class RuleState:
         )
 
     def matches_connection(self, broker_id: int, now_ms: int) -> bool:
-        """Return whether the rule is for new connections to this broker."""
+        """Return whether the rule matches new connections to this broker."""
         broker = self.rule.match.broker
         return (
             self.rule.matches_connections
@@ -136,20 +136,20 @@ class RuleMatch:
 
 
 HOOK_ID = 0
-"""The rule id of a hook's rule, which is in no table."""
+"""The rule id of rules that a hook returned; they are in no table."""
 
 
 @dataclass(slots=True)
 class FaultDecision:
-    """What all rules that fired on a request do to it.
+    """The combined actions of all rules that fired on a request.
 
-    Delays add up; of throttle times the longest counts, of rates the lowest.
+    Delays add up; the longest throttle time and the lowest rate apply.
     """
 
     matches: list[RuleMatch] = field(default_factory=list)
     descriptions: list[str] = field(default_factory=list)
     deciding: FaultRule | None = None
-    """The one rule that decides what becomes of the request; None if no rule does."""
+    """The rule that decides the outcome of the request, or None."""
     view: StaleView | None = None
     """The cluster to respond from instead of the real one."""
     delay_request_ms: int = 0
@@ -199,7 +199,7 @@ class FaultDecision:
 
     @property
     def drop_after_bytes(self) -> int | None:
-        """How much of the response to send before the connection closes; None for half of it."""
+        """Bytes of the response to send before the connection closes; None for half of it."""
         drop = None if self.deciding is None else self.deciding.action(Drop)
         return None if drop is None else drop.drop_after_bytes
 
@@ -211,12 +211,12 @@ class FaultDecision:
 
     @property
     def description(self) -> str:
-        """Which rules fired and what they do, for logs and the journal."""
+        """The rules that fired and their actions, for logs and the journal."""
         return "; ".join(self.descriptions)
 
     @property
     def falsifying_rule_ids(self) -> tuple[int, ...]:
-        """The ids of the rules that may make the response claim what is not so."""
+        """The ids of the rules that may make the response false."""
         return tuple(
             match.state.rule_id for match in self.matches if match.rule.has_action(FalsifyingAction)
         )
@@ -226,17 +226,20 @@ class FaultDecision:
         return [
             match
             for match in self.matches
-            if any(isinstance(each, ClusterAction) and each.at == at for each in match.rule.actions)
+            if any(
+                isinstance(action, ClusterAction) and action.at == at
+                for action in match.rule.actions
+            )
         ]
 
 
 Hook = Callable[["RequestContext", Any], FaultRule | None]
-"""Receives a request as decoded by its schema; may return a rule for this request alone."""
+"""Called with a request as decoded by its schema; may return a rule for this request alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionDecision:
-    """What all rules that fired on a new connection do to it."""
+    """The combined actions of all rules that fired on a new connection."""
 
     is_refused: bool
     delay_ms: int
@@ -246,8 +249,8 @@ class ConnectionDecision:
 class FaultTable:
     """The rules of a server, evaluated in the order in which they were added.
 
-    One rule alone decides what becomes of a request (an error, no response, a stale one): the first
-    that fires. Deciding rules behind it do not see the request, so that rules make a script.
+    The first rule that fires decides the outcome of a request (an error, no response, a stale one).
+    Later rules with such actions are skipped for it, so that a list of rules works as a script.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -261,20 +264,20 @@ class FaultTable:
         """The time of the latest request that was evaluated."""
 
     def add(self, rule: FaultRule, now_ms: int) -> int:
-        """Add a rule behind all others; returns its id.
+        """Add a rule after all others; return its id.
 
         Raises:
-            ValueError: the rule names what does not exist, such as a broker.
+            ValueError: the rule names something that does not exist, such as a broker.
         """
         (rule_id,) = self.add_all([rule], now_ms)
         return rule_id
 
     def add_all(self, rules: Sequence[FaultRule], now_ms: int) -> list[int]:
-        """Add rules in their order behind all others, or none of them; returns their ids.
+        """Add rules in their order after all others, or none of them; return their ids.
 
         Raises:
-            ValueError: a rule names what does not exist, such as a broker. The message says which
-                of several rules it is.
+            ValueError: a rule names something that does not exist, such as a broker. With several
+                rules the message has the number of the rule.
         """
         for number, rule in enumerate(rules, 1):
             try:
@@ -302,16 +305,16 @@ class FaultTable:
         return list(self._states.values())
 
     def undo(self, match: RuleMatch) -> None:
-        """Uncount a match: what its rule does to the cluster could not be done.
+        """Undo the count of a match whose action on the cluster could not be done.
 
-        A rule that does something else besides has done that, and keeps its count.
+        A rule with other actions keeps its count.
         """
         if all(isinstance(action, ClusterAction) for action in match.rule.actions):
             match.state.fire_count -= 1
             self._refresh()
 
     def remove(self, rule_id: int) -> bool:
-        """Remove a rule; False if no rule has this id. Responses it delays stay delayed."""
+        """Remove a rule; return False if there is none. Responses that it delays stay delayed."""
         removed = self._states.pop(rule_id, None)
         self._refresh()
         return removed is not None
@@ -329,7 +332,7 @@ class FaultTable:
         self.clear()
 
     def set_hook(self, hook: Hook | None) -> None:
-        """Have a function see every request that no rule decides; None removes it."""
+        """Set the function that gets every request that no rule decides; None removes it."""
         self._hook = hook
         self._refresh()
 
@@ -339,10 +342,10 @@ class FaultTable:
         decode: Callable[[], Any],
         decode_for_hook: Callable[[], Any] | None = None,
     ) -> FaultDecision | None:
-        """Return what the rules do to a request; None if none fires.
+        """Return the decision of the rules on a request; None if no rule fires.
 
-        `decode` returns the decoded body. `decode_for_hook` returns it as decoded by its schema,
-        if that is something else.
+        `decode` returns the decoded body. `decode_for_hook` returns it as decoded by its schema, if
+        that differs.
         """
         self.latest_ms = max(self.latest_ms, context.now_ms)
         known: list[RequestTargets] = []
@@ -380,7 +383,7 @@ class FaultTable:
         return RuleState(HOOK_ID, rule, now_ms, match_count=1, fire_count=1, view=view)
 
     def evaluate_connection(self, broker_id: int, now_ms: int) -> ConnectionDecision | None:
-        """Return what the rules do to a new connection to a broker; None if none fires."""
+        """Return the decision of the rules on a new connection; None if no rule fires."""
         fired = [
             state
             for state in self._live()

@@ -1,7 +1,7 @@
-"""What the types of a rule cannot say: parts that contradict each other or can never take effect.
+"""Find parts of a rule that contradict each other or can never take effect.
 
-Every rule that passes can fire on some request. A delay of 0 ms is the one action without an
-effect: such a rule only counts.
+Every valid rule can fire on some request. A delay of 0 ms is allowed although it has no effect:
+such a rule only counts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,10 +42,10 @@ from protocol.response_patch import check_patch
 
 
 def validate(match: Match, trigger: Trigger, actions: Sequence[Action]) -> None:
-    """Check the parts of a rule, each of which is right by itself, against each other.
+    """Check that the valid parts of a rule do not contradict each other.
 
     Raises:
-        ValueError: the rule contradicts itself, or a part of it could never take effect. The
+        ValueError: parts contradict each other, or one could never take effect. The
             message begins with the name of a field.
     """
     if not actions:
@@ -65,7 +65,7 @@ def validate(match: Match, trigger: Trigger, actions: Sequence[Action]) -> None:
 
 
 def _check_shared_options(actions: Sequence[Action]) -> None:
-    """Options of several actions have one value, as they are one field in JSON."""
+    """Check that several actions have the same value of an option: in JSON it is one field."""
     values: dict[str, Any] = {}
     for action in actions:
         name, *options = (declared.name for declared in fields(action))
@@ -78,7 +78,7 @@ def _check_shared_options(actions: Sequence[Action]) -> None:
 
 
 def _check_actions(match: Match, actions: dict[str, Action]) -> None:
-    """Check what an action needs, whatever the rule is for."""
+    """Check what an action needs, for any match."""
     for action in actions.values():
         if isinstance(action, MoveLeader) and match.topic is None:
             raise ValueError("leader: needs topic")
@@ -116,7 +116,7 @@ def _check_trigger(trigger: Trigger) -> None:
 
 def _set_fields(part: Match | Trigger) -> list[str]:
     """Return the names of the fields that differ from their defaults."""
-    return [each.name for each in fields(part) if getattr(part, each.name) != each.default]
+    return [field.name for field in fields(part) if getattr(part, field.name) != field.default]
 
 
 def _check_connection(match: Match, trigger: Trigger, actions: dict[str, Action]) -> None:
@@ -220,7 +220,7 @@ def _check_end(match: Match, actions: dict[str, Action]) -> None:
 
 
 def _end_of(match: Match, actions: dict[str, Action]) -> tuple[str, str] | None:
-    """Return the action that ends the request without a whole response, and when it does."""
+    """Return the action that ends the request without a complete response, and its stage."""
     for name, action in actions.items():
         if isinstance(action, StopBroker) and action.stop_broker in {SELF, match.broker}:
             return name, action.at

@@ -1,7 +1,7 @@
 """The table of groups: find or create the group of a request, and expire committed offsets.
 
-This module checks what concerns no group in particular, in the order of Kafka's
-`GroupCoordinatorService`. `group` and `joining` decide what happens inside a group.
+This module makes the checks that need no group, in the order of Kafka's `GroupCoordinatorService`.
+`group` and `joining` decide what happens inside a group.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -147,7 +147,9 @@ class GroupCoordinator:
         if group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
         expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
-        return tuple(self._commit_one(group, each, expires_ms, now_ms) for each in request.offsets)
+        return tuple(
+            self._commit_one(group, offset, expires_ms, now_ms) for offset in request.offsets
+        )
 
     def _commit_one(
         self, group: Group, offset: OffsetToCommit, expires_ms: int | None, now_ms: int
@@ -205,7 +207,7 @@ class GroupCoordinator:
     # Groups --------------------------------------------------------------------------------
 
     def describe(self, group_id: str) -> GroupDescription | None:
-        """Return a group with its members, or None if there is no group of this id."""
+        """Return a group with its members, or None if there is no group with this id."""
         group = self._groups.get(group_id)
         if group is None:
             return None

@@ -77,7 +77,7 @@ class Group:
         while self._outbox:
             self._outbox.popleft()()
 
-    # Join: `joining` decides, these act -----------------------------------------------------
+    # Join: called by `joining` --------------------------------------------------------------
 
     def post_join(self, reply: JoinReply, result: JoinResult) -> None:
         """Queue a JoinGroup response for `deliver`."""
@@ -133,7 +133,7 @@ class Group:
         self._rebalance_or_complete(now_ms)
 
     def rejoin(self, member: Member, request: JoinRequest, reply: JoinReply, now_ms: int) -> None:
-        """Have a member join the current rebalance, or begin one."""
+        """Add a member to the current rebalance, or begin one."""
         self._reply_join(member, ErrorCode.REBALANCE_IN_PROGRESS, member.member_id)
         self.members.update(member, request)
         self.members.await_join(member, reply)
@@ -154,7 +154,7 @@ class Group:
         member.session.restart(now_ms, request.session_timeout_ms)
 
     def reject(self, member_id: str, now_ms: int) -> None:
-        """Remove a reserved id, or a member that rejoined late, for which there is no room."""
+        """Remove a reserved id, or a member that rejoined late, because the group is full."""
         self._release_member_id(member_id)
         member = self.members.get(member_id)
         if member is not None:
@@ -209,7 +209,7 @@ class Group:
             self._complete_join(now_ms)
             self.deliver()
 
-        # With a timeout of zero and no member joined, the timer would fire forever at one time.
+        # With a timeout of 0 and no joined member, the timer would fire again and again.
         due_ms = now_ms + max(self.members.rebalance_timeout_ms, 1)
         self._join_timer = self._timers.schedule(due_ms, run)
 
@@ -321,7 +321,7 @@ class Group:
     def heartbeat(
         self, member_id: str, group_instance_id: str | None, generation_id: int, now_ms: int
     ) -> ErrorCode:
-        """Keep a member's session; REBALANCE_IN_PROGRESS asks it to join again."""
+        """Restart a member's session; return REBALANCE_IN_PROGRESS if it must join again."""
         error_code = self.members.check(member_id, group_instance_id)
         if error_code is not ErrorCode.NONE:
             return error_code
@@ -363,7 +363,7 @@ class Group:
 
     def _expire(self, member: Member, now_ms: int) -> None:
         if member.is_excused_from_heartbeats():
-            return  # the response it waits for restarts its session
+            return  # its pending response restarts its session
         self._remove(member)
         self._after_removal(now_ms)
         self.deliver()

@@ -1,4 +1,4 @@
-"""Decide what a JoinGroup does: add a member, let it rejoin, reserve an id, or refuse.
+"""Handle a JoinGroup: add a member, let it rejoin, reserve an id, or refuse.
 
 The order of the checks is that of Kafka's `GroupMetadataManager.classicGroupJoinToClassicGroup`.
 """
@@ -88,8 +88,8 @@ def _replace_static(
 ) -> None:
     """Give a static member that rejoins without its id a new id.
 
-    A stable group whose protocol stays the same does not rebalance. A leader with an old version,
-    which cannot skip the assignment, then gets the old leader's id, so that it sends none.
+    A stable group whose protocol stays the same does not rebalance. A leader whose version cannot
+    skip the assignment then gets the old leader's id, so that it sends no assignment.
     """
     old_leader_id = group.members.leader_id or ""
     group.replace_static(member, new_member_id, request, now_ms)

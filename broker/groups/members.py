@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from broker.groups.requests import JoinRequest
 from broker.groups.results import JoinedMember, JoinReply, SyncReply
 from broker.groups.session_timer import SessionTimer
-from broker.groups.subscription import subscribed_topics
+from protocol.consumer_protocol import subscribed_topics
 from protocol.errors import ErrorCode
 
 
@@ -35,11 +35,11 @@ class Member:
     sync_reply: SyncReply | None = None
 
     def has_protocols(self, protocols: Mapping[str, bytes]) -> bool:
-        """Whether these are its protocols: equal names, order and metadata."""
+        """Return whether its protocols are these, with equal names, order and metadata."""
         return list(self.protocols.items()) == list(protocols.items())
 
     def is_excused_from_heartbeats(self) -> bool:
-        """Whether it waits for a response; a new member is not excused, or it may wait forever."""
+        """Whether it waits for a response; a new member is not excused: its client may be lost."""
         is_waiting = self.join_reply is not None or self.sync_reply is not None
         return is_waiting and not self.is_new
 
@@ -94,7 +94,7 @@ class Membership:
             self.leader_id = member.member_id
 
     def remove(self, member: Member) -> None:
-        """Remove a member that waits for no join; the first remaining one follows a leader."""
+        """Remove a member that waits for no join; the first remaining one replaces a leader."""
         assert member.join_reply is None
         del self._by_id[member.member_id]
         self._count_protocols(member.protocols, -1)
@@ -168,8 +168,8 @@ class Membership:
     def select_protocol(self) -> str:
         """Return the protocol with the most votes of those that all members support.
 
-        Each member votes for its first protocol that all support. Of equal votes the one of the
-        earliest member wins (in Kafka the order of a hash table decides).
+        Each member votes for its first protocol that all support. With equal votes the protocol of
+        the earliest member wins (in Kafka the order of a hash table decides).
         """
         votes: dict[str, int] = {}
         for member in self:
@@ -178,7 +178,7 @@ class Membership:
         return max(votes, key=votes.__getitem__)
 
     def with_metadata(self, protocol_name: str) -> tuple[JoinedMember, ...]:
-        """Return all members as the leader gets them."""
+        """Return all members, with their metadata, for the leader."""
         return tuple(
             JoinedMember(m.member_id, m.group_instance_id, m.protocols.get(protocol_name, b""))
             for m in self

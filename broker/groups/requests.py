@@ -11,9 +11,9 @@ UNKNOWN_MEMBER = ""
 class JoinRequest:
     """One JoinGroup.
 
-    `protocols` maps a protocol's name to the member's metadata for it, most wanted first.
-    `must_know_id` is said by versions that join in two steps (KIP-394), `can_skip_assignment` by
-    those that know the field of that name (KIP-814).
+    `protocols` maps a protocol's name to the member's metadata, preferred protocols first.
+    `must_know_id` is true in versions that join in two steps (KIP-394), `can_skip_assignment` in
+    those that have the field `skip_assignment` (KIP-814).
     """
 
     group_id: str
@@ -33,7 +33,7 @@ class JoinRequest:
 class SyncRequest:
     """One SyncGroup; only the leader's has assignments, by member id.
 
-    The protocol's type and name are None for versions that don't say what they believe them to be.
+    The protocol's type and name are None in versions without these fields.
     """
 
     group_id: str
@@ -68,7 +68,7 @@ class OffsetToCommit:
 class CommitRequest:
     """One OffsetCommit, of a member or (generation -1) of a consumer without a group.
 
-    `retention_ms` of -1 leaves the offsets' life to the broker's configuration.
+    With a `retention_ms` of -1 the broker's configuration decides.
     """
 
     group_id: str

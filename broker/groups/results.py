@@ -111,7 +111,7 @@ class GroupListing:
 class CommittedOffset:
     """A committed offset of a partition.
 
-    `expires_ms` is set when the commit itself said how long it is to live (OffsetCommit v2-4).
+    `expires_ms` is set if the commit had a retention time (OffsetCommit v2-4).
     """
 
     offset: int

@@ -21,7 +21,7 @@ class SessionTimer:
         self._deadline_ms = 0
 
     def restart(self, now_ms: int, timeout_ms: int) -> None:
-        """Expire `timeout_ms` from now, whatever was left."""
+        """Set the expiry to `timeout_ms` from now."""
         self._deadline_ms = now_ms + timeout_ms
         if self._timer is not None:
             if self._timer.due_ms <= self._deadline_ms:

@@ -1,6 +1,6 @@
 """One module per API; importing this package registers them all.
 
-Adding an API is a module `kNN_name.py`: its docstring is its spec and goes into docs/coverage.md.
+To add an API, add a module `kNN_name.py`. Its docstring goes into docs/coverage.md.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """Fetch: v4-18.
 
 Behaviour:
-    - Returns whole batches, from the one that contains the fetch offset. At least one batch is
+    - Returns complete batches, from the one that contains the fetch offset. At least one batch is
       returned, however large it is (KIP-74).
     - Waits for min_bytes or max_wait_ms, without polling. An error in any partition completes the
       response at once.
@@ -48,8 +48,8 @@ _PartitionData = _TopicResponse.PartitionData
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """One partition of a request, looked up; `error_code` says why it can't be read."""
+class FetchPartition:
+    """One partition of a request, looked up; `error_code` is the reason if it can't be read."""
 
     topic_name: str
     topic_id: Any
@@ -60,8 +60,8 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
-    """A request with how much it may bring, which a quota may have made less."""
+class _BoundedFetch:
+    """A Fetch request and its size limits, which a quota may have lowered."""
 
     context: RequestContext
     request: Any
@@ -80,23 +80,23 @@ def handle_fetch(context: RequestContext, request: Any, cluster: Cluster) -> Any
             error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
             responses=[],
         )
-    wanted = [
+    partitions = [
         _look_up(context, topic_request, part_request, cluster)
         for topic_request in request.topics
         for part_request in topic_request.partitions
     ]
     bytes_max = fetch_bytes_max(context, cluster, request.max_bytes)
-    ask = _Ask(context, request, cluster, bytes_max, min(request.min_bytes, bytes_max))
-    if not wanted or request.max_wait_ms <= 0 or _is_satisfied(ask, wanted):
-        return _response(ask, wanted, context.now_ms)
-    return _wait(ask, wanted)
+    fetch = _BoundedFetch(context, request, cluster, bytes_max, min(request.min_bytes, bytes_max))
+    if not partitions or request.max_wait_ms <= 0 or _is_satisfied(fetch, partitions):
+        return _response(fetch, partitions, context.now_ms)
+    return _wait(fetch, partitions)
 
 
-def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
-    """Park the response at the partitions' logs and at the clock; whichever comes first."""
-    context, request, cluster = ask.context, ask.request, ask.cluster
+def _wait(fetch: _BoundedFetch, partitions: list[FetchPartition]) -> PendingResponse:
+    """Wait for new records or the end of `max_wait_ms`."""
+    context, request, cluster = fetch.context, fetch.request, fetch.cluster
     timers = cluster.timers
-    logs = [item.partition.log for item in wanted if item.partition is not None]
+    logs = [item.partition.log for item in partitions if item.partition is not None]
     parts = [(topic, part) for topic in request.topics for part in topic.partitions]
     is_due = False
 
@@ -109,15 +109,15 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
         forget()
         # Partitions may have moved or been deleted since then: check them again.
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
-        pending.complete(_response(ask, current, now_ms))
+        pending.complete(_response(fetch, current, now_ms))
 
     def look_again(now_ms: int) -> None:
         nonlocal is_due
         if is_due:
             return
         current = [_look_up(context, topic, part, cluster) for topic, part in parts]
-        if _is_satisfied(ask, current):
-            # Answer when the request that woke us is done, and with all that it brought.
+        if _is_satisfied(fetch, current):
+            # Respond after the request that woke this one, with all records that it appended.
             is_due = True
             timers.schedule(now_ms, finish)
 
@@ -130,7 +130,7 @@ def _wait(ask: _Ask, wanted: list[Wanted]) -> PendingResponse:
 
 def _look_up(
     context: RequestContext, topic_request: Any, part_request: Any, cluster: Cluster
-) -> Wanted:
+) -> FetchPartition:
     if context.api_version >= TOPIC_ID_VERSION_MIN:
         topic = cluster.topics.get_by_id(topic_request.topic_id)
         name, missing = "", ErrorCode.UNKNOWN_TOPIC_ID
@@ -146,11 +146,11 @@ def _look_up(
         else:
             error_code = _check(context, partition, part_request)
     topic_id = topic_request.topic_id if context.api_version >= TOPIC_ID_VERSION_MIN else None
-    return Wanted(name, topic_id, topic, partition, part_request, error_code)
+    return FetchPartition(name, topic_id, topic, partition, part_request, error_code)
 
 
 def _check(context: RequestContext, partition: Partition, part_request: Any) -> ErrorCode:
-    # Before v9 a request has no leader epoch, and the schema's default says "any".
+    # Before v9 a request has no leader epoch; the schema's default means any.
     error_code = leader_epoch_error(partition, context.broker_id, part_request.current_leader_epoch)
     if error_code != ErrorCode.NONE:
         return error_code
@@ -160,12 +160,12 @@ def _check(context: RequestContext, partition: Partition, part_request: Any) -> 
     return ErrorCode.NONE
 
 
-def _is_satisfied(ask: _Ask, wanted: list[Wanted]) -> bool:
-    """Whether the response may go out: an error, or enough bytes (`DelayedFetch.tryComplete`)."""
-    left = ask.bytes_min
+def _is_satisfied(fetch: _BoundedFetch, partitions: list[FetchPartition]) -> bool:
+    """Return whether there is an error or enough bytes (`DelayedFetch.tryComplete`)."""
+    left = fetch.bytes_min
     if left <= 0:
         return True
-    for item in wanted:
+    for item in partitions:
         if item.error_code != ErrorCode.NONE or item.partition is None:
             return True
         limit = min(left, max(1, item.request.partition_max_bytes))
@@ -175,26 +175,26 @@ def _is_satisfied(ask: _Ask, wanted: list[Wanted]) -> bool:
     return False
 
 
-def _response(ask: _Ask, wanted: list[Wanted], now_ms: int) -> Any:
-    """What was read, or nothing and a wait for a client that has had too much already."""
-    context = ask.context
-    response = _read(ask, wanted)
-    if not ask.cluster.quotas.clients.is_enabled:
+def _response(fetch: _BoundedFetch, partitions: list[FetchPartition], now_ms: int) -> Any:
+    """Return the records, or an empty response and a throttle for a client beyond its quota."""
+    context = fetch.context
+    response = _read(fetch, partitions)
+    if not fetch.cluster.quotas.clients.is_enabled:
         return response
     body = response.encode(version=context.api_version)
-    if charge_fetch(context, ask.cluster, len(body) + SIZE_BYTES, now_ms):
+    if charge_fetch(context, fetch.cluster, len(body) + SIZE_BYTES, now_ms):
         return body
     return _Response(version=context.api_version, responses=[])
 
 
-def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
-    request, cluster = ask.request, ask.cluster
-    version = ask.context.api_version
-    left = ask.bytes_max
+def _read(fetch: _BoundedFetch, partitions: list[FetchPartition]) -> Any:
+    request, cluster = fetch.request, fetch.cluster
+    version = fetch.context.api_version
+    left = fetch.bytes_max
     responses: list[Any] = []
     leader_ids: set[int] = set()
     has_records = False
-    for item in wanted:
+    for item in partitions:
         data = b""
         error_code = item.error_code
         if error_code == ErrorCode.NONE and item.partition is not None:
@@ -234,20 +234,20 @@ def _read(ask: _Ask, wanted: list[Wanted]) -> Any:
             _Response.NodeEndpoint(
                 node_id=broker.node_id, host=address.host, port=address.port, rack=broker.rack
             )
-            for broker, address in cluster.addresses(ask.context.session.listener)
+            for broker, address in cluster.addresses(fetch.context.session.listener)
             if broker.node_id in leader_ids
         ]
     return response
 
 
-def _same_topic(response: Any, item: Wanted, version: int) -> bool:
+def _same_topic(response: Any, item: FetchPartition, version: int) -> bool:
     if version >= TOPIC_ID_VERSION_MIN:
         return bool(response.topic_id == item.topic_id)
     return bool(response.topic == item.topic_name)
 
 
 def _partition_data(
-    request: Any, item: Wanted, version: int, error_code: ErrorCode, data: bytes
+    request: Any, item: FetchPartition, version: int, error_code: ErrorCode, data: bytes
 ) -> Any:
     partition = item.partition
     is_readable = error_code == ErrorCode.NONE and partition is not None

@@ -43,7 +43,7 @@ _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
 
 
 class Found(NamedTuple):
-    """An offset, its record's timestamp and the leader epoch; -1 where there is none."""
+    """An offset, its record's timestamp and the leader epoch; -1 for absent values."""
 
     offset: int = -1
     timestamp: int = -1
@@ -54,17 +54,17 @@ class Found(NamedTuple):
 def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
-    asked: dict[tuple[str, int], int] = {}
+    request_counts: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for part in topic.partitions:
             key = (topic.name, part.partition_index)
-            asked[key] = asked.get(key, 0) + 1
+            request_counts[key] = request_counts.get(key, 0) + 1
     topics = []
     for topic in request.topics:
         responses = []
         for part in topic.partitions:
             found = Found()
-            if asked[topic.name, part.partition_index] > 1:
+            if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
                 error_code, found = _look_up(context, topic.name, part, cluster)
@@ -119,7 +119,7 @@ def _find(partition: Partition, timestamp: int) -> Found:
 
 
 def _latest_record(log: PartitionLog) -> Found:
-    """The first record with the largest timestamp.
+    """Return the first record with the largest timestamp.
 
     A batch's largest timestamp may be that of a record deleted since, so the search goes on until a
     batch can't have a later one.

@@ -41,14 +41,14 @@ AUTO_CREATION_CHOICE_VERSION_MIN = 4
 def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleTopicMetadataRequest`."""
     version = context.api_version
-    wanted = request.topics
-    if wanted is None or (version == 0 and not wanted):
+    requested = request.topics
+    if requested is None or (version == 0 and not requested):
         topics = [_describe(cluster, topic, version) for topic in cluster.topics.all()]
     else:
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
-        topics = [_find(context, topic, cluster, may_create=may_create) for topic in wanted]
+        topics = [_find(context, topic, cluster, may_create=may_create) for topic in requested]
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in topics:
             if topic.error_code == ErrorCode.NONE:
@@ -76,16 +76,16 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     return response
 
 
-def _find(context: RequestContext, wanted: Any, cluster: Cluster, *, may_create: bool) -> Any:
+def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:
     version = context.api_version
-    if version >= 10 and wanted.topic_id is not None and wanted.topic_id != _NO_TOPIC_ID:
+    if version >= 10 and requested.topic_id is not None and requested.topic_id != _NO_TOPIC_ID:
         if version < 12:
-            return _missing(version, ErrorCode.INVALID_REQUEST, wanted.name, wanted.topic_id)
-        topic = cluster.topics.get_by_id(wanted.topic_id)
+            return _missing(version, ErrorCode.INVALID_REQUEST, requested.name, requested.topic_id)
+        topic = cluster.topics.get_by_id(requested.topic_id)
         if topic is None:
-            return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, wanted.topic_id)
+            return _missing(version, ErrorCode.UNKNOWN_TOPIC_ID, None, requested.topic_id)
         return _describe(cluster, topic, version)
-    name = wanted.name
+    name = requested.name
     if name is None:
         return _missing(version, ErrorCode.INVALID_REQUEST, None, _NO_TOPIC_ID)
     topic = cluster.topics.get(name)
@@ -99,7 +99,7 @@ def _find(context: RequestContext, wanted: Any, cluster: Cluster, *, may_create:
 
 
 def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
-    """Create a topic with the brokers' defaults, if CreateTopics would; ignore a refusal."""
+    """Create a topic with the brokers' defaults, if it is valid; ignore a refusal."""
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
     if not isinstance(plan, TopicPlan) or name in queue.pending_topics:

@@ -35,19 +35,19 @@ _PartitionResponse = _TopicResponse.OffsetCommitResponsePartition
 def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetCommitRequest`."""
     version = context.api_version
-    topics = [(each, _find_topic(cluster, each, version)) for each in request.topics]
+    topics = [(requested, _find_topic(cluster, requested, version)) for requested in request.topics]
     offsets = tuple(
         OffsetToCommit(
             topic_name=topic.name,
-            partition_index=each.partition_index,
-            offset=each.committed_offset,
-            leader_epoch=each.committed_leader_epoch,
-            metadata=each.committed_metadata,
+            partition_index=partition.partition_index,
+            offset=partition.committed_offset,
+            leader_epoch=partition.committed_leader_epoch,
+            metadata=partition.committed_metadata,
         )
-        for wanted, topic in topics
+        for requested, topic in topics
         if topic is not None
-        for each in wanted.partitions
-        if _has_partition(topic, each.partition_index)
+        for partition in requested.partitions
+        if _has_partition(topic, partition.partition_index)
     )
     # One error code for each of `offsets`, taken below in the same order.
     error_codes = iter(_commit(context, request, offsets, cluster))
@@ -56,22 +56,22 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
         topics=[
             _TopicResponse(
                 version=version,
-                name=wanted.name,
-                topic_id=wanted.topic_id,
+                name=requested.name,
+                topic_id=requested.topic_id,
                 partitions=[
                     _PartitionResponse(
                         version=version,
-                        partition_index=each.partition_index,
+                        partition_index=partition.partition_index,
                         error_code=(
                             _missing_error(topic, version)
-                            if topic is None or not _has_partition(topic, each.partition_index)
+                            if topic is None or not _has_partition(topic, partition.partition_index)
                             else next(error_codes)
                         ),
                     )
-                    for each in wanted.partitions
+                    for partition in requested.partitions
                 ],
             )
-            for wanted, topic in topics
+            for requested, topic in topics
         ],
     )
 
@@ -98,10 +98,10 @@ def _commit(
     )
 
 
-def _find_topic(cluster: Cluster, wanted: Any, version: int) -> Topic | None:
+def _find_topic(cluster: Cluster, requested: Any, version: int) -> Topic | None:
     if version >= TOPIC_ID_VERSION_MIN:
-        return cluster.topics.get_by_id(wanted.topic_id)
-    return cluster.topics.get(wanted.name)
+        return cluster.topics.get_by_id(requested.topic_id)
+    return cluster.topics.get(requested.name)
 
 
 def _has_partition(topic: Topic, partition_index: int) -> bool:

@@ -40,7 +40,7 @@ _NOTHING = CommittedOffset(offset=-1, leader_epoch=-1, metadata="", committed_ms
 _NO_TOPIC_ID = UUID(int=0)
 
 _Found = tuple[int, CommittedOffset, ErrorCode]
-"""Of one partition: its index, what is committed, and what is wrong with it."""
+"""One partition: its index, the committed offset, and the error code."""
 
 
 @handles(ApiKey.OFFSET_FETCH, versions=(1, 10))
@@ -49,11 +49,14 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster)
     version = context.api_version
     if version >= MANY_GROUPS_VERSION_MIN:
         groups = []
-        for wanted in request.groups:
-            error_code, topics = _response_group(context, wanted, cluster)
+        for requested in request.groups:
+            error_code, topics = _response_group(context, requested, cluster)
             groups.append(
                 _GroupResponse(
-                    version=version, group_id=wanted.group_id, topics=topics, error_code=error_code
+                    version=version,
+                    group_id=requested.group_id,
+                    topics=topics,
+                    error_code=error_code,
                 )
             )
         return _Response(version=version, groups=groups)
@@ -62,15 +65,17 @@ def handle_offset_fetch(context: RequestContext, request: Any, cluster: Cluster)
 
 
 def _response_group(
-    context: RequestContext, wanted: Any, cluster: Cluster
+    context: RequestContext, requested: Any, cluster: Cluster
 ) -> tuple[ErrorCode, list[Any]]:
-    """The error and the topics of one group; `wanted` has its `group_id` and `topics`."""
+    """Return the error and the topics of one group; `requested` has `group_id` and `topics`."""
     version = context.api_version
-    error_code = ownership_error(cluster, context.broker_id, wanted.group_id)
+    error_code = ownership_error(cluster, context.broker_id, requested.group_id)
     if error_code is ErrorCode.NONE:
-        if wanted.topics is None:
-            return error_code, _fetch_all(cluster, wanted.group_id, version)
-        topics = [_fetch_topic(cluster, wanted.group_id, each, version) for each in wanted.topics]
+        if requested.topics is None:
+            return error_code, _fetch_all(cluster, requested.group_id, version)
+        topics = [
+            _fetch_topic(cluster, requested.group_id, topic, version) for topic in requested.topics
+        ]
         return error_code, topics
     if version >= GROUP_ERROR_VERSION_MIN:
         return error_code, []
@@ -81,23 +86,23 @@ def _response_group(
             _NO_TOPIC_ID,
             [(index, _NOTHING, error_code) for index in topic.partition_indexes],
         )
-        for topic in wanted.topics
+        for topic in requested.topics
     ]
 
 
-def _fetch_topic(cluster: Cluster, group_id: str, wanted: Any, version: int) -> Any:
-    name, topic_id = wanted.name, _NO_TOPIC_ID
+def _fetch_topic(cluster: Cluster, group_id: str, requested: Any, version: int) -> Any:
+    name, topic_id = requested.name, _NO_TOPIC_ID
     if version >= TOPIC_ID_VERSION_MIN:
-        topic_id = wanted.topic_id
+        topic_id = requested.topic_id
         topic = cluster.topics.get_by_id(topic_id)
         if topic is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_ID
-            found = [(index, _NOTHING, unknown) for index in wanted.partition_indexes]
+            found = [(index, _NOTHING, unknown) for index in requested.partition_indexes]
             return _topic(version, "", topic_id, found)
         name = topic.name
     found = [
         (index, cluster.groups.committed(group_id, name, index) or _NOTHING, ErrorCode.NONE)
-        for index in wanted.partition_indexes
+        for index in requested.partition_indexes
     ]
     return _topic(version, name, topic_id, found)
 
@@ -116,7 +121,7 @@ def _fetch_all(cluster: Cluster, group_id: str, version: int) -> list[Any]:
 
 
 def _topic(version: int, name: str, topic_id: UUID, found: Iterable[_Found]) -> Any:
-    """One topic's answer; v8 moved topics into groups and gave the same fields other classes."""
+    """Return one topic of the response; v8 moved topics into groups, with other classes."""
     is_in_group = version >= MANY_GROUPS_VERSION_MIN
     partition_class: Any = _PartitionResponse if is_in_group else _OldPartitionResponse
     partitions = [

@@ -25,7 +25,7 @@ TRANSACTION_KEY_TYPE = 1
 BATCH_VERSION_MIN = 4
 
 _MESSAGES = {
-    ErrorCode.NONE: "NONE",  # what Kafka sends where there is no error
+    ErrorCode.NONE: "NONE",  # what Kafka sends if there is no error
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
     ErrorCode.INVALID_REQUEST: "This type of coordinator key is not supported.",
 }

@@ -60,7 +60,7 @@ def handle_join_group(context: RequestContext, request: Any, cluster: Cluster) -
                 else request.session_timeout_ms
             ),
             protocol_type=request.protocol_type,
-            protocols={each.name: bytes(each.metadata) for each in request.protocols},
+            protocols={protocol.name: bytes(protocol.metadata) for protocol in request.protocols},
             must_know_id=version >= KNOWN_ID_VERSION_MIN,
             can_skip_assignment=version >= SKIP_ASSIGNMENT_VERSION_MIN,
         ),

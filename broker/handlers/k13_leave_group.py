@@ -32,7 +32,7 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) 
     version = context.api_version
     is_batch = version >= BATCH_VERSION_MIN
     leavers = (
-        [MemberIdentity(each.member_id, each.group_instance_id) for each in request.members]
+        [MemberIdentity(member.member_id, member.group_instance_id) for member in request.members]
         if is_batch
         else [MemberIdentity(request.member_id)]
     )
@@ -41,7 +41,7 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) 
         return messages.LeaveGroupResponse(version=version, error_code=error_code)
     error_code, left = cluster.groups.leave(request.group_id, leavers, context.now_ms)
     if not is_batch:
-        (error_code,) = [each.error_code for each in left] or [error_code]
+        (error_code,) = [member.error_code for member in left] or [error_code]
         return messages.LeaveGroupResponse(version=version, error_code=error_code)
     return messages.LeaveGroupResponse(
         version=version,
@@ -49,10 +49,10 @@ def handle_leave_group(context: RequestContext, request: Any, cluster: Cluster) 
         members=[
             messages.LeaveGroupResponse.MemberResponse(
                 version=version,
-                member_id=each.member_id,
-                group_instance_id=each.group_instance_id,
-                error_code=each.error_code,
+                member_id=member.member_id,
+                group_instance_id=member.group_instance_id,
+                error_code=member.error_code,
             )
-            for each in left
+            for member in left
         ],
     )

@@ -40,7 +40,10 @@ def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -
             group_instance_id=request.group_instance_id,
             protocol_type=request.protocol_type,
             protocol_name=request.protocol_name,
-            assignments={each.member_id: bytes(each.assignment) for each in request.assignments},
+            assignments={
+                assignment.member_id: bytes(assignment.assignment)
+                for assignment in request.assignments
+            },
         ),
         lambda result: pending.complete(_response(result, version)),
         context.now_ms,

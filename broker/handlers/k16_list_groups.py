@@ -1,7 +1,7 @@
 """ListGroups: v0-5.
 
 Behaviour:
-    - Lists the groups that this broker coordinates; clients ask every broker.
+    - Lists the groups that this broker coordinates; clients send it to every broker.
     - From v4 filters by state, from v5 by type, both ignoring case; an empty filter means all.
     - All groups have the type classic.
 """

@@ -2,7 +2,7 @@
 
 Behaviour:
     - Lists the registered handlers, as broker.api.versions of the requested broker limits them.
-      What is advertised is what is served.
+      It advertises exactly what it serves.
     - Produce is advertised from version 0, because older librdkafka switches compression off
       otherwise (KAFKA-18659).
     - An unknown version gets a v0 response with UNSUPPORTED_VERSION and the supported range of
@@ -24,7 +24,7 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
 SOFTWARE_VERSION_MIN = 3
-"""Since this version of ApiVersions clients send their name and version (KIP-511)."""
+"""First version of ApiVersions in which clients send their name and version (KIP-511)."""
 
 _SOFTWARE_PATTERN = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 

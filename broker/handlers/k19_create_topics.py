@@ -115,7 +115,8 @@ def _from_wire(topic: Any) -> NewTopic:
         partition_count=topic.num_partitions,
         replication_factor=topic.replication_factor,
         assignments=tuple(
-            (each.partition_index, tuple(each.broker_ids)) for each in topic.assignments
+            (assignment.partition_index, tuple(assignment.broker_ids))
+            for assignment in topic.assignments
         ),
         overrides={config.name: config.value for config in topic.configs},
     )

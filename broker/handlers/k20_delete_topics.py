@@ -21,7 +21,13 @@ Gaps:
 
 from typing import Any
 
-from broker.administration.deletion import NO_TOPIC_ID, Found, Wanted, check_enabled, find_topics
+from broker.administration.deletion import (
+    NO_TOPIC_ID,
+    Found,
+    RequestedTopic,
+    check_enabled,
+    find_topics,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import TIMED_OUT
 from broker.cluster.topics import Topic
@@ -45,27 +51,27 @@ _GONE_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)
 def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ControllerApis.deleteTopics`."""
     version = context.api_version
-    wanted = _wanted(version, request)
+    requested = _requested_topics(version, request)
     disabled = check_enabled(cluster, version)
     if disabled is not None:
-        found = [Found(each.name, each.topic_id, disabled) for each in wanted]
+        found = [Found(topic.name, topic.topic_id, disabled) for topic in requested]
     else:
-        found = find_topics(cluster, wanted)
+        found = find_topics(cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
     results = []
     queued: list[tuple[int, Topic]] = []
-    for index, each in enumerate(found):
-        if isinstance(each.outcome, Refusal):
-            refusal: Refusal | None = each.outcome
+    for index, item in enumerate(found):
+        if isinstance(item.outcome, Refusal):
+            refusal: Refusal | None = item.outcome
         else:
-            refusal = quota.charge(len(each.outcome.partitions))
+            refusal = quota.charge(len(item.outcome.partitions))
             if refusal is None and is_immediate:
-                cluster.delete_topic(each.outcome, context.now_ms)
+                cluster.delete_topic(item.outcome, context.now_ms)
             elif refusal is None:
                 refusal = TIMED_OUT
-                queued.append((index, each.outcome))
-        results.append(_result(version, each, refusal))
+                queued.append((index, item.outcome))
+        results.append(_result(version, item, refusal))
 
     def respond(now_ms: int) -> Any:
         quota.settle(now_ms)
@@ -74,14 +80,14 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
         )
 
     def delete_queued(now_ms: int) -> Any:
-        names = {each.name for each in wanted}
+        names = {topic.name for topic in requested}
         for index, topic in queued:
-            each = found[index]
+            item = found[index]
             if _is_there(cluster, topic):
                 cluster.delete_topic(topic, now_ms)
-                results[index] = _result(version, each, None)
+                results[index] = _result(version, item, None)
             else:
-                results[index] = _result(version, each, _GONE if each.name in names else _GONE_ID)
+                results[index] = _result(version, item, _GONE if item.name in names else _GONE_ID)
         return respond(now_ms)
 
     if not queued:
@@ -110,7 +116,7 @@ def _result(version: int, found: Found, refusal: Refusal | None) -> Any:
     )
 
 
-def _wanted(version: int, request: Any) -> list[Wanted]:
+def _requested_topics(version: int, request: Any) -> list[RequestedTopic]:
     if version < TOPIC_ID_VERSION_MIN:
-        return [Wanted(name) for name in request.topic_names]
-    return [Wanted(topic.name, topic.topic_id or NO_TOPIC_ID) for topic in request.topics]
+        return [RequestedTopic(name) for name in request.topic_names]
+    return [RequestedTopic(topic.name, topic.topic_id or NO_TOPIC_ID) for topic in request.topics]

@@ -47,7 +47,7 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: Clus
 
 
 def _window(context: RequestContext, cluster: Cluster) -> int | None:
-    """KIP-758's window of the broker that is asked; under Kafka's rules there is none to tell."""
+    """Return KIP-758's window of the requested broker; None under Kafka's rules."""
     config = cluster.config.for_broker(context.broker_id)
     if config["producer.state.batches"] != 1:
         return None

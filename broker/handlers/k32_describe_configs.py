@@ -50,7 +50,9 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: Clus
     return messages.DescribeConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
-        results=[_result(cluster, context.broker_id, each, request) for each in request.resources],
+        results=[
+            _result(cluster, context.broker_id, resource, request) for resource in request.resources
+        ],
     )
 
 
@@ -67,9 +69,9 @@ def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> An
         result.error_code = described.error_code
         result.error_message = described.error_message
         return result
-    wanted = set(resource.configuration_keys or ())
+    requested_keys = set(resource.configuration_keys or ())
     for entry in described:
-        if not wanted or entry.key.name in wanted:
+        if not requested_keys or entry.key.name in requested_keys:
             result.configs.append(_to_wire(entry, request))
     return result
 
@@ -106,7 +108,7 @@ def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
     topic = cluster.topics.get(name)
     if topic is None:
-        # Without words of its own, as in Kafka: clients print the code's standard text.
+        # Without a message, as in Kafka: clients print the standard text of the code.
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
     only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
     return describe_topic(cluster.config, only_broker_id, topic.config)

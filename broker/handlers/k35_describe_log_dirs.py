@@ -58,20 +58,25 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
     )
 
 
-def _stored(cluster: Cluster, broker_id: int, asked: Any) -> dict[str, list[Partition]]:
-    """The broker's partitions by topic, of those asked for; topics without any are left out."""
-    wanted: dict[str, set[int]] = {}
-    for each in asked or ():
-        wanted.setdefault(each.topic, set()).update(each.partitions)
+def _stored(cluster: Cluster, broker_id: int, requested_topics: Any) -> dict[str, list[Partition]]:
+    """Return the requested partitions of the broker by topic; omit topics without any."""
+    requested_indexes: dict[str, set[int]] = {}
+    for requested_topic in requested_topics or ():
+        requested_indexes.setdefault(requested_topic.topic, set()).update(
+            requested_topic.partitions
+        )
     stored = {}
     for topic in cluster.topics.all():
-        if asked is not None and topic.name not in wanted:
+        if requested_topics is not None and topic.name not in requested_indexes:
             continue
         partitions = [
             partition
             for partition in topic.partitions
             if broker_id in partition.replicas
-            and (asked is None or partition.partition_index in wanted[topic.name])
+            and (
+                requested_topics is None
+                or partition.partition_index in requested_indexes[topic.name]
+            )
         ]
         if partitions:
             stored[topic.name] = partitions

@@ -81,7 +81,7 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
         "createPartitions",
         context.now_ms,
         request.timeout_ms,
-        mutation_count=lambda: sum(_added_count(cluster, each) for each in queued),
+        mutation_count=lambda: sum(_added_count(cluster, topic) for topic in queued),
         finish=grow_queued,
         timed_out=respond,
     )
@@ -92,27 +92,27 @@ class _Growth(NamedTuple):
     assignments: Assignments
 
 
-def _check(cluster: Cluster, wanted: Any) -> _Growth | Refusal:
-    topic = cluster.topics.get(wanted.name)
+def _check(cluster: Cluster, requested: Any) -> _Growth | Refusal:
+    topic = cluster.topics.get(requested.name)
     if topic is None:
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
     chosen = None
-    if wanted.assignments is not None:
-        chosen = [tuple(assignment.broker_ids) for assignment in wanted.assignments]
-    assignments = check_new_partitions(cluster, topic, wanted.count, chosen)
+    if requested.assignments is not None:
+        chosen = [tuple(assignment.broker_ids) for assignment in requested.assignments]
+    assignments = check_new_partitions(cluster, topic, requested.count, chosen)
     return assignments if isinstance(assignments, Refusal) else _Growth(topic, assignments)
 
 
-def _grow(cluster: Cluster, wanted: Any) -> Refusal | None:
-    growth = _check(cluster, wanted)
+def _grow(cluster: Cluster, requested: Any) -> Refusal | None:
+    growth = _check(cluster, requested)
     if isinstance(growth, Refusal):
         return growth
     cluster.add_partitions(growth.topic, growth.assignments)
     return None
 
 
-def _added_count(cluster: Cluster, wanted: Any) -> int:
-    growth = _check(cluster, wanted)
+def _added_count(cluster: Cluster, requested: Any) -> int:
+    growth = _check(cluster, requested)
     return 0 if isinstance(growth, Refusal) else len(growth.assignments)
 
 

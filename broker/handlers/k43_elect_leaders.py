@@ -59,7 +59,7 @@ def _respond(
     election_type: ElectionType | Refusal,
     now_ms: int,
 ) -> Any:
-    """Elect and return the response; a refusal elects nothing and is for the whole request."""
+    """Elect leaders and return the response; a refusal fails the whole request."""
     topics = []
     for topic_name, partition_indexes in _asked(request, cluster):
         results = []
@@ -94,7 +94,10 @@ def _election_type(version: int, request: Any) -> ElectionType | Refusal:
 def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[int]]]:
     if request.topic_partitions is None:
         return [(t.name, list(range(len(t.partitions)))) for t in cluster.topics.all()]
-    return [(each.topic, each.partitions) for each in request.topic_partitions]
+    return [
+        (topic_partition.topic, topic_partition.partitions)
+        for topic_partition in request.topic_partitions
+    ]
 
 
 def _is_needless(refusal: Refusal | None) -> bool:

@@ -43,13 +43,13 @@ def handle_list_partition_reassignments(
 def _asked(request: Any, cluster: Cluster) -> list[tuple[str, list[Partition]]]:
     if request.topics is None:
         return [(topic.name, topic.partitions) for topic in cluster.topics.all()]
-    asked = []
-    for each in request.topics:
-        topic = cluster.topics.get(each.name)
+    requested = []
+    for requested_topic in request.topics:
+        topic = cluster.topics.get(requested_topic.name)
         if topic is not None:
-            found = [topic.partition(index) for index in each.partition_indexes]
-            asked.append((each.name, [part for part in found if part is not None]))
-    return asked
+            found = [topic.partition(index) for index in requested_topic.partition_indexes]
+            requested.append((requested_topic.name, [part for part in found if part is not None]))
+    return requested
 
 
 def _describe(version: int, partition: Partition) -> Any:

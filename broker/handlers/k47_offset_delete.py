@@ -25,10 +25,12 @@ _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 @handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
 def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
-    wanted = [
-        (topic.name, each.partition_index) for topic in request.topics for each in topic.partitions
+    requested = [
+        (topic.name, partition.partition_index)
+        for topic in request.topics
+        for partition in topic.partitions
     ]
-    known = [each for each in wanted if _exists(cluster, *each)]
+    known = [partition for partition in requested if _exists(cluster, *partition)]
     error_code, error_codes = _delete(context, request.group_id, known, cluster)
     if error_code is not ErrorCode.NONE:
         return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
@@ -43,13 +45,13 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
                 partitions=[
                     _TopicResponse.OffsetDeleteResponsePartition(
                         version=context.api_version,
-                        partition_index=each.partition_index,
+                        partition_index=partition.partition_index,
                         error_code=outcome.get(
-                            (topic.name, each.partition_index),
+                            (topic.name, partition.partition_index),
                             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
                         ),
                     )
-                    for each in topic.partitions
+                    for partition in topic.partitions
                 ],
             )
             for topic in request.topics

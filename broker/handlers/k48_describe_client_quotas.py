@@ -28,7 +28,8 @@ def handle_describe_client_quotas(context: RequestContext, request: Any, cluster
     """Kafka's `ClientQuotasImage.describe`."""
     version = context.api_version
     components = [
-        Component(each.entity_type, each.match_type, each.match) for each in request.components
+        Component(component.entity_type, component.match_type, component.match)
+        for component in request.components
     ]
     found = cluster.quotas.clients.describe(components, strict=request.strict)
     if isinstance(found, FilterProblem):

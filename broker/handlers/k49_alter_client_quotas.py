@@ -39,7 +39,7 @@ def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: C
     release = emulated_release(config["broker.api.versions"])
     problems: dict[Entity, str | None] = {}
     for entry in request.entries:
-        entity = make_entity((each.entity_type, each.entity_name) for each in entry.entity)
+        entity = make_entity((part.entity_type, part.entity_name) for part in entry.entity)
         if entity in problems:
             problems[entity] = "Duplicate client quota entity"
             continue

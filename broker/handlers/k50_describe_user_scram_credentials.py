@@ -27,13 +27,13 @@ def handle_describe_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramImage.describe`."""
-    asked = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
+    names = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
     return messages.DescribeUserScramCredentialsResponse(
         version=context.api_version,
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
         error_message=None,
-        results=[_describe(cluster, name, times) for name, times in Counter(asked).items()],
+        results=[_describe(cluster, name, times) for name, times in Counter(names).items()],
     )
 
 

@@ -31,16 +31,16 @@ def handle_alter_user_scram_credentials(
     context: RequestContext, request: Any, cluster: Cluster
 ) -> Any:
     """Kafka's `ScramControlManager.alterCredentials`."""
-    deletions = [Deletion(each.name, each.mechanism) for each in request.deletions]
+    deletions = [Deletion(deletion.name, deletion.mechanism) for deletion in request.deletions]
     upsertions = [
         Upsertion(
-            each.name,
-            each.mechanism,
-            each.iterations,
-            bytes(each.salt),
-            bytes(each.salted_password),
+            upsertion.name,
+            upsertion.mechanism,
+            upsertion.iterations,
+            bytes(upsertion.salt),
+            bytes(upsertion.salted_password),
         )
-        for each in request.upsertions
+        for upsertion in request.upsertions
     ]
     refusals = alter_credentials(cluster.credentials, [*deletions, *upsertions])
     return messages.AlterUserScramCredentialsResponse(

@@ -40,7 +40,7 @@ def handle_describe_cluster(context: RequestContext, request: Any, cluster: Clus
                 brokers=[],
             )
     includes_fenced = version >= FENCED_BROKERS_VERSION_MIN and request.include_fenced_brokers
-    # Our schemas have this field as a set; None is sent as "not requested".
+    # This field is a set in our schemas; None means "not requested".
     asks_operations = request.include_cluster_authorized_operations
     operations: Any = CLUSTER_OPERATIONS if asks_operations else None
     return messages.DescribeClusterResponse(

@@ -24,17 +24,17 @@ _KNOWN_TYPES = frozenset(ResourceType)
 @handles(ApiKey.LIST_CONFIG_RESOURCES, versions=(0, 1))
 def handle_list_config_resources(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListConfigResources`."""
-    asked: list[int] = [ResourceType.CLIENT_METRICS]
+    requested_types: list[int] = [ResourceType.CLIENT_METRICS]
     if context.api_version >= 1:
-        asked = list(request.resource_types or ResourceType)
-    is_known = _KNOWN_TYPES.issuperset(asked)
+        requested_types = list(request.resource_types or ResourceType)
+    is_known = _KNOWN_TYPES.issuperset(requested_types)
     return messages.ListConfigResourcesResponse(
         version=context.api_version,
         throttle_time_ms=0,
         error_code=ErrorCode.NONE if is_known else ErrorCode.UNSUPPORTED_VERSION,
         config_resources=[
             _Resource(resource_name=name, resource_type=resource_type)
-            for resource_type in dict.fromkeys(asked if is_known else ())
+            for resource_type in dict.fromkeys(requested_types if is_known else ())
             for name in _names(cluster, ResourceType(resource_type))
         ],
     )

@@ -42,14 +42,14 @@ def handle_describe_topic_partitions(
 ) -> Any:
     """Kafka's `DescribeTopicPartitionsRequestHandler`."""
     version = context.api_version
-    asked = [topic.name for topic in request.topics]
+    requested_names = [topic.name for topic in request.topics]
     cursor = None
     if request.cursor is not None:
         cursor = Cursor(request.cursor.topic_name, request.cursor.partition_index)
-    if cursor is not None and _is_misplaced(cursor, asked):
-        refused = [_refused(version, name, ErrorCode.INVALID_REQUEST) for name in asked]
+    if cursor is not None and _is_misplaced(cursor, requested_names):
+        refused = [_refused(version, name, ErrorCode.INVALID_REQUEST) for name in requested_names]
         return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
-    all_names = asked or [topic.name for topic in cluster.topics.all()]
+    all_names = requested_names or [topic.name for topic in cluster.topics.all()]
     entries, next_cursor = read_page(
         cluster, names_from(all_names, cursor), cursor, request.response_partition_limit
     )
@@ -67,8 +67,10 @@ def _cursor_to_wire(version: int, cursor: Cursor) -> Any:
     )
 
 
-def _is_misplaced(cursor: Cursor, asked: list[str]) -> bool:
-    return cursor.partition_index < 0 or (bool(asked) and cursor.topic_name not in asked)
+def _is_misplaced(cursor: Cursor, requested_names: list[str]) -> bool:
+    return cursor.partition_index < 0 or (
+        bool(requested_names) and cursor.topic_name not in requested_names
+    )
 
 
 def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:

@@ -34,7 +34,7 @@ class FindingView(msgspec.Struct):
 
 
 class NotCoveredView(msgspec.Struct):
-    """Acknowledgements of one partition that were dropped for newer ones.
+    """Acknowledgements of one partition that were dropped to make room for newer ones.
 
     Offsets are -1 where none is known. `topic` is null for the sum over all further partitions.
     """
@@ -56,7 +56,7 @@ class ExcludedView(msgspec.Struct):
 
 
 class AuditView(msgspec.Struct):
-    """What was compared, and what was not.
+    """What was compared, what was not, and the differences.
 
     `covered` acknowledgements were compared; the batches of `removed` ones were removed by
     retention, DeleteRecords or with their topic. `findings` are the first 1,000 of `finding_count`.
@@ -75,7 +75,7 @@ class AuditView(msgspec.Struct):
 def get_audit(admin: Admin) -> AuditView:
     """Compare the acknowledgements that were sent with the logs.
 
-    Needs `audit.enable=true` from the start. A reset clears what was recorded.
+    Needs `audit.enable=true` from the start. A reset clears the record.
     """
     if not admin.acknowledgements.is_enabled:
         raise Problem(
@@ -87,12 +87,12 @@ def get_audit(admin: Admin) -> AuditView:
     findings = report.comparison.findings
     return AuditView(
         finding_count=len(findings),
-        findings=[_finding_view(each) for each in findings[:FINDINGS_MAX]],
+        findings=[_finding_view(finding) for finding in findings[:FINDINGS_MAX]],
         covered=report.comparison.covered,
         removed=report.comparison.removed,
-        not_covered=sum(each.count for each in report.dropped.values()),
-        not_covered_partitions=[_not_covered_view(*each) for each in report.dropped.items()],
-        excluded=[ExcludedView(*each) for each in sorted(report.excluded.items())],
+        not_covered=sum(dropped.count for dropped in report.dropped.values()),
+        not_covered_partitions=[_not_covered_view(*item) for item in report.dropped.items()],
+        excluded=[ExcludedView(*item) for item in sorted(report.excluded.items())],
     )
 
 

@@ -50,7 +50,7 @@ class StopBody(Input):
 
 
 class StartBody(Input):
-    """Keys of this broker alone, as if it was started with them; null removes a key."""
+    """Start keys of this broker alone; null removes a key."""
 
     config: dict[str, str | None] = msgspec.field(default_factory=dict)
 
@@ -91,7 +91,7 @@ def list_brokers(admin: Admin) -> list[BrokerView]:
 
 @operation("POST", "/v1/brokers", tag="brokers", status=201)
 async def add_broker(admin: Admin, body: NewBrokerBody) -> BrokerView:
-    """Add a broker on a port of its own; it leads new partitions and those that are moved to it.
+    """Add a broker on a new port; it leads new partitions and those that are moved to it.
 
     A broker that was decommissioned comes back on its port.
     """
@@ -127,8 +127,8 @@ def fence_broker(admin: Admin, path: BrokerPath) -> BrokerView:
 def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
     """Stop a broker: its connections are cut and new ones refused; no record is lost.
 
-    With `controller.mutation.time.ms` the election comes later on the clock, behind topic requests
-    in the controller's queue; until then the broker is alive and leads.
+    With `controller.mutation.time.ms` the election waits for topic requests in the controller's
+    queue. Until then the broker is alive and leads.
     """
     admin.check_broker(path.node_id)
     failover.stop_broker(admin.cluster, path.node_id, admin.now_ms(), elect=body.elect)
@@ -139,7 +139,7 @@ def stop_broker(admin: Admin, path: BrokerPath, body: StopBody) -> BrokerView:
 def start_broker(admin: Admin, path: BrokerPath, body: StartBody) -> BrokerView:
     """Start a broker again on its port; it leads only partitions that have no leader.
 
-    `config` changes the keys that this broker alone is started with, as an upgrade does.
+    `config` changes the start keys of this broker alone, as an upgrade does.
     """
     admin.check_broker(path.node_id)
     if body.config:
@@ -162,7 +162,7 @@ def _configure(admin: Admin, broker: Broker, overrides: dict[str, str | None]) -
         raise Problem(400, f"config: {error}") from error
     for name in overrides:
         if name in config.dynamic_layer(broker.node_id) or name in config.dynamic_default:
-            raise Problem(409, f"config: {name} was set at run time, and that value still counts")
+            raise Problem(409, f"config: {name} was set at run time, and that value has precedence")
     admin.cluster.set_config(config)
     if "broker.rack" in overrides:
         broker.rack = config.for_broker(broker.node_id)["broker.rack"]
@@ -217,7 +217,9 @@ def cut_connection(admin: Admin, path: ConnectionPath) -> None:
 
 def _view(admin: Admin, broker: Broker) -> BrokerView:
     node_id = broker.node_id
-    partitions = (each for topic in admin.cluster.topics.all() for each in topic.partitions)
+    partitions = (
+        partition for topic in admin.cluster.topics.all() for partition in topic.partitions
+    )
     return BrokerView(
         node_id=node_id,
         host=broker.host,
@@ -226,7 +228,7 @@ def _view(admin: Admin, broker: Broker) -> BrokerView:
         is_alive=broker.is_alive,
         availability=broker.availability.value,
         is_controller=admin.cluster.controller_id == node_id,
-        leads=sum(each.leader_id == node_id for each in partitions),
-        connections=sum(each.broker_id == node_id for each in admin.server.protocols),
+        leads=sum(partition.leader_id == node_id for partition in partitions),
+        connections=sum(protocol.broker_id == node_id for protocol in admin.server.protocols),
         endpoints={name: str(address) for name, address in broker.endpoints.items()},
     )

@@ -9,7 +9,7 @@ from broker.http_admin.operation import Input, Problem, operation
 from broker.http_admin.state import Admin
 
 ADVANCE_MS_MAX = 400 * 24 * 3600 * 1000
-"""More than a year. Retention and expiry run every few minutes of it."""
+"""More than a year. Retention and expiry run every few minutes of that time."""
 
 Factor = Annotated[float, msgspec.Meta(gt=0, le=10_000)]
 
@@ -57,11 +57,11 @@ def put_clock(admin: Admin, body: ClockBody) -> ClockView:
 def advance_clock(admin: Admin, body: AdvanceBody) -> ClockView:
     """Move the clock forward, in any mode.
 
-    Everything that becomes due is done, in order, before the response: ends of mutes,
-    expiries, timeouts of groups, delayed responses.
+    Before the response, everything that becomes due happens in order: mutes end, ids and offsets
+    expire, group timeouts fire, delayed responses are sent.
     """
     if (body.ms is None) == (body.seconds is None):
-        raise Problem(400, 'body: say either "ms" or "seconds", such as {"seconds": 3600}')
+        raise Problem(400, 'body: use either "ms" or "seconds", such as {"seconds": 3600}')
     duration_ms = body.ms if body.ms is not None else round((body.seconds or 0) * 1000)
     admin.server.advance(duration_ms)
     return get_clock(admin)

@@ -1,4 +1,4 @@
-"""The controller: which broker it is, and what waits in its queue."""
+"""The controller: its broker, and the events in its queue."""
 
 import msgspec
 

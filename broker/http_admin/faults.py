@@ -1,4 +1,4 @@
-"""Faults over HTTP: the same rules as from Python and in files."""
+"""Fault rules over HTTP, in the same form as in Python and in files."""
 
 from typing import Annotated, Any
 
@@ -18,7 +18,7 @@ RULE_TYPE = msgspec.defstruct(
     namespace={"__doc__": "Which requests, when, and what happens; see docs/faults.md."},
     forbid_unknown_fields=True,
 )
-"""The type for the OpenAPI document. `rules_from_json` reads the rules, with errors that help."""
+"""The type for the OpenAPI document only; `rules_from_json` reads the rules."""
 
 
 class FaultView(msgspec.Struct):
@@ -59,10 +59,10 @@ def list_faults(admin: Admin) -> list[FaultView]:
     body_type=RULE_TYPE | list[RULE_TYPE],  # type: ignore[valid-type]
 )
 def add_faults(admin: Admin, body: FaultRule | list[FaultRule]) -> FaultView | list[FaultView]:
-    """Add a rule behind all others, or all rules of a list.
+    """Add a rule after all others, or all rules of a list.
 
-    If one rule of a list is refused, none is added. The body is what
-    `mock-kafka serve --faults FILE` takes; the response has the form of the body.
+    If one rule of a list is refused, none is added. The body has the form of the file of
+    `mock-kafka serve --faults FILE`; so has the response.
     """
     faults = admin.faults
     try:

@@ -13,7 +13,7 @@ from broker.http_admin.state import Admin
 from broker.journal.journal import Line
 
 EVENTS_AHEAD_MAX = 1000
-"""Lines that wait for a slow follower. Beyond that it loses the oldest, and gets their number."""
+"""Most lines that wait for a slow follower. It loses older ones, and gets their number."""
 
 EVENTS_PER_TURN = 100
 TURN_S = 0.05
@@ -21,15 +21,15 @@ TURN_S = 0.05
 
 HEARTBEAT_S = 15.0
 EXPORT_LINES_PER_TURN = 50
-"""Decoding these takes a few ms; then other tasks run."""
+"""Lines to decode before other tasks run; decoding these takes a few ms."""
 
 
 @operation("GET", "/v1/requests/wait", tag="requests")
 async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | None:
-    """Return the first line that fits: one that is there, or the next new or changed one.
+    """Return the first line that fits: an existing one, or the next new or changed one.
 
-    A request fits as soon as it is received; use `outcome=responded` to get its response. Null if
-    there was none in time.
+    A request fits as soon as it is received; use `outcome=responded` to wait for its response. Null
+    after the timeout.
     """
     line_filter = journal_filter(query)
     journal = admin.journal
@@ -54,7 +54,7 @@ async def wait_for_request(admin: Admin, query: WaitQuery) -> dict[str, Any] | N
 
 @operation("GET", "/v1/requests/export", tag="requests", media_type="application/x-ndjson")
 async def export_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[bytes]:
-    """Export all lines that fit, one JSON document a line."""
+    """Export all lines that fit, as one JSON document per line."""
     line_filter = journal_filter(query)
     for number, line in enumerate(tuple(admin.journal)):
         if line_filter.fits(line, admin.topic_name):
@@ -113,9 +113,9 @@ async def follow_requests(admin: Admin, query: JournalQuery) -> AsyncIterator[by
         end()
 
 
-def _event(plain: dict[str, Any]) -> bytes:
+def _event(line_json: dict[str, Any]) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (
-        plain["number"],
-        plain["kind"].encode(),
-        msgspec.json.encode(plain),
+        line_json["number"],
+        line_json["kind"].encode(),
+        msgspec.json.encode(line_json),
     )

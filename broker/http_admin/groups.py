@@ -71,7 +71,7 @@ class ProducerView(msgspec.Struct):
 
 
 class PartitionProducersView(msgspec.Struct):
-    """The producers that a partition remembers; `producers` are the first of them by id."""
+    """The producer state of a partition; `producers` are the first by id."""
 
     topic: str
     partition: int
@@ -81,7 +81,7 @@ class PartitionProducersView(msgspec.Struct):
 
 
 class ProducersView(msgspec.Struct):
-    """The size of all producer state, and by partition."""
+    """The size of all producer state, and the state by partition."""
 
     count: int
     bytes: int
@@ -91,7 +91,7 @@ class ProducersView(msgspec.Struct):
 @operation("GET", "/v1/groups", tag="groups")
 def list_groups(admin: Admin) -> list[GroupView]:
     """List all groups with members and committed offsets."""
-    return [_view(admin, each.group_id) for each in admin.cluster.groups.list_groups()]
+    return [_view(admin, group.group_id) for group in admin.cluster.groups.list_groups()]
 
 
 @operation("GET", "/v1/groups/{group_id}", tag="groups")
@@ -136,7 +136,10 @@ def list_producers(admin: Admin, query: ProducersQuery) -> ProducersView:
             partition.partition_index,
             len(partition.producers),
             partition.producers.bytes_held(),
-            [ProducerView(*each[:4]) for each in partition.producers.describe()[: query.limit]],
+            [
+                ProducerView(*producer[:4])
+                for producer in partition.producers.describe()[: query.limit]
+            ],
         )
         for partition in partitions
         if len(partition.producers)
@@ -164,8 +167,10 @@ def _view(admin: Admin, group_id: str) -> GroupView:
         protocol_name=group.protocol_name,
         coordinator=cluster.coordinator_id(group_id),
         members=[
-            MemberView(each.member_id, each.group_instance_id, each.client_id, each.client_host)
-            for each in group.members
+            MemberView(
+                member.member_id, member.group_instance_id, member.client_id, member.client_host
+            )
+            for member in group.members
         ],
         offsets=offsets,
     )

@@ -23,7 +23,10 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
     schemas, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     schema_of = {_key(kind): schema for kind, schema in zip(kinds, schemas, strict=True)}
     inputs = {
-        each.__name__ for op in listed for each in (op.path_type, op.query_type) if each is not None
+        input_type.__name__
+        for op in listed
+        for input_type in (op.path_type, op.query_type)
+        if input_type is not None
     }
     paths: dict[str, dict[str, Any]] = {}
     for op in listed:
@@ -33,7 +36,9 @@ def openapi_document(operations: Iterable[Operation], version: str) -> dict[str,
         "info": {"title": TITLE, "version": version, "description": DESCRIPTION},
         "paths": paths,
         "components": {
-            "schemas": {name: each for name, each in components.items() if name not in inputs},
+            "schemas": {
+                name: component for name, component in components.items() if name not in inputs
+            },
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
@@ -60,7 +65,7 @@ def _describe(
         "summary": op.summary,
         "tags": [op.tag],
         "responses": {str(op.status): _response(op, schema_of), "default": _problem(schema_of)},
-        # An empty alternative: without a token set, none is needed.
+        # An empty alternative: if no token is configured, none is needed.
         "security": [] if op.is_open else [{"token": []}, {}],
     }
     texts = [op.description, *_query_descriptions(op)]
@@ -85,8 +90,8 @@ def _describe(
 def _query_descriptions(op: Operation) -> list[str]:
     """Return the docstrings of the query's type and of its bases, as one text each."""
     kinds = op.query_type.__mro__ if op.query_type is not None else ()
-    declared = [each for each in kinds if issubclass(each, Input) and each is not Input]
-    return [" ".join(cleandoc(each.__doc__ or "").split()) for each in reversed(declared)]
+    declared = [kind for kind in kinds if issubclass(kind, Input) and kind is not Input]
+    return [" ".join(cleandoc(kind.__doc__ or "").split()) for kind in reversed(declared)]
 
 
 def _response(op: Operation, schema_of: dict[str, Any]) -> dict[str, Any]:
@@ -124,7 +129,9 @@ def _parameters(
 def _without_null(declared: dict[str, Any]) -> dict[str, Any]:
     """Remove null from a schema: a parameter is left out instead."""
     schema = {key: value for key, value in declared.items() if key != "description"}
-    choices = [each for each in schema.pop("anyOf", ()) if each != {"type": "null"}]
+    choices = [
+        alternative for alternative in schema.pop("anyOf", ()) if alternative != {"type": "null"}
+    ]
     if len(choices) == 1:
         schema |= choices[0]
     elif choices:

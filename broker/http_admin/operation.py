@@ -1,7 +1,7 @@
-"""One operation of the admin port: its declaration, and how its input is read.
+"""One operation of the admin port: its declaration, and reading its input.
 
-A handler is a function whose parameters `path`, `query` and `body` are structs. What they accept is
-what their types say: the same types make the OpenAPI document.
+A handler is a function whose parameters `path`, `query` and `body` are structs. Their types define
+the valid input and the OpenAPI document.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,11 +24,11 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]
 
 
 class Input(msgspec.Struct, forbid_unknown_fields=True):
-    """What comes in; an unknown field is a mistake that its author should hear of."""
+    """Base class of input; an unknown field is an error."""
 
 
-class Problem(Exception):  # noqa: N818 - RFC 9457's own word
-    """A response that says what is wrong and what to do, as RFC 9457 has it."""
+class Problem(Exception):  # noqa: N818 - the term of RFC 9457
+    """A problem of a request, and what to do about it, as in RFC 9457."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -43,7 +43,7 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
 
 
 class ProblemDocument(msgspec.Struct, frozen=True, rename={"kind": "type"}):
-    """Why a request was refused, and what to do."""
+    """The reason why a request was refused, and what to do."""
 
     title: str
     status: int
@@ -69,7 +69,7 @@ class Operation:
     status: int
     media_type: str | None
     is_open: bool
-    """Whether it can be asked without the token."""
+    """Whether it needs no token."""
 
     @property
     def operation_id(self) -> str:
@@ -83,16 +83,16 @@ class Operation:
 
     @property
     def description(self) -> str:
-        """The rest of it."""
+        """The rest of the handler's docstring."""
         return " ".join(cleandoc(self.handler.__doc__ or "").partition("\n")[2].split())
 
     def read_input(
         self, path: Mapping[str, str], query: Mapping[str, str], body: bytes
     ) -> dict[str, Any]:
-        """The arguments for the handler.
+        """Return the arguments for the handler.
 
         Raises:
-            Problem: something is missing, unknown or of another form than declared.
+            Problem: a value is missing, unknown or not of the declared type.
         """
         read: dict[str, Any] = {}
         if self.path_type is not None:
@@ -104,7 +104,7 @@ class Operation:
         if self.body_type is not None:
             read["body"] = self._read_body(body)
         elif body:
-            raise Problem(400, "body: this operation takes none")
+            raise Problem(400, "body: this operation takes no body")
         return read
 
     def _read_body(self, body: bytes) -> Any:
@@ -115,13 +115,13 @@ class Operation:
         except msgspec.ValidationError as error:
             raise Problem(400, f"body: {error}") from error
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise Problem(400, f"body: no JSON: {error}") from error
+            raise Problem(400, f"body: invalid JSON: {error}") from error
         except ValueError as error:  # of `read_body`
             raise Problem(400, f"body: {error}") from error
 
 
 OPERATIONS: list[Operation] = []
-"""All that were declared, in the order of their modules' import."""
+"""All declared operations, in the order in which their modules are imported."""
 
 
 def operation(
@@ -135,7 +135,7 @@ def operation(
     read_body: Callable[[Any], Any] | None = None,
     body_type: Any = None,
 ) -> Callable[[_F], _F]:
-    """Declare a handler; its docstring describes it and its types say what it takes and returns.
+    """Declare a handler; its docstring and types describe the operation.
 
     With `read_body`, `body_type` is the type whose JSON schema describes the body.
     """
@@ -166,13 +166,13 @@ def operation(
 
 
 def encode_result(result: Any) -> bytes:
-    """What a handler gave, as JSON."""
+    """Return the result of a handler as JSON."""
     return msgspec.json.encode(result)
 
 
-def _read_texts(where: str, texts: Mapping[str, str], wanted: type[Input]) -> Any:
+def _read_texts(where: str, texts: Mapping[str, str], input_type: type[Input]) -> Any:
     try:
-        read = msgspec.convert(dict(texts), wanted, strict=False)
+        read = msgspec.convert(dict(texts), input_type, strict=False)
     except msgspec.ValidationError as error:
         raise Problem(400, f"{where}: {error}") from error
     for name in texts:

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 from quotas.metrics import DESCRIPTIONS, MetricsRegistry
 
 _DOMAINS = {"ControllerEventManager": "kafka_controller"}
-"""Groups whose MBeans Kafka has in another domain than `kafka.server`."""
+"""Groups whose MBeans have a domain other than `kafka.server` in Kafka."""
 
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -24,7 +24,7 @@ class PrometheusCollector(Collector):
         self._now_ms = now_ms
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """One family for each group and name."""
+        """Yield one metric family for each group and name."""
         families: dict[str, GaugeMetricFamily] = {}
         for group, name, tags, value in self._registry.measure(self._now_ms()):
             domain = _DOMAINS.get(group, "kafka_server")
@@ -39,12 +39,12 @@ class PrometheusCollector(Collector):
         yield from families.values()
 
     def describe(self) -> list[GaugeMetricFamily]:
-        """Nothing is known before it is measured."""
+        """Return nothing: the metrics are unknown before they are measured."""
         return []
 
 
 def prometheus_text(registry: MetricsRegistry, now_ms: int) -> str:
-    """All measurements in the text format that Prometheus reads."""
+    """Return all measurements in Prometheus' text format."""
     collected = CollectorRegistry()
     collected.register(PrometheusCollector(registry, lambda: now_ms))
     return generate_latest(collected).decode()

@@ -25,7 +25,7 @@ class QuotaBody(Input):
 
     The entity has `user`, `client-id`, both, or `ip`; null is the default of its type. With
     `shadow` true these quotas are evaluated and reported, not enforced; false enforces them; null
-    leaves that as it is, and enforces quotas that are new.
+    keeps their mode, and enforces new quotas.
     """
 
     entity: dict[str, str | None]
@@ -34,7 +34,7 @@ class QuotaBody(Input):
 
 
 class ShadowEventView(msgspec.Struct):
-    """A request that would have been throttled; the time is the cluster's."""
+    """A request that would have been throttled, with the time of the cluster's clock."""
 
     time_ms: int
     throttle_time_ms: int
@@ -43,14 +43,13 @@ class ShadowEventView(msgspec.Struct):
 
 
 class ShadowView(msgspec.Struct):
-    """What a quota in shadow mode would have done to the clients that share it.
+    """Requests that a quota in shadow mode would have throttled or refused.
 
     `broker` is null for a quota of the whole cluster; `user` or `client_id` is null where the quota
-    does not distinguish by it. `throttled` requests would have been answered with a
-    `throttle_time_ms`, whose sum and largest value are given; `held` ones came while their
-    connection would have been mute. `over_quota` is what would not have passed when it came: bytes,
-    ms of handlers' time, partitions, or distinct producer ids. `events` are the newest throttled
-    requests, oldest first.
+    does not distinguish by it. `throttled` responses would have had a `throttle_time_ms`, whose sum
+    and largest value are given. `held` requests arrived while their connection would have been
+    muted. `over_quota` is the amount beyond the quota: bytes, ms of handlers' time, partitions, or
+    distinct producer ids. `events` are the newest throttled requests, oldest first.
     """
 
     quota: str
@@ -77,7 +76,7 @@ class MeasurementView(msgspec.Struct):
 
 
 class LayerView(msgspec.Struct):
-    """One layer of a filter: the ids it took, and how many it was made for."""
+    """One layer of a filter: the number of ids in it, and its capacity."""
 
     begun_ms: int
     expires_ms: int
@@ -87,7 +86,7 @@ class LayerView(msgspec.Struct):
 
 
 class FilterView(msgspec.Struct):
-    """The producer ids that a broker remembers of a user (KIP-936); the newest layer is first."""
+    """A broker's filter of a user's producer ids (KIP-936); the newest layer is first."""
 
     broker: int
     user: str
@@ -131,7 +130,7 @@ def delete_quotas(admin: Admin) -> None:
 def list_shadow_report(admin: Admin) -> list[ShadowView]:
     """List the clients that quotas in shadow mode would have throttled or refused.
 
-    Those who went beyond such a quota within the last hour.
+    The list has clients that exceeded such a quota within the last hour.
     """
     return [
         ShadowView(
@@ -147,8 +146,8 @@ def list_shadow_report(admin: Admin) -> list[ShadowView]:
             counter.throttle_time_max_ms,
             counter.throttle_time_total_ms,
             [
-                ShadowEventView(each.time_ms, each.throttle_time_ms, each.user, each.client_id)
-                for each in counter.events
+                ShadowEventView(event.time_ms, event.throttle_time_ms, event.user, event.client_id)
+                for event in counter.events
             ],
         )
         for key, counter in admin.cluster.quotas.shadow.rows(admin.now_ms())
@@ -165,13 +164,16 @@ def clear_shadow_report(admin: Admin) -> None:
 def list_measurements(admin: Admin) -> list[MeasurementView]:
     """List the rates, tokens and throttle times of recently measured clients.
 
-    A name without a tag `broker-id` counts over the whole cluster.
+    A measurement without a tag `broker-id` is of the whole cluster.
     """
     return [
         MeasurementView(
-            each.group, each.name, dict(each.tags), each.value if isfinite(each.value) else None
+            measurement.group,
+            measurement.name,
+            dict(measurement.tags),
+            measurement.value if isfinite(measurement.value) else None,
         )
-        for each in admin.cluster.quotas.metrics.measure(admin.now_ms())
+        for measurement in admin.cluster.quotas.metrics.measure(admin.now_ms())
     ]
 
 

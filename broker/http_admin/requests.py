@@ -19,7 +19,7 @@ WAIT_MS_MAX = 600_000
 
 
 class JournalQuery(Input, kw_only=True):
-    """Which lines: what is set must fit. APIs and errors in any case, with or without `_`.
+    """Which lines: all set values must fit. APIs and errors in any case, with or without `_`.
 
     `since` is the number of the last line already seen, `since_ms` a time of the broker's clock.
     """
@@ -43,7 +43,7 @@ class JournalQuery(Input, kw_only=True):
     """Whether to include the decoded messages."""
 
     def __post_init__(self) -> None:
-        # A misspelt name would fit nothing, which many tests would take for success.
+        # A misspelt name would match no request, and tests would pass by mistake.
         _check_api(self.api)
         _check_error(self.error)
 
@@ -101,11 +101,11 @@ def view(admin: Admin, line: Line, query: JournalQuery) -> dict[str, Any]:
     return describe_line(line, admin.topic_name, has_bodies=query.bodies)
 
 
-_FILTER_FIELDS = tuple(each.name for each in fields(JournalFilter))
+_FILTER_FIELDS = tuple(field.name for field in fields(JournalFilter))
 
 
 def _check_api(name: str | None) -> None:
-    if name is not None and not name.isdecimal():  # what has no name goes by its number
+    if name is not None and not name.isdecimal():  # codes without a name are shown as numbers
         try:
             api_key_of(name)
         except ValueError as error:

@@ -28,7 +28,7 @@ def get_health(admin: Admin) -> HealthView:
 
 @operation("GET", "/metrics", tag="service", media_type="text/plain")
 def get_metrics(admin: Admin) -> str:
-    """Return what quotas measure, in Prometheus' text format."""
+    """Return the measurements of quotas in Prometheus' text format."""
     from broker.http_admin.prometheus import prometheus_text  # noqa: PLC0415 - slow to import, rarely used
 
     return prometheus_text(admin.cluster.quotas.metrics, admin.now_ms())
@@ -53,7 +53,7 @@ def get_openapi(_admin: Admin) -> dict[str, Any]:
 
 @operation("GET", "/", tag="service", media_type="text/html", is_open=True)
 def get_page(_admin: Admin) -> str:
-    """Return a page that shows the cluster live. The page asks for the token if there is one."""
+    """Return a page that shows the cluster live. It prompts for the token if there is one."""
     return _page_file("page.html")
 
 

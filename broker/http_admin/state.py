@@ -30,7 +30,7 @@ class Admin:
 
     @property
     def acknowledgements(self) -> Acknowledgements:
-        """What the audit has recorded."""
+        """The acknowledgements that the audit has recorded."""
         return self.server.dispatcher.acknowledgements
 
     @property
@@ -48,7 +48,7 @@ class Admin:
         return self.clock.now_ms()
 
     def topic(self, name: str) -> Topic:
-        """Return the topic of this name.
+        """Return the topic with this name.
 
         Raises:
             Problem: 404, there is none.

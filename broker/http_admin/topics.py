@@ -52,7 +52,7 @@ class PartitionView(msgspec.Struct):
 
 
 class TopicView(msgspec.Struct):
-    """One topic; `config` is what it has of its own."""
+    """One topic; `config` has the values set on the topic itself."""
 
     name: str
     topic_id: str
@@ -98,7 +98,7 @@ class RecordsQuery(Input):
 
 
 class BytesView(msgspec.Struct, omit_defaults=True):
-    """Bytes: as text where they are UTF-8 (unless `encoding=base64` was asked for), or base64."""
+    """Bytes: as text if they are UTF-8 (unless the query has `encoding=base64`), else base64."""
 
     text: str | None = None
     base64: str | None = None
@@ -139,13 +139,13 @@ def list_topics(admin: Admin) -> list[TopicView]:
 def create_topic(admin: Admin, body: NewTopicBody) -> TopicView:
     """Create a topic; no quota is charged.
 
-    What CreateTopics would refuse is refused here in the same words.
+    It makes the checks of CreateTopics, with the same messages.
     """
     cluster = admin.cluster
-    wanted = NewTopic(
+    new_topic = NewTopic(
         body.name, body.partitions, body.replication_factor, overrides=dict(body.config)
     )
-    plan = check_size(cluster, [wanted]) or check_new_topic(cluster, wanted)
+    plan = check_size(cluster, [new_topic]) or check_new_topic(cluster, new_topic)
     if isinstance(plan, Refusal):
         status = 409 if plan.error_code == ErrorCode.TOPIC_ALREADY_EXISTS else 400
         raise Problem(status, f"{plan.error_code.name}: {plan.message or body.name}")
@@ -168,7 +168,7 @@ def delete_topic(admin: Admin, path: TopicPath) -> None:
 def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsView:
     """Return records without a consumer.
 
-    A look ends after `limit` records or 16 MiB; `next_offsets` then says where to go on.
+    The response ends after `limit` records or 16 MiB; continue at `next_offsets`.
     """
     topic = admin.topic(path.name)
     if query.partition is None:
@@ -199,7 +199,7 @@ def get_records(admin: Admin, path: TopicPath, query: RecordsQuery) -> RecordsVi
 def put_leader(admin: Admin, path: PartitionPath, body: LeaderBody) -> PartitionView:
     """Move the leadership of a partition to a broker, or leave it without a leader.
 
-    A broker that is no replica becomes one. Who leads no more responses NOT_LEADER_OR_FOLLOWER.
+    A broker that is no replica becomes one. The old leader returns NOT_LEADER_OR_FOLLOWER.
     """
     partition = admin.partition(path.name, path.partition)
     if body.broker is None:
@@ -245,7 +245,11 @@ def _records(partition: Partition, from_offset: int) -> "Iterator[Record]":
     while offset < log.log_end_offset:
         for batch in log.read(offset, _READ_BYTES, at_least_one=True):
             with suppress(ValueError):
-                yield from (each for each in read_records(batch) if each.offset >= offset)
+                yield from (
+                    read_record
+                    for read_record in read_records(batch)
+                    if read_record.offset >= offset
+                )
             last_offset = batch_base_offset(batch) + read_header(batch, 0).last_offset_delta
             offset = max(offset, last_offset) + 1
 
@@ -262,5 +266,5 @@ def _record_view(partition_index: int, record: Record, encoding: str) -> RecordV
 
 
 def _bytes_view(value: bytes | None, encoding: str) -> BytesView | None:
-    plain: dict[str, Any] | None = bytes_for_json(value, encoding)
-    return None if plain is None else BytesView(**plain)
+    encoded: dict[str, Any] | None = bytes_for_json(value, encoding)
+    return None if encoded is None else BytesView(**encoded)

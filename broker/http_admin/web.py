@@ -48,7 +48,7 @@ class AdminPort:
     """Serve the operations over HTTP, from `start` until `stop`."""
 
     def __init__(self, admin: Admin, token: str | None) -> None:
-        """`token` is what callers must send as `Authorization: Bearer`; None requires nothing."""
+        """Callers must send `token` as `Authorization: Bearer`; None requires no token."""
         self._admin = admin
         self._token = token
         self._host = ""
@@ -71,8 +71,8 @@ class AdminPort:
             shutdown_timeout=SHUTDOWN_S,
         )
         await self._runner.setup()
-        for each in sockets:
-            await web.SockSite(self._runner, each).start()
+        for bound in sockets:
+            await web.SockSite(self._runner, bound).start()
 
     async def stop(self) -> None:
         """Stop listening and cancel the requests in progress."""
@@ -123,7 +123,7 @@ class AdminPort:
         if origin is not None and origin.partition("://")[2] != request.host:
             raise Problem(403, f"pages of {origin} may not use this port")
         if _is_loopback(self._host) and not _is_local_name(request.host):
-            raise Problem(403, f"this port is asked under its address, not as {request.host!r}")
+            raise Problem(403, f"use this port's own address, not {request.host!r}")
 
 
 def _is_loopback(host: str) -> bool:

@@ -1,7 +1,7 @@
 """The journal: the last requests and their responses, for people and tests.
 
-While requests are served it keeps references and one copy of each frame. Frames are decoded when
-somebody reads them, and not before. The journal is bounded in entries and in bytes.
+It keeps one copy of each frame, and decodes a frame only when it is read. The journal is bounded in
+entries and in bytes.
 """
 
 from collections import deque
@@ -27,15 +27,15 @@ class Outcome(StrEnum):
     NO_RESPONSE = "no_response"
     """Handled, and it has no response: Produce with acks=0."""
     CLOSED = "closed"
-    """Its connection was closed instead of a response, or right behind it."""
+    """Its connection was closed instead of a response, or right after it."""
     REFUSED = "refused"
     """A new connection that was closed at once."""
     DELAYED = "delayed"
-    """A new connection that is read only later."""
+    """A new connection whose requests are read after a delay."""
 
 
 class Entry:
-    """One request; `frame` is None if it is larger than the whole journal may be."""
+    """One request; `frame` is None if it exceeds the byte limit of the journal."""
 
     __slots__ = (
         "close_reason",
@@ -257,7 +257,7 @@ class Journal:
         self._byte_count = 0
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Call `listener` with every new or changed line; returns a function that ends that."""
+        """Call `listener` with each new or changed line; return a function that unsubscribes it."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
@@ -271,7 +271,7 @@ class Journal:
 
 
 def targets_of(entry: Entry) -> RequestTargets:
-    """Return what a request names; nothing if it cannot be decoded."""
+    """Return the targets that a request names; none if it cannot be decoded."""
     if entry.targets is None:
         request = request_of(entry)
         is_message = not isinstance(request, str | None)

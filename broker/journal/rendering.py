@@ -1,4 +1,4 @@
-"""Lines of the journal for people: a filter, and each line as plain values."""
+"""Render lines of the journal as JSON values, and filter them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +21,7 @@ from protocol.request_targets import TopicNames
 
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
-    """Which lines to show: those that fit every attribute that is set.
+    """Selects the lines that fit every attribute that is set.
 
     APIs and errors match in any case, with or without `_`. `since` is the number of the last line
     already seen, `since_ms` a time of the broker's clock. `fault` is a part of the description of

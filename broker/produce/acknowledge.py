@@ -8,7 +8,7 @@ from broker.request.context import RequestContext
 from protocol.records import BatchHeader
 
 CLIENT_ID_LENGTH_MAX = 255
-"""A client id may be 32 KiB long; longer ones than this are cut, so that memory has a bound."""
+"""Longer client ids (up to 32 KiB are allowed) are cut, to bound memory."""
 
 
 def note_batch(

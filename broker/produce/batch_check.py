@@ -1,7 +1,7 @@
 """Validate a record batch before the append: pure checks, the first error wins.
 
 The order is Kafka's (`ProduceRequest.validateRecords`, `UnifiedLog.analyzeAndValidateRecords`,
-`LogValidator`). Only the header is looked at, unless a rule is about single records.
+`LogValidator`). Only the header is read, unless a rule checks single records.
 """
 
 from typing import NamedTuple
@@ -17,7 +17,7 @@ _TIMESTAMP_MAX = 2**63 - 1
 
 
 class BatchRefusal(NamedTuple):
-    """Why a batch is refused, as in the response."""
+    """The reason why a batch is refused, for the response."""
 
     error_code: ErrorCode
     error_message: str | None = None
@@ -106,8 +106,8 @@ def _check_fields(header: BatchHeader) -> BatchRefusal | None:
 def _needs_timestamp_check(header: BatchHeader, topic: Topic, now_ms: int) -> bool:
     """Whether a record's timestamp may be outside the bounds of the topic.
 
-    The largest timestamp stands in the header; the smallest does not, so a topic that bounds the
-    past has its records read.
+    The header has only the largest timestamp, so a topic that bounds the past needs its records
+    read.
     """
     if header.attributes & records.LOG_APPEND_TIME_FLAG:
         return True

@@ -1,1 +1,1 @@
-"""What a handler knows about its request, and what a request is charged for."""
+"""The context of a request, its authentication and its quotas."""

@@ -1,4 +1,4 @@
-"""One token of a client's authentication: the response, and the state of the session.
+"""Process one SASL token: build the response and update the session.
 
 Source: Kafka's `SaslServerAuthenticator`.
 """
@@ -15,7 +15,7 @@ from broker.security.sasl import Authenticated, Challenge, Refused
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The client gets this token; `lifetime_ms` is how long its session may last, 0 for ever."""
+    """The token to send to the client; `lifetime_ms` limits the session, 0 means no limit."""
 
     token: bytes
     lifetime_ms: int = 0
@@ -23,13 +23,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The client is not who it says; the message is for it, the mechanism for the log."""
+    """Authentication failed; the client gets the message, the log gets the mechanism."""
 
     message: str
     mechanism: str | None
 
     def pending(self, cluster: Cluster, now_ms: int, response: Any) -> PendingResponse:
-        """The response after a delay that makes guessing slow, and the end of the connection."""
+        """Return the response; the delay slows down guessing. The connection closes after it."""
         close = Close(f"SASL authentication failed ({self.mechanism})", response)
         delay_ms = cluster.config["connection.failed.authentication.delay.ms"]
         timer = cluster.timers.schedule(now_ms + delay_ms, lambda _now_ms: pending.complete(close))
@@ -45,7 +45,7 @@ class Failure:
 
 
 def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Progress | Failure:
-    """Take the next token of an exchange that a handshake has begun."""
+    """Process the next token of an exchange that a handshake has begun."""
     assert session.exchange is not None
     outcome = session.exchange.step(token, now_ms)
     match outcome:
@@ -67,7 +67,7 @@ def take_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) ->
 
 
 def response_raw_token(session: Session, token: bytes, cluster: Cluster, now_ms: int) -> Any:
-    """After a SaslHandshake v0: the response's bytes without a header, or the end of it all."""
+    """Return the response to a token after SaslHandshake v0: bytes without a header, or `Close`."""
     result = take_token(session, token, cluster, now_ms)
     if isinstance(result, Failure):
         return result.pending(cluster, now_ms, None)

@@ -79,7 +79,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
     ),
     FailingLibrary(
         "aiokafka",
-        "errors.py: for_code knows no 89 and gives UnknownError, which is not retriable, and"
+        "errors.py: for_code does not know 89 and gives UnknownError, which is not retriable, and"
         " producer/sender.py fails the batch (0.14.0, read and run). NotEnoughReplicasError is"
         " retriable. conn.py sends ApiVersions v0; producer.py: client_id is aiokafka-producer-N.",
         r"aiokafka-producer-[0-9]+",
@@ -111,7 +111,7 @@ FAILING_LIBRARIES: tuple[FailingLibrary, ...] = (
         "kafkajs",
     ),
 )
-"""The one table: how `producer.id.quota.error.code=auto` treats a library."""
+"""The libraries for which `producer.id.quota.error.code=auto` uses NOT_ENOUGH_REPLICAS."""
 
 
 def fails_on_throttling_quota_exceeded(

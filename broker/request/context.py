@@ -1,4 +1,4 @@
-"""What a handler knows about a request besides its body."""
+"""The context of a request: its header fields, client, broker and time."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,11 +12,11 @@ from protocol.messages import API_NAMES
 
 
 class ShadowThrottles:
-    """What shadow quotas would have done to one request.
+    """How shadow quotas would have throttled one request.
 
-    `is_held`: it came while its connection would have been mute. `throttle_times_ms` has, by quota
-    key, the `throttle_time_ms` that it would have been answered with; of a held request, for how
-    much longer the connection would have been mute.
+    `is_held`: it arrived while its connection would have been muted. `throttle_times_ms` has, by
+    quota key, the `throttle_time_ms` that its response would have had. For a held request it is the
+    remaining time of the mute.
     """
 
     __slots__ = ("is_held", "throttle_times_ms")
@@ -28,9 +28,9 @@ class ShadowThrottles:
 
 @dataclass(slots=True)
 class RequestContext:
-    """Who sent a request, to which broker, when, and in which version. Made once per request.
+    """Who sent a request, to which broker, when, and in which version.
 
-    `now_ms` is the one time of this request: handlers and everything below them take it from here.
+    `now_ms` is the time of this request, for handlers and everything that they call.
     `broker_id` is the broker of the cluster whose listener the client connected to.
     """
 
@@ -48,13 +48,13 @@ class RequestContext:
     stopwatch: Callable[[], int] | None = None
     """Nanoseconds since the handler began; None if no quota needs them, or after the charge."""
     throttle_time_ms: int = 0
-    """The longest throttle time of any quota; the response has it."""
+    """The longest throttle time of all quotas, for the response."""
     muted_until_ms: int = 0
     """The connection stays muted until then, whether or not the client obeys the throttle time."""
 
     throttled_by: ThrottlingQuota | None = None
     shadow: ShadowThrottles | None = None
-    """What quotas in shadow mode would have done to it; None for nothing."""
+    """How quotas in shadow mode would have throttled it; None if none would have."""
     acknowledgements: list[Acknowledgement] | None = None
     """The batches that its response acknowledges, for the audit; None for none."""
     falsified_by: tuple[int, ...] = ()
@@ -63,7 +63,7 @@ class RequestContext:
     """The fault rules that fired on it and what they do, such as `#1 drop before_response`."""
 
     def throttle(self, throttle_time_ms: int, quota: ThrottlingQuota, now_ms: int) -> None:
-        """Throttle the client from `now_ms` on; of several quotas the longest time counts."""
+        """Throttle the client from `now_ms` on; with several quotas the longest time applies."""
         if throttle_time_ms > self.throttle_time_ms:
             self.throttle_time_ms = throttle_time_ms
             self.muted_until_ms = now_ms + throttle_time_ms

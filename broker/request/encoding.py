@@ -1,4 +1,4 @@
-"""From what a handler returns to the frame of its response."""
+"""Encode the result of a handler as a response frame."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 
 BugReporter = Callable[[BaseException, RequestContext], None]
-"""Receives an exception of our own code and the request that caused it."""
+"""Called with an exception of our own code and the request that caused it."""
 
 _T = TypeVar("_T")
 
@@ -19,8 +19,8 @@ _T = TypeVar("_T")
 def encode_response(route: Route, context: RequestContext, response: Any) -> CompletedResponse:
     """Return the frame of a handler's response, or the close that the handler asked for.
 
-    `response` is a message, an encoded body, a `Close`, or None for no response. With a quota that
-    throttles the request the result is `Throttled`.
+    `response` is a message, an encoded body, a `Close`, or None for no response. If a quota
+    throttles the request, the result is `Throttled`.
     """
     quota = context.throttled_by
     if response is None:

@@ -1,4 +1,4 @@
-"""What creating and deleting partitions costs the client that asks for it (KIP-599)."""
+"""Charge clients for the partitions that they create and delete (KIP-599)."""
 
 from broker.cluster.cluster import Cluster
 from broker.errors import Refusal
@@ -18,7 +18,7 @@ class MutationQuota:
     __slots__ = ("_cluster", "_context", "_is_shadow", "_manager", "_quota")
 
     def __init__(self, cluster: Cluster, context: RequestContext, *, is_strict: bool) -> None:
-        """Strict from the version on whose clients know the error; before it nobody is refused."""
+        """Refuse requests only in versions whose clients know THROTTLING_QUOTA_EXCEEDED."""
         self._cluster = cluster
         self._context = context
         self._is_shadow = False
@@ -28,7 +28,7 @@ class MutationQuota:
         )
 
     def charge(self, partition_count: int) -> Refusal | None:
-        """Charge for a topic's partitions that are otherwise fine to create or delete."""
+        """Charge for the partitions of a topic that passed all other checks."""
         now_ms = self._context.now_ms
         is_accepted = self._quota.charge(partition_count, now_ms)
         throttle_time_ms = self._quota.throttle_time_ms(now_ms)
@@ -48,7 +48,7 @@ class MutationQuota:
             return False
         self._is_shadow = True
         if is_charged and shadowed.is_held:
-            # The client would not have sent it yet.
+            # Under an enforced quota the client would still be muted.
             self._manager.charge(context.principal, context.client_id, -partition_count, now_ms)
         if shadowed.is_held or not is_charged:
             shadowed.counter.exceed(partition_count)
@@ -57,7 +57,7 @@ class MutationQuota:
     def settle(self, now_ms: int) -> None:
         """Throttle the client if it exceeded the quota; `now_ms` is the time of the response.
 
-        What the request waited for the controller counts as part of the throttle (KIP-599).
+        The time that the request waited for the controller is part of the throttle (KIP-599).
         """
         if self._is_shadow:
             return

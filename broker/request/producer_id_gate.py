@@ -1,9 +1,9 @@
 """Which producer ids of a connection's Produce requests may be new to their user (KIP-936).
 
-An id that is refused has its later batches refused as well, until the first one is sent again. A
-producer sends several requests ahead. The second waited behind the mute for just the time that a
-new id takes: it would be stored before the first, whose retries would then be out of order until
-the producer gives up.
+When a batch is refused, later batches of its producer id are refused too, until the first one is
+retried. A producer has several requests in flight. The mute lasts until the quota admits a new id,
+so the second request would be stored before the first. The retries of the first would then be out
+of order until the producer gives up.
 """
 
 from broker.cluster.cluster import Cluster
@@ -20,15 +20,15 @@ from quotas.entities import PRODUCER_IDS_RATE
 from quotas.producer_ids import ProducerIdQuotaManager
 
 SENT_AHEAD_MAX = 4
-"""Requests behind a refused one that its client sent before it heard: five may be in flight.
+"""Requests that a client may have in flight behind a refused one.
 
-A producer that knows KIP-758's window may have as many in flight as the window has numbers.
+With KIP-758 the limit is the size of the window instead.
 """
 
 SENT_AHEAD_MS = 1_000
-"""How long after the first of these requests the others may still come, a slow network's time.
+"""How long after the first of these requests the others may still arrive.
 
-Who gave the refused batch up and goes on in the same epoch is held no longer.
+After it, a producer that dropped the refused batch may continue in the same epoch.
 """
 
 _SEQUENCES = 1 << 31
@@ -37,7 +37,7 @@ _MESSAGE = "The throttling quota has been exceeded."
 
 
 class _Refused:
-    """The producer that was refused last, and what it has to send again first."""
+    """The last producer that was refused, and the batches that it must retry first."""
 
     __slots__ = (
         "base_sequences",
@@ -53,7 +53,7 @@ class _Refused:
         self.producer_epoch = header.producer_epoch
         self.base_sequences: dict[Partition, int] = {}
         self.early_requests = 0
-        """How many requests since had batches that came too early; `last_early` is one of them."""
+        """`early_requests` counts requests with early batches; `last_early` is one of them."""
         self.early_since_ms = 0
         self.last_early: RequestContext | None = None
 
@@ -64,7 +64,7 @@ class _Refused:
 
 
 class ProducerIdGate:
-    """What one connection brings to one broker."""
+    """The producer ids that one connection uses at one broker."""
 
     __slots__ = (
         "_cluster",
@@ -80,7 +80,7 @@ class ProducerIdGate:
         self._cluster = cluster
         self._manager = manager
         self._limits = cluster.quotas.clients.producer_ids_rate
-        # The id that passed last, which the manager need not be asked for again in this time.
+        # The last admitted id; it needs no check by the manager until `_known_until_ms`.
         self._known_id = -1
         self._known_until_ms = 0
         self._version = -1
@@ -89,7 +89,7 @@ class ProducerIdGate:
     def refuse(
         self, context: RequestContext, partition: Partition, header: BatchHeader
     ) -> PartitionResult | None:
-        """What to answer for a batch that is otherwise fine to append; None when it may be."""
+        """Return the error for a batch that passed all other checks, or None to append it."""
         producer_id = header.producer_id
         if (
             producer_id == self._known_id
@@ -173,7 +173,7 @@ class ProducerIdGate:
 
 
 def producer_id_gate(context: RequestContext, cluster: Cluster) -> ProducerIds | None:
-    """That of a request's connection; None as long as no user was given a quota."""
+    """Return the gate of a request's connection; None if no user has this quota."""
     session = context.session
     gate = session.producer_ids
     if gate is None and cluster.quotas.clients.producer_ids_rate.is_enabled:
@@ -184,10 +184,9 @@ def producer_id_gate(context: RequestContext, cluster: Cluster) -> ProducerIds |
 
 
 def _schedule_cleanup(cluster: Cluster, manager: ProducerIdQuotaManager, now_ms: int) -> None:
-    """Have layers past their window dropped, for as long as anything is tracked.
+    """Schedule the next cleanup of expired layers, while any producer id is tracked.
 
-    At the times of a look every `...cleanup.scheduler.interval.ms`, but for the looks that would
-    find nothing to do.
+    Cleanups run at multiples of `...cleanup.scheduler.interval.ms`; those with no work are skipped.
     """
     expiry_ms = manager.next_expiry_ms
     if expiry_ms is None:
@@ -198,5 +197,5 @@ def _schedule_cleanup(cluster: Cluster, manager: ProducerIdQuotaManager, now_ms:
         _schedule_cleanup(cluster, manager, now_ms)
 
     interval_ms = cluster.config["producer.id.quota.cache.cleanup.scheduler.interval.ms"]
-    looks = -((now_ms - expiry_ms) // interval_ms)
-    cluster.timers.schedule(now_ms + looks * interval_ms, clean_up)
+    interval_count = -((now_ms - expiry_ms) // interval_ms)
+    cluster.timers.schedule(now_ms + interval_count * interval_ms, clean_up)

@@ -1,4 +1,4 @@
-"""What a connection knows of its client: its listener, and its principal."""
+"""The session of a connection: its listener, principal and authentication."""
 
 from typing import Any, Protocol
 
@@ -11,7 +11,7 @@ NEVER_MS = (1 << 63) - 1
 
 
 class ProducerIds(Protocol):
-    """What a connection remembers of the producer ids that it used (KIP-936)."""
+    """The producer ids that a connection has used (KIP-936)."""
 
     def refuse(self, context: Any, partition: Any, header: Any) -> PartitionResult | None:
         """Return the error of a batch whose producer id may not be new, or None."""
@@ -19,15 +19,15 @@ class ProducerIds(Protocol):
 
 
 class Session:
-    """One client, from its connection's first byte to the last.
+    """The session of one client, which lasts as long as its connection.
 
-    `limited_from_ms` is the time from which only the APIs of authentication are answered: always
-    (0) before a client of a SASL listener is authenticated, never on other listeners, and the end
-    of the session where a token or `connections.max.reauth.ms` bounds it.
-    `client_software` is the name and version of ApiVersions v3+; None if the client sent none.
-    `producer_ids` is what it has written with, where users have a quota of them (KIP-936).
-    `shadow_muted_until_ms`: until when quotas in shadow mode would have kept the connection mute.
-    `takes_raw_tokens`: after a SaslHandshake v0 the next frames are SASL tokens without headers.
+    From `limited_from_ms` on, only the APIs of authentication are served. It is 0 before a client
+    of a SASL listener is authenticated, and `NEVER_MS` on other listeners. A token or
+    `connections.max.reauth.ms` sets it to the end of the session. `client_software` is the name and
+    version of ApiVersions v3+; None if the client sent none. `producer_ids` are those it has used,
+    if users have a quota of them (KIP-936). `shadow_muted_until_ms`: when a mute by quotas in
+    shadow mode would have ended. `takes_raw_tokens`: after a SaslHandshake v0 the next frames are
+    SASL tokens without headers.
     """
 
     __slots__ = (

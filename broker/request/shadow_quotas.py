@@ -1,7 +1,7 @@
-"""Quotas in shadow mode: what they would have done to a request is counted, and not done.
+"""Quotas in shadow mode: count the requests that they would throttle, but throttle none.
 
-A quota is in shadow mode on a broker that has `client.quota.shadow`, or where it was set so for its
-entity. The rules are in ADR 19.
+`client.quota.shadow` sets this mode for all quotas of a broker; it can also be set per entity. The
+rules are in ADR 19.
 """
 
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from quotas.shadow import ShadowCounter, ShadowEvent, ShadowKey
 
 
 class Shadowed(NamedTuple):
-    """A decision of a shadow quota that was counted, and the counter for what it is about."""
+    """A decision of a shadow quota that was counted, and its counter."""
 
     counter: ShadowCounter
     is_held: bool
 
 
 def is_shadow(context: RequestContext, cluster: Cluster, quota_key: str) -> bool:
-    """Whether the quota that this client has by this key is in shadow mode at this broker."""
+    """Return whether this client's quota of this key is in shadow mode at this broker."""
     if cluster.config.for_broker(context.broker_id)["client.quota.shadow"]:
         return True
     limits = cluster.quotas.clients.limits[quota_key]
@@ -36,8 +36,7 @@ def count_if_shadow(
 ) -> Shadowed | None:
     """Count that a quota would throttle or refuse this request; None where it is enforced.
 
-    Ask only when the quota says so (`throttle_time_ms` above 0): it costs nothing otherwise. It may
-    be asked several times for one request, which counts once.
+    Call it only if `throttle_time_ms` is above 0. Several calls for one request count once.
     """
     if not is_shadow(context, cluster, quota_key):
         return None

@@ -1,4 +1,4 @@
-"""Charges what a request did to its client's quotas; the context keeps how long it has to wait.
+"""Charge a request to its client's quotas; the context holds the throttle time.
 
 Sources: `KafkaApis.handleProduceRequest` and `processResponseCallback` of Fetch,
 `ClientRequestQuotaManager.maybeRecordAndGetThrottleTimeMs`.
@@ -10,13 +10,13 @@ from broker.request.shadow_quotas import count_if_shadow, is_shadow
 from quotas.entities import CONSUMER_BYTE_RATE, PRODUCER_BYTE_RATE, REQUEST_PERCENTAGE
 
 SIZE_BYTES = 4
-"""The size in front of a response, which counts as fetched."""
+"""The size field of a response, which counts as fetched bytes."""
 
 
 def charge_time(
     context: RequestContext, cluster: Cluster, now_ms: int, *, is_exempt: bool = False
 ) -> None:
-    """Charge the handler's time so far to `request_percentage`; once for each request."""
+    """Charge the handler's time to `request_percentage`, once per request."""
     stopwatch, context.stopwatch = context.stopwatch, None
     if stopwatch is None:
         return
@@ -32,13 +32,13 @@ def charge_time(
     if shadowed is None:
         context.throttle(throttle_time_ms, manager, now_ms)
     elif shadowed.is_held:
-        # The client would not have sent it yet.
+        # Under an enforced quota the client would still be muted.
         manager.unrecord(context.principal, context.client_id, spent_ns, now_ms)
         shadowed.counter.exceed(round(spent_ns / 1e6))
 
 
 def charge_produce(context: RequestContext, cluster: Cluster, *, expects_response: bool) -> None:
-    """Charge a whole Produce request, whatever became of its batches."""
+    """Charge a Produce request, including batches that were refused."""
     now_ms = context.now_ms
     if context.stopwatch is not None:
         charge_time(context, cluster, now_ms, is_exempt=not expects_response)
@@ -58,9 +58,9 @@ def charge_produce(context: RequestContext, cluster: Cluster, *, expects_respons
         shadowed.counter.exceed(context.size_bytes)
 
 
-def fetch_bytes_max(context: RequestContext, cluster: Cluster, wanted_bytes: int) -> int:
-    """How much one Fetch may bring: more than the quota's burst would always be refused."""
-    bytes_max: int = min(wanted_bytes, cluster.config["fetch.max.bytes"])
+def fetch_bytes_max(context: RequestContext, cluster: Cluster, requested_bytes: int) -> int:
+    """Return how many bytes a Fetch may return: more than the quota's burst never passes."""
+    bytes_max: int = min(requested_bytes, cluster.config["fetch.max.bytes"])
     if not cluster.quotas.clients.is_enabled:
         return bytes_max
     manager = cluster.quotas.brokers[context.broker_id].fetch
@@ -71,7 +71,7 @@ def fetch_bytes_max(context: RequestContext, cluster: Cluster, wanted_bytes: int
 
 
 def charge_fetch(context: RequestContext, cluster: Cluster, byte_count: int, now_ms: int) -> bool:
-    """Charge a Fetch response; False when the client has to wait, and gets nothing till then."""
+    """Charge a Fetch response; return False if it is throttled and must be empty."""
     charge_time(context, cluster, now_ms)
     manager = cluster.quotas.brokers[context.broker_id].fetch
     throttle_time_ms = manager.record(context.principal, context.client_id, byte_count, now_ms)
@@ -86,6 +86,6 @@ def charge_fetch(context: RequestContext, cluster: Cluster, byte_count: int, now
             shadowed.counter.exceed(byte_count)
     if context.throttle_time_ms == 0 and shadowed is None:
         return True
-    # Under the quota the client would get nothing, and so pays for nothing.
+    # A throttled client gets no records, so it is not charged.
     manager.unrecord(context.principal, context.client_id, byte_count, now_ms)
     return context.throttle_time_ms == 0

@@ -60,7 +60,7 @@ class Credentials:
         }
 
     def new_exchange(self, mechanism: str) -> Exchange:
-        """Start an exchange of one of MECHANISMS."""
+        """Start an exchange of a mechanism, one of MECHANISMS."""
         if mechanism == PLAIN:
             return PlainExchange(self.has_password)
         if mechanism == OAUTHBEARER:

@@ -1,7 +1,7 @@
 """OAUTHBEARER (RFC 7628) with unsecured tokens: Kafka's own mode for development.
 
-Such a token is not signed, so a client may claim any name. What is checked is
-what Kafka's `OAuthBearerUnsecuredJws` checks: the form, `alg` none, `sub`, `exp` and `iat`.
+Such a token is not signed, so a client may claim any name. The checks are those of Kafka's
+`OAuthBearerUnsecuredJws`: the form, `alg` none, `sub`, `exp` and `iat`.
 """
 
 import base64
@@ -65,7 +65,7 @@ def read_token(text: str, now_ms: int) -> Token:
         raise TokenError("the token is not header.claims.signature")
     header, claims = _object(parts[0]), _object(parts[1])
     if header.get("alg") != "none" or parts[2]:
-        raise TokenError("only unsecured tokens are known here: alg must be none")
+        raise TokenError("only unsecured tokens are supported: alg must be none")
     subject = claims.get("sub")
     if not isinstance(subject, str) or not subject:
         raise TokenError("the claim sub is missing or not a text")

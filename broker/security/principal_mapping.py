@@ -21,7 +21,7 @@ _SHORT_NAMES = {
     "streetAddress": "STREET",
     "userId": "UID",
 }
-"""The attributes that RFC 2253 has a word for; OpenSSL's name, then the word."""
+"""Attributes with a keyword in RFC 2253, by OpenSSL's name."""
 
 _SPECIAL = re.compile(r'[,+"\\<>;]')
 _RULE = re.compile(
@@ -72,7 +72,7 @@ class _Rule:
             return None
         groups = ("", *(group or "" for group in found.groups()))
         text = _GROUP.sub(
-            lambda each: groups[int(each[1])] if int(each[1]) < len(groups) else each[0],
+            lambda ref: groups[int(ref[1])] if int(ref[1]) < len(groups) else ref[0],
             self.replacement,
         )
         return {"L": text.lower(), "U": text.upper()}.get(self.case, text)
@@ -81,10 +81,10 @@ class _Rule:
 def name_mapper(rules_text: str) -> NameMapper:
     """Return the function for rules such as `RULE:^CN=(.*?),.*$/$1/L,DEFAULT`.
 
-    The first rule that matches the whole name counts.
+    The first rule that matches the complete name applies.
 
     Raises:
-        ConfigError: it is no list of rules.
+        ConfigError: `rules` is no valid list of rules.
     """
     rules: list[_Rule] = []
     position = 0

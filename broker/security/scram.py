@@ -1,6 +1,6 @@
 """SCRAM-SHA-256 and SCRAM-SHA-512 (RFC 5802, RFC 7677), the server's side.
 
-As in Kafka's `ScramFormatter`, names and passwords are UTF-8 as they come, without SASLprep.
+As in Kafka's `ScramFormatter`, names and passwords are UTF-8 without SASLprep.
 """
 
 import base64
@@ -37,7 +37,7 @@ _CLIENT_FINAL = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a server stores of a password: enough to check it, not to recover it."""
+    """What a server stores to check a password; the password cannot be recovered from it."""
 
     salt: bytes
     iterations: int

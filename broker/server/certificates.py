@@ -29,13 +29,13 @@ class _Authority:
 def write_certificates(
     folder: Path, hosts: Sequence[str], clients: Sequence[str], now_ms: int
 ) -> dict[str, Path]:
-    """Write `ca.pem`, `server.pem` and a `client-NAME.pem` each; returns the clients' by name.
+    """Write `ca.pem`, `server.pem` and `client-NAME.pem` files; return the latter by client name.
 
-    A server's or client's file holds its key and its certificate. A client is a common name, or a
-    whole distinguished name such as `CN=alice,OU=tests`.
+    A server's or client's file holds its key and its certificate. A client is a common name or a
+    distinguished name, for example `CN=alice,OU=tests`.
 
     Raises:
-        ConfigError: the name of a client or host is not one.
+        ConfigError: the name of a client or host is invalid.
         OSError: the folder can't be written to.
     """
     subjects = {client: _subject(client) for client in clients}
@@ -69,7 +69,7 @@ def write_certificates(
 
 
 def describe_certificates(folder: Path, files: dict[str, Path]) -> str:
-    """What to set on the broker and on clients to use them."""
+    """Return the settings for the broker and for clients that use them."""
     lines = [
         "# on the broker, in its properties or with -o",
         "listeners=SSL://:9092",

@@ -19,9 +19,9 @@ from broker.server.listener_security import ListenerSecurity
 from broker.timers import Timer
 
 LAST_RESPONSE_S = 0.2
-"""Delay between a last response and the close: with both at once a client may miss the response.
+"""Delay between a last response and the close, so that the client can read the response.
 
-kafka-python does, and would never learn that its password was wrong.
+Without it kafka-python misses the error of a wrong password.
 """
 
 BUFFERED_BYTES_HIGH = 1024 * 1024
@@ -182,7 +182,7 @@ class ClientProtocol(asyncio.Protocol):
             self._perform(connection.receive(data, now_ms))
 
     def resume_connection(self, now_ms: int) -> None:
-        """Continue: a pending response is complete, or it is this client's turn again."""
+        """Continue after a pending response is complete or other clients were served."""
         if self.connection is not None and not self._is_write_paused and not self.is_isolated:
             self._perform(self.connection.resume(now_ms))
 
@@ -212,14 +212,14 @@ class ClientProtocol(asyncio.Protocol):
         connection = self.connection
         if connection is None or self._transport.is_closing():
             return
-        wanted = (
+        is_paused = (
             self._is_write_paused
             or self.is_isolated
             or (connection.is_behind and connection.buffered_bytes > BUFFERED_BYTES_HIGH)
         )
-        if wanted != self._is_paused:
-            self._is_paused = wanted
-            if wanted:
+        if is_paused != self._is_paused:
+            self._is_paused = is_paused
+            if is_paused:
                 self._transport.pause_reading()
             else:
                 self._transport.resume_reading()
@@ -263,7 +263,7 @@ class ClientProtocol(asyncio.Protocol):
     def close_idle(self, idle_ms: int) -> None:
         """Close a connection that is idle for too long, or abort one whose close takes too long.
 
-        A client that doesn't read would keep its last responses in our memory for good.
+        A client that does not read would otherwise keep its last responses in memory for good.
         """
         if self._transport.is_closing():
             self._transport.abort()

@@ -53,7 +53,7 @@ class Listener:
         except (OSError, OverflowError) as error:
             raise cannot_listen(host, port, error) from error
         self._servers = [server]
-        self._addresses = [(each.family, each.getsockname()) for each in server.sockets]
+        self._addresses = [(bound.family, bound.getsockname()) for bound in server.sockets]
         self._accepts = True
         return int(self._addresses[0][1][1])
 
@@ -138,7 +138,7 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
             sockets.append(_bind(family, address))  # type: ignore[arg-type]
             sockets[-1].listen(LISTEN_BACKLOG)
     except OSError:
-        for each in sockets:
-            each.close()
+        for bound in sockets:
+            bound.close()
         raise
     return sockets

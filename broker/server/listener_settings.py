@@ -113,7 +113,7 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
         except ValueError:
             raise ConfigError(
                 f"listener.security.protocol.map: {text!r} is not NAME:PROTOCOL with one of"
-                f" {', '.join(each.value for each in SecurityProtocol)}"
+                f" {', '.join(protocol.value for protocol in SecurityProtocol)}"
             ) from None
     return protocols
 

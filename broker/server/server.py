@@ -18,6 +18,7 @@ from broker.cluster.cluster import Cluster
 from broker.dispatch.dispatcher import Dispatcher
 from broker.faults.rule import FaultRule
 from broker.request.context import RequestContext
+from broker.request.encoding import BugReporter
 from broker.server.client_protocol import ClientProtocol
 from broker.server.listener import Listener, ListenError
 from broker.server.listener_security import PLAINTEXT, ListenerSecurity
@@ -30,20 +31,32 @@ STOP_TURN_S = 0.005
 log = structlog.get_logger("mock_kafka")
 
 
+def log_bug(error: BaseException, context: RequestContext) -> None:
+    """Log an exception of our own code."""
+    log.error(
+        "request failed",
+        api_key=context.api_key,
+        api_version=context.api_version,
+        client_id=context.client_id,
+        exc_info=error,
+    )
+
+
 class Server:
     """All listeners and connections of a cluster, and the alarm that runs its timers."""
 
-    def __init__(self, cluster: Cluster, clock: Clock) -> None:
+    def __init__(self, cluster: Cluster, clock: Clock, report_bug: BugReporter = log_bug) -> None:
+        """`report_bug` receives what a handler raised, and the request."""
         self.cluster = cluster
         self.clock = clock
-        self.dispatcher = Dispatcher(cluster, self._report_bug)
+        self.dispatcher = Dispatcher(cluster, report_bug)
         self.first_faults: tuple[FaultRule, ...] = ()
         """The fault rules that a reset adds again."""
         self.connection_ids: Iterator[int] = count(1)
         self.listener_plans: list[tuple[ListenerPlan, ListenerSecurity]] = []
         """The listeners of every broker and their security."""
         self._joining = asyncio.Lock()
-        # In the order of their start: an outage closes them in the same order in every run.
+        # In the order of their start, so that an outage closes them in the same order in every run.
         self._protocols: dict[ClientProtocol, None] = {}
         self._connections_by_host: dict[str, int] = {}
         self._host_of: dict[ClientProtocol, str] = {}
@@ -90,10 +103,10 @@ class Server:
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None
 
     async def add_broker(self, node_id: int | None = None, rack: str | None = None) -> Broker:
-        """Add a broker on ports of its own; see `broker_membership.add_broker`.
+        """Add a broker on new ports; see `broker_membership.add_broker`.
 
         Raises:
-            ValueError: the node id is taken, or there are as many brokers as may be.
+            ValueError: the node id is taken, or the cluster has its maximum number of brokers.
             ListenError: an address cannot be bound.
         """
         async with self._joining:
@@ -113,7 +126,9 @@ class Server:
         for listener in self._listeners:
             if listener.broker_id in node_ids:
                 listener.end()
-        self._listeners = [each for each in self._listeners if each.broker_id not in node_ids]
+        self._listeners = [
+            listener for listener in self._listeners if listener.broker_id not in node_ids
+        ]
 
     def start(self) -> None:
         """Start the background tasks and the alarm of the timers."""
@@ -126,7 +141,7 @@ class Server:
     def reset(self) -> None:
         """Reset the cluster to its start; connections are closed, ports stay.
 
-        Brokers that were added are gone, those that were decommissioned are back.
+        Added brokers are removed, decommissioned ones return.
         """
         for protocol in self.protocols:
             protocol.dismiss()
@@ -137,12 +152,12 @@ class Server:
         self.cluster.reset()
         start_background_tasks(self.cluster, now_ms)
         self.dispatcher.faults.add_all(self.first_faults, now_ms)
-        added = {each.broker_id for each in self._listeners} - set(self.cluster.brokers)
+        added = {listener.broker_id for listener in self._listeners} - set(self.cluster.brokers)
         self._end_listeners(*added)
         self._schedule_idle_check(self.clock.now_ms())
 
     async def stop(self) -> None:
-        """Stop accepting, let responses reach the clients, and close."""
+        """Stop accepting connections, send pending responses, and close all connections."""
         for listener in self._listeners:
             await listener.close()
         if self._alarm is not None:
@@ -242,8 +257,8 @@ class Server:
     def advance(self, duration_ms: int) -> int:
         """Move the clock forward; return the new time.
 
-        Everything that becomes due is done before this returns, each at the time it is due, and the
-        answers that it brings are written. Requests that arrive during it come after.
+        Before this returns, all timers that become due run at their times, and their responses are
+        written. Requests that arrive during it are handled later.
         """
         clock, timers = self.clock, self.cluster.timers
         target_ms = clock.now_ms() + duration_ms
@@ -284,12 +299,3 @@ class Server:
     def _settle(self) -> None:
         while self._ready:
             self._drain_ready()
-
-    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
-        log.error(
-            "request failed",
-            api_key=context.api_key,
-            api_version=context.api_version,
-            client_id=context.client_id,
-            exc_info=error,
-        )

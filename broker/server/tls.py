@@ -1,7 +1,7 @@
 """TLS of the server: contexts from the files that the configuration names.
 
-A client that fails the handshake is known to nobody but the event loop, which says nothing of it:
-the context does, without the client's address, which it does not know.
+The event loop does not report a failed handshake, so the context logs it. It does not know the
+client's address.
 """
 
 import ssl
@@ -38,10 +38,10 @@ class _TlsSession(ssl.SSLObject):
 def server_context(config: Mapping[str, Any], *, has_sasl: bool) -> ssl.SSLContext:
     """Return the TLS context of a listener: its certificate, and whether clients need one.
 
-    With SASL no client certificate is asked for, as in Kafka: SASL says who it is.
+    With SASL no client certificate is requested, as in Kafka: SASL authenticates the client.
 
     Raises:
-        ConfigError: a key is missing, or a file is not what it should be.
+        ConfigError: a key is missing, or a file is invalid.
     """
     keystore, truststore = config["ssl.keystore.location"], config["ssl.truststore.location"]
     if keystore is None:

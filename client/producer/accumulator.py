@@ -88,11 +88,11 @@ class RecordAccumulator:
         """Add waiting records to batches if their partitions are known now, in order of `send`."""
         for topic in list(self.waiting):
             left = []
-            for each in self.waiting.pop(topic):
-                record, delivery, created_ms, bytes_reserved = each
+            for entry in self.waiting.pop(topic):
+                record, delivery, created_ms, bytes_reserved = entry
                 partition = self._choose(record, metadata)
                 if partition is None:
-                    left.append(each)
+                    left.append(entry)
                 else:
                     self._append(partition, record, delivery, created_ms, bytes_reserved)
             if left:

@@ -1,4 +1,4 @@
-"""What the core wants done (actions with requests), and the responses it is given.
+"""The actions and requests that the core returns, and the responses that it takes.
 
 Plain values: no sockets, no messages of the protocol.
 """

@@ -132,5 +132,5 @@ class Nodes:
 
     def least_loaded(self, candidates: Iterable[int], now_ms: int) -> int | None:
         """Return the usable node with the fewest requests in flight, or None."""
-        usable = [each for each in candidates if self[each].is_usable(now_ms)]
-        return min(usable, key=lambda each: len(self[each].requests), default=None)
+        usable = [candidate for candidate in candidates if self[candidate].is_usable(now_ms)]
+        return min(usable, key=lambda node_id: len(self[node_id].requests), default=None)

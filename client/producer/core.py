@@ -41,11 +41,11 @@ class ProducerCore:
         bootstrap: Sequence[Address],
         random: Callable[[], float],
     ) -> None:
-        """Nothing happens yet.
+        """Create a producer without connections.
 
         Args:
-            settings: checked already.
-            bootstrap: brokers to ask first, in this order.
+            settings: already checked.
+            bootstrap: brokers to connect to first, in this order.
             random: floats in [0, 1), for jitter and keyless records.
         """
         self._state = ProducerState(settings, bootstrap, random)
@@ -68,7 +68,7 @@ class ProducerCore:
     def send(
         self, record: Record, now_ms: int, callback: Callable[[Outcome], None] | None = None
     ) -> Delivery:
-        """Take a record; its outcome comes with a later call, by `callback` and in the result.
+        """Accept a record; a later call sets its outcome in the result and calls `callback`.
 
         Raises:
             BufferFullError: no memory; `bytes_reserved` falls as records are resolved.

@@ -25,8 +25,8 @@ class Phase(StrEnum):
 class Delivered(NamedTuple):
     """The broker has the record.
 
-    `offset` is OFFSET_UNKNOWN (-1) without acks, and for a duplicate of which the broker remembers
-    only that it has it (KIP-758). `timestamp_ms` is the broker's if it stamps, else the record's.
+    `offset` is OFFSET_UNKNOWN (-1) with acks=0, and for a duplicate whose offset the broker no
+    longer knows (KIP-758). `timestamp_ms` is the record's, or the broker's with LogAppendTime.
     """
 
     topic: str

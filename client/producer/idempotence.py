@@ -116,7 +116,7 @@ class Idempotence:
     def on_producer_id(self, producer_id: int, epoch: int, window: int | None) -> None:
         """Take the producer id of an InitProducerId response; `window` None if it had none."""
         self.producer_id, self.epoch, self.broker_window = producer_id, epoch, window
-        bounds = [each for each in (self._window_max, window) if each is not None]
+        bounds = [bound for bound in (self._window_max, window) if bound is not None]
         self.window = min(bounds, default=None)
 
     def of(self, batch: Batch) -> PartitionSequences | None:
@@ -187,12 +187,16 @@ class Idempotence:
         before = self.producer_id, self.epoch
         for sequences in self._partitions.values():
             sequences.settle()
-            if not sequences.needs_restart or any(each.is_on_wire for each in sequences.undecided):
+            if not sequences.needs_restart or any(
+                undecided.is_on_wire for undecided in sequences.undecided
+            ):
                 continue
             if (sequences.producer_id, sequences.epoch) == before == (self.producer_id, self.epoch):
                 self._bump()
-            failed += [each for each in sequences.undecided if each.no_response]
-            sequences.undecided = [each for each in sequences.undecided if not each.no_response]
+            failed += [undecided for undecided in sequences.undecided if undecided.no_response]
+            sequences.undecided = [
+                undecided for undecided in sequences.undecided if not undecided.no_response
+            ]
             if self.is_ready:
                 sequences.restart(self.producer_id, self.epoch)
             else:

@@ -29,7 +29,7 @@ def request_message(request: Request) -> tuple[Any, int | None]:
     """Return the message of a request and the highest version to send it in (None: any)."""
     match request:
         case ProduceRequest():
-            has_ids = all(each.topic_id != _NO_TOPIC_ID for each in request.data)
+            has_ids = all(stamped.topic_id != _NO_TOPIC_ID for stamped in request.data)
             return _produce_request(request), None if has_ids else TOPIC_ID_VERSION_MIN - 1
         case MetadataRequest():
             topic_class = messages.MetadataRequest.MetadataRequestTopic
@@ -75,14 +75,14 @@ def parse_response(request: Request, response: Any) -> Response:
 def _produce_request(request: ProduceRequest) -> Any:
     topic_class = messages.ProduceRequest.TopicProduceData
     topics: dict[str, Any] = {}
-    for each in request.data:
-        topic = topics.get(each.topic)
+    for stamped in request.data:
+        topic = topics.get(stamped.topic)
         if topic is None:
-            topic = topics[each.topic] = topic_class(
-                name=each.topic, topic_id=UUID(bytes=each.topic_id), partition_data=[]
+            topic = topics[stamped.topic] = topic_class(
+                name=stamped.topic, topic_id=UUID(bytes=stamped.topic_id), partition_data=[]
             )
         topic.partition_data.append(
-            topic_class.PartitionProduceData(index=each.partition, records=each.records)
+            topic_class.PartitionProduceData(index=stamped.partition, records=stamped.records)
         )
     return messages.ProduceRequest(
         transactional_id=None,
@@ -93,27 +93,32 @@ def _produce_request(request: ProduceRequest) -> Any:
 
 
 def _produce_response(request: ProduceRequest, response: Any) -> ProduceResponse:
-    names = {each.topic_id: each.topic for each in request.data}
+    names = {stamped.topic_id: stamped.topic for stamped in request.data}
     outcomes = {}
     for topic in response.responses:
         # From version 13 on the response has ids instead of names.
         name = topic.name or names.get(_id_bytes(topic.topic_id), "")
-        for each in topic.partition_responses:
-            outcomes[name, each.index] = PartitionOutcome(
-                each.error_code, each.base_offset, each.log_append_time_ms, each.error_message
+        for partition_response in topic.partition_responses:
+            outcomes[name, partition_response.index] = PartitionOutcome(
+                partition_response.error_code,
+                partition_response.base_offset,
+                partition_response.log_append_time_ms,
+                partition_response.error_message,
             )
     return ProduceResponse(outcomes, response.throttle_time_ms)
 
 
 def _metadata_response(response: Any) -> MetadataResponse:
     return MetadataResponse(
-        brokers={each.node_id: Address(each.host, each.port) for each in response.brokers},
+        brokers={broker.node_id: Address(broker.host, broker.port) for broker in response.brokers},
         topics={
             topic.name: TopicView(
                 error_code=topic.error_code,
                 partitions={
-                    each.partition_index: PartitionView(each.leader_id, each.leader_epoch)
-                    for each in topic.partitions
+                    partition.partition_index: PartitionView(
+                        partition.leader_id, partition.leader_epoch
+                    )
+                    for partition in topic.partitions
                 },
                 topic_id=_id_bytes(topic.topic_id),
             )

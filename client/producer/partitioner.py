@@ -11,14 +11,14 @@ _MASK = 0xFFFFFFFF
 def murmur2(data: bytes) -> int:
     """Return the unsigned 32-bit hash of Kafka's `Utils.murmur2`."""
     size = len(data)
-    whole = size & ~3
+    words_end = size & ~3
     value = _SEED ^ size
-    for (word,) in iter_unpack("<I", data[:whole]):
+    for (word,) in iter_unpack("<I", data[:words_end]):
         mixed = word * _MULTIPLIER & _MASK
         mixed = (mixed ^ mixed >> 24) * _MULTIPLIER & _MASK
         value = value * _MULTIPLIER & _MASK ^ mixed
-    if size > whole:
-        value = (value ^ int.from_bytes(data[whole:], "little")) * _MULTIPLIER & _MASK
+    if size > words_end:
+        value = (value ^ int.from_bytes(data[words_end:], "little")) * _MULTIPLIER & _MASK
     value = (value ^ value >> 13) * _MULTIPLIER & _MASK
     return value ^ value >> 15
 

@@ -82,7 +82,7 @@ class Producer:
         Args:
             bootstrap_servers: `HOST:PORT`, comma-separated or one by one.
             settings: Kafka's, with Kafka's defaults.
-            client_id: quotas go by it.
+            client_id: client quotas are found by it.
             security: TLS and SASL, as `security_of` reads it from properties.
             seed: for the jitter of backoff and the partitions of keyless records; None: a
                 random one.

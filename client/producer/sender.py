@@ -70,11 +70,11 @@ def _connect_to_any(state: ProducerState, now_ms: int) -> Iterator[Action]:
     Known brokers come first, then the bootstrap servers.
     """
     addresses = {**state.metadata.brokers, **state.bootstrap}
-    if any(state.nodes[each].state is not State.DOWN for each in addresses):
+    if any(state.nodes[address].state is not State.DOWN for address in addresses):
         return
-    ready = [each for each in addresses if state.nodes.may_connect(each, now_ms)]
+    ready = [address for address in addresses if state.nodes.may_connect(address, now_ms)]
     if ready:
-        node_id = min(ready, key=lambda each: state.nodes[each].connect_failures)
+        node_id = min(ready, key=lambda candidate: state.nodes[candidate].connect_failures)
         yield _connect(state, node_id, addresses[node_id], now_ms)
 
 
@@ -109,7 +109,7 @@ def _produce_requests(
         if not batches:
             return
         taken = {batch.partition for batch in batches}
-        partitions = [each for each in partitions if each not in taken] + list(taken)
+        partitions = [other for other in partitions if other not in taken] + list(taken)
         yield from _produce(state, node_id, batches, now_ms)
 
 
@@ -195,7 +195,7 @@ def _deadlines(state: ProducerState) -> Iterator[int]:
     for queue in state.accumulator.queues.values():
         yield queue[0].created_ms + timeout_ms
     for batches in state.on_wire.values():
-        yield from (each.created_ms + timeout_ms for each in batches if not each.is_done)
+        yield from (batch.created_ms + timeout_ms for batch in batches if not batch.is_done)
     for entries in state.accumulator.waiting.values():
         yield entries[0][2] + timeout_ms
 
@@ -209,12 +209,12 @@ def _cluster_requests_due(state: ProducerState) -> Iterator[int]:
         due_ms = id_due_ms if due_ms is None else min(due_ms, id_due_ms)
     if due_ms is None:
         return
-    nodes = [state.nodes[each] for each in {**state.metadata.brokers, **state.bootstrap}]
+    nodes = [state.nodes[node_id] for node_id in {**state.metadata.brokers, **state.bootstrap}]
     states = {node.state for node in nodes}
     if State.UP in states:
-        yield min(max(each.mute_until_ms, due_ms) for each in nodes if each.state is State.UP)
+        yield min(max(node.mute_until_ms, due_ms) for node in nodes if node.state is State.UP)
     elif State.CONNECTING not in states:
-        yield min(max(each.retry_at_ms, due_ms) for each in nodes)
+        yield min(max(node.retry_at_ms, due_ms) for node in nodes)
 
 
 def _batches_due(state: ProducerState, now_ms: int) -> Iterator[int]:

@@ -15,7 +15,7 @@ SEQUENCE_WINDOW_MAX = 2**30
 
 DELIVERY_TIMEOUT_MS = 120_000
 IN_FLIGHT_REQUESTS = 5
-"""How many batches Kafka's brokers deduplicate (KIP-98); the limit without KIP-758's window."""
+"""The number of batches that Kafka deduplicates (KIP-98); the limit without KIP-758's window."""
 
 RANGES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {
@@ -57,10 +57,11 @@ def delivery_timeout_in_force(
 ) -> int:
     """Return KIP-91's timeout, which must leave time for lingering and one request.
 
-    Unset it grows to that sum, with a warning when it had to. Sums above 2^31 - 1 count as that.
+    If it is not set, it is raised to that sum if necessary, with a warning. The sum is at most
+    2^31 - 1.
 
     Raises:
-        ConfigurationError: it was set, to less than the sum.
+        ConfigurationError: it was set to less than the sum.
     """
     least_ms = min(linger_ms + request_timeout_ms, INT_MAX)
     if delivery_timeout_ms is None:
@@ -93,8 +94,8 @@ def check_range(name: str, value: object, smallest: int, largest: int) -> None:
 class ProducerSettings:
     """Times in ms, sizes in bytes.
 
-    `max_in_flight_requests_per_connection` None means five, or as many as KIP-758's window lets
-    if the broker has one. An idempotent producer never uses more than five without a window.
+    `max_in_flight_requests_per_connection` None means five, or no limit if the broker has KIP-758's
+    window. An idempotent producer never uses more than five without a window.
 
     `max_in_flight_sequence_number_per_connection` bounds how many sequence numbers of a partition
     an idempotent producer has in flight (KIP-758). The smaller of it and the broker's window
@@ -146,10 +147,10 @@ class ProducerSettings:
         )
 
     def in_flight_max(self, window: int | None) -> int:
-        """Return how many Produce requests one connection may have unanswered.
+        """Return the maximum of Produce requests in flight on one connection.
 
         Args:
-            window: the broker's (KIP-758); None if it sent none.
+            window: the broker's window (KIP-758); None if it sent none.
         """
         configured = self.max_in_flight_requests_per_connection
         if self.enable_idempotence and window is None:

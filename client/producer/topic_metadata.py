@@ -62,7 +62,7 @@ class TopicMetadata:
         known = self._candidates.get(topic)
         if known is None:
             partitions = self._topics[topic].partitions
-            led = [index for index, each in partitions.items() if each.leader_id != NO_LEADER_ID]
+            led = [index for index, view in partitions.items() if view.leader_id != NO_LEADER_ID]
             known = self._candidates[topic] = led or list(partitions)
         return known
 
@@ -142,8 +142,8 @@ class TopicMetadata:
             self._topics[topic] = TopicView(
                 known.error_code,
                 {
-                    index: PartitionView(NO_LEADER_ID, each.leader_epoch)
-                    for index, each in known.partitions.items()
+                    index: PartitionView(NO_LEADER_ID, view.leader_epoch)
+                    for index, view in known.partitions.items()
                 },
                 known.topic_id,
             )

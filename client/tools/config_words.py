@@ -1,18 +1,18 @@
-"""The words of --add-config and --delete-config, as kafka-configs.sh reads them."""
+"""Parse --add-config and --delete-config as kafka-configs.sh does."""
 
 import re
 
 from client.tools.session import ToolError
 
-# A comma, unless the next bracket behind it closes: that one is within a list.
+# A comma, unless the next bracket after it is a closing one: then it is within a list.
 _OUTSIDE_BRACKETS = re.compile(r",(?![^\[\]]*\])")
 
 
 def parse_added(text: str) -> dict[str, str]:
-    """`k1=v1,k2=[v1,v2],k3=` to values by key; brackets keep a list together, and go.
+    """Parse `k1=v1,k2=[v1,v2],k3=` to values by key; brackets enclose a list and are removed.
 
     Raises:
-        ToolError: a word that is no KEY=VALUE.
+        ToolError: an entry is not KEY=VALUE.
     """
     values: dict[str, str] = {}
     for word in _OUTSIDE_BRACKETS.split(text):
@@ -27,5 +27,5 @@ def parse_added(text: str) -> dict[str, str]:
 
 
 def parse_deleted(texts: list[str]) -> list[str]:
-    """The keys of every `k1,k2`."""
+    """Return all keys of entries `k1,k2`."""
     return [key.strip() for text in texts for key in text.split(",") if key.strip()]

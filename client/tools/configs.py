@@ -1,4 +1,4 @@
-"""`mock-kafka configs`: configurations and client quotas, as kafka-configs.sh does."""
+"""`mock-kafka configs`: describe and alter configurations and client quotas."""
 
 import argparse
 import functools
@@ -14,8 +14,8 @@ from client.tools.session import (
 )
 
 DESCRIPTION = """\
-Show or change configurations of topics and brokers, and quotas of users, clients
-and ips, of any Kafka cluster; options and output are those of kafka-configs.sh.
+Describe or alter configurations of topics and brokers, and quotas of users,
+clients and IP addresses; options and output are those of kafka-configs.sh.
 """
 
 EPILOG = """\
@@ -36,33 +36,33 @@ examples:
       --delete-config segment.bytes --entity-type topics --entity-name orders
 
 quotas:
-  users and clients, alone or together: producer_byte_rate, consumer_byte_rate,
+  users, clients, or both: producer_byte_rate, consumer_byte_rate,
   request_percentage, controller_mutation_rate
-  users alone: producer_ids_rate
+  users only: producer_ids_rate
   ips: connection_creation_rate
 
 Without a name --describe shows every entity of the type, and --alter changes the
 default of users; for other types it needs a name or --entity-default. --user U
-stands for --entity-type users --entity-name U, and --user-defaults for
---entity-default; so do --client, --topic, --broker, --ip. Exit status: 0 when
-done, 1 with one line on standard error when not, 2 for wrong arguments.
+is short for --entity-type users --entity-name U, and --user-defaults for
+--entity-default; likewise --client, --topic, --broker, --ip. Exit status: 0 for
+success, 1 with one line on standard error, 2 for invalid arguments.
 """
 
 ENTITY_TYPES = (*resource_configs.RESOURCE_TYPES, *quota_configs.ENTITY_TYPES)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The options of kafka-configs.sh that this tool knows."""
+    """Return the parser with the supported options of kafka-configs.sh."""
     parser = tool_parser("configs", DESCRIPTION, EPILOG)
     action = parser.add_mutually_exclusive_group(required=True)
     action.add_argument("--alter", action="store_true", help="change an entity")
-    action.add_argument("--describe", action="store_true", help="print what was set")
+    action.add_argument("--describe", action="store_true", help="print the values that were set")
     parser.add_argument(
         "--entity-type",
         action="append",
         default=[],
         choices=ENTITY_TYPES,
-        help="may be given twice, for users and clients; names belong to types in order",
+        help="can be repeated for users and clients; the first name is for the first type",
     )
     parser.add_argument(
         "--entity-name",
@@ -76,7 +76,7 @@ def build_parser() -> argparse.ArgumentParser:
         dest="names",
         action="append_const",
         const=None,
-        help="the default of all entities of the type, in place of a name",
+        help="the default of all entities of the type, instead of a name",
     )
     for entity_type in ENTITY_TYPES:
         noun = entity_type[:-1]
@@ -88,19 +88,19 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--add-config",
         metavar="K=V[,K=V...]",
-        help="with --alter: values to set; brackets hold a value with commas: k=[a,b]",
+        help="with --alter: values to set; a value with commas is in brackets: k=[a,b]",
     )
     parser.add_argument(
         "--delete-config",
         action="append",
         default=[],
         metavar="K[,K...]",
-        help="with --alter: values to take away",
+        help="with --alter: values to remove",
     )
     parser.add_argument(
         "--all",
         action="store_true",
-        help="with --describe of topics and brokers: unchanged values as well",
+        help="with --describe of topics and brokers: also print default values",
     )
     return parser
 
@@ -112,14 +112,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     entity_types, entities = _entities(parser, parsed)
     if parsed.alter:
         if entity_types == ["users"] and not entities:
-            # KIP-936's own example: no name is the default entity. kafka-configs.sh refuses it.
+            # In KIP-936's example no name means the default entity. kafka-configs.sh refuses it.
             entities = {"users": None}
         if parsed.add_config is None and not parsed.delete_config:
             parser.error("--alter needs --add-config or --delete-config")
         if len(entities) != len(entity_types):
             parser.error("--alter needs --entity-name or --entity-default with every --entity-type")
     elif parsed.add_config is not None or parsed.delete_config:
-        parser.error("--add-config and --delete-config go with --alter")
+        parser.error("--add-config and --delete-config need --alter")
     run = functools.partial(_connect_and_run, parsed, entity_types, entities)
     return exit_status(run, "Error while executing config command : ")
 
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _entities(
     parser: argparse.ArgumentParser, parsed: argparse.Namespace
 ) -> tuple[list[str], dict[str, str | None]]:
-    """Entity types in the order given, and the name or default (None) of those that have one."""
+    """Return the entity types in their order, and the names of those with a name or default."""
     entity_types: list[str] = list(parsed.entity_type)
     names: list[str | None] = parsed.names or []
     if len(names) > len(entity_types):
@@ -140,11 +140,11 @@ def _entities(
             entity_types.append(entity_type)
             entities[entity_type] = name
     if not entity_types:
-        parser.error("--entity-type is needed")
+        parser.error("--entity-type is missing")
     if len(entity_types) != len(set(entity_types)):
-        parser.error("an entity type is given twice")
+        parser.error("an entity type occurs twice")
     if len(entity_types) > 1 and set(entity_types) != {"users", "clients"}:
-        parser.error("only users and clients go together")
+        parser.error("only users and clients can be combined")
     if entities.get("topics", "") is None:
         parser.error("topics have no default entity; set the default on brokers")
     return entity_types, entities
@@ -189,7 +189,7 @@ def _describe(
 
 
 def _done(entities: dict[str, str | None]) -> str:
-    """The sentence that scripts look for; of a user's client it names the user."""
+    """Return Kafka's text of success; for a user together with a client it names the user."""
     entity_type, name = next(iter(entities.items()))
     if name is None:
         return f"Completed updating default config for {entity_type} in the cluster."

@@ -1,4 +1,4 @@
-"""The configurations of users, clients and ips, which are client quotas (KIP-546)."""
+"""Describe and alter the client quotas of users, clients and IP addresses (KIP-546)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from protocol.client_quotas import QuotaMatch
 from protocol.suggestions import did_you_mean
 
 ENTITY_TYPES = {"users": "user", "clients": "client-id", "ips": "ip"}
-"""The tool's word for an entity type, and the protocol's."""
+"""The protocol's name of each of the tool's entity types."""
 
 _CLIENT_KEYS = {
     "consumer_byte_rate",
@@ -25,13 +25,13 @@ _KEYS = _CLIENT_KEYS | _USER_KEYS | _IP_KEYS
 _NOUNS = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 
 Entities = Mapping[str, str | None]
-"""The tool's entity types with the names that were given; None is the default entity."""
+"""Names by the tool's entity types; None is the default entity."""
 
 
 def alter(
     admin: Admin, entities: Entities, added: Mapping[str, str], deleted: Sequence[str]
 ) -> None:
-    """Set and take away quotas of one entity; a key that isn't set can't be taken away."""
+    """Set and remove quotas of one entity; removing a key that is not set is an error."""
     _check_keys(entities, added)
     entity = {ENTITY_TYPES[entity_type]: name for entity_type, name in entities.items()}
     quotas: dict[str, float | None] = {key: _number(key, text) for key, text in added.items()}
@@ -47,8 +47,8 @@ def alter(
 
 
 def describe(admin: Admin, entities: Entities, entity_types: Sequence[str]) -> list[str]:
-    """One line an entity; a type without a name stands for all entities of just these types."""
-    filters = [_filter(each, entities) for each in entity_types]
+    """Return a line for each entity; a type without a name matches all entities of these types."""
+    filters = [_filter(entity_type, entities) for entity_type in entity_types]
     lines = []
     for entry in admin.describe_client_quotas(filters, is_strict=True):
         quotas = sorted(entry.quotas.items())
@@ -58,7 +58,7 @@ def describe(admin: Admin, entities: Entities, entity_types: Sequence[str]) -> l
 
 
 def entity_text(entity: QuotaEntity) -> str:
-    """An entity in words: `user-principal 'u', the default client-id`."""
+    """Return an entity as Kafka's tool prints it: `user-principal 'u', the default client-id`."""
     parts = []
     for entity_type, noun in _NOUNS.items():
         if entity_type in entity:
@@ -68,7 +68,7 @@ def entity_text(entity: QuotaEntity) -> str:
 
 
 def double_text(value: float) -> str:
-    """A number as Java writes it, which is what scripts know: `10.0`, `1.048576E7`."""
+    """Return a number as Java prints it: `10.0`, `1.048576E7`."""
     if value == 0 or 1e-3 <= abs(value) < 1e7 or not math.isfinite(value):
         return repr(value)
     exact = Decimal(repr(value)).normalize()
@@ -83,7 +83,7 @@ def _check_keys(entities: Entities, added: Mapping[str, str]) -> None:
         known = known | _USER_KEYS
     unknown = [key for key in added if key not in known]
     if unknown:
-        # A key that exists, but for other entities, is not misspelt.
+        # A key of other entities exists, so it is not misspelt.
         hints = [did_you_mean(key, known) for key in unknown if key not in _KEYS]
         raise ToolError(
             f"Only quota configs can be added for '{' and '.join(entities)}'"

@@ -1,4 +1,4 @@
-"""The configurations of topics and brokers."""
+"""Describe and alter the configurations of topics and brokers."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,7 +18,7 @@ def alter(
     added: Mapping[str, str],
     deleted: Sequence[str],
 ) -> None:
-    """Set and take away keys of one resource; a key that isn't set can't be taken away."""
+    """Set and remove keys of one resource; removing a key that is not set is an error."""
     resource = _resource(entity_type, name)
     if deleted:
         present = {entry.name for entry in _own_entries(admin, resource)}
@@ -35,7 +35,7 @@ def alter(
 def describe(
     admin: Admin, entity_type: str, names: Sequence[str | None], *, is_everything: bool
 ) -> list[str]:
-    """A heading for each resource, then one line a key: the changed ones, or all."""
+    """Return a heading for each resource and a line for each changed key, or for all keys."""
     lines: list[str] = []
     existing = admin.list_topics() if entity_type == "topics" else []
     for name in names or _all_names(admin, entity_type, existing):
@@ -45,14 +45,17 @@ def describe(
         resource = _resource(entity_type, name)
         entries = _entries(admin, resource) if is_everything else _own_entries(admin, resource)
         lines.append(_heading(entity_type, name, is_everything=is_everything))
-        lines += [entry_line(entry) for entry in sorted(entries, key=lambda each: each.name)]
+        lines += [
+            entry_line(entry)
+            for entry in sorted(entries, key=lambda config_entry: config_entry.name)
+        ]
     return lines
 
 
 def entry_line(entry: ConfigEntry) -> str:
     """A key with its value and every place that gives it one, indented."""
     synonyms = ", ".join(
-        f"{each.source.name}:{each.name}={_text(each.value)}" for each in entry.synonyms
+        f"{synonym.source.name}:{synonym.name}={_text(synonym.value)}" for synonym in entry.synonyms
     )
     return (
         f"  {entry.name}={_text(entry.value)} sensitive={str(entry.is_sensitive).lower()}"

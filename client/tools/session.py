@@ -1,4 +1,4 @@
-"""What all tools share: connection options, the admin client, and errors."""
+"""Connection options, the admin client and errors of all tools."""
 
 import argparse
 import sys
@@ -31,7 +31,7 @@ Other keys of Kafka's clients are ignored.
 
 
 class ToolError(Exception):
-    """A wrong argument or file; one line."""
+    """An invalid argument or file; the message is one line."""
 
 
 def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentParser:
@@ -48,7 +48,7 @@ def tool_parser(name: str, description: str, epilog: str) -> argparse.ArgumentPa
         required=True,
         type=_bootstrap_servers,
         metavar="HOST:PORT[,HOST:PORT...]",
-        help="brokers to start from",
+        help="bootstrap brokers",
     )
     parser.add_argument(
         "--command-config", type=Path, metavar="FILE", help="client properties; see below"
@@ -78,8 +78,8 @@ def admin_of(parsed: argparse.Namespace) -> AbstractContextManager[Admin]:
     """Open an admin client with the options of `tool_parser`.
 
     Raises:
-        ToolError: the properties file cannot be read, or a value in it is wrong.
-        SecurityError: its keys for TLS or SASL are wrong.
+        ToolError: the properties file cannot be read, or a value in it is invalid.
+        SecurityError: its keys for TLS or SASL are invalid.
     """
     properties = _read_properties(parsed.command_config)
     return open_admin(

@@ -1,4 +1,4 @@
-"""`mock-kafka topics`: create, list, describe, alter and delete topics, as kafka-topics.sh does."""
+"""`mock-kafka topics`: create, list, describe, alter and delete topics."""
 
 import argparse
 import base64
@@ -31,9 +31,9 @@ examples:
   mock-kafka topics --bootstrap-server localhost:9092 \\
       --alter --topic orders --partitions 6
 
-A quota's refusal (KIP-599) is not tried again: the error says throttle_time_ms,
-after which there is room. Exit status: 0 when done, 1 with one line on standard
-error when not, 2 for wrong arguments.
+A request that a quota refuses (KIP-599) is not retried; the error has
+throttle_time_ms. Exit status: 0 for success, 1 with one line on standard error,
+2 for invalid arguments.
 """
 
 INTERNAL_TOPICS = {"__consumer_offsets", "__transaction_state", "__share_group_state"}
@@ -45,7 +45,7 @@ COLLISION_WARNING = (
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The options of kafka-topics.sh that this tool knows."""
+    """Return the parser with the supported options of kafka-topics.sh."""
     parser = tool_parser("topics", DESCRIPTION, EPILOG)
     action = parser.add_mutually_exclusive_group(required=True)
     for name, text in (
@@ -59,14 +59,14 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--topic",
         metavar="T",
-        help="the topic; except with --create also a regular expression for whole names, or several"
-        " with commas between",
+        help="the topic; without --create also a regular expression for complete names, or several"
+        " with commas between them",
     )
     parser.add_argument(
         "--partitions",
         type=int,
         metavar="N",
-        help="with --create (default: the broker's num.partitions) and --alter: how many in all",
+        help="with --create (default: the broker's num.partitions) and --alter: the total number",
     )
     parser.add_argument(
         "--replication-factor",
@@ -78,7 +78,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--replica-assignment",
         type=_assignments,
         metavar="IDS",
-        help="with --create, in place of both numbers: node ids, ':' between the replicas of a"
+        help="with --create, instead of both numbers: node ids, ':' between the replicas of a"
         " partition, ',' between partitions",
     )
     parser.add_argument(
@@ -86,20 +86,20 @@ def build_parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="with --create: a configuration of the topic; may be given often",
+        help="with --create: a configuration of the topic; can be repeated",
     )
     parser.add_argument(
-        "--if-not-exists", action="store_true", help="with --create: a topic that is there is fine"
+        "--if-not-exists", action="store_true", help="with --create: ignore an existing topic"
     )
     parser.add_argument(
         "--if-exists",
         action="store_true",
-        help="with --alter, --delete, --describe: a topic that is missing is fine",
+        help="with --alter, --delete, --describe: ignore missing topics",
     )
     parser.add_argument(
         "--exclude-internal",
         action="store_true",
-        help="with --list, --describe: leave Kafka's own topics out",
+        help="with --list, --describe: omit Kafka's internal topics",
     )
     return parser
 
@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if parsed.action == "alter" and parsed.partitions is None:
         parser.error("--alter needs --partitions")
     if parsed.replica_assignment and (parsed.partitions or parsed.replication_factor):
-        parser.error("--replica-assignment stands in place of the two numbers")
+        parser.error("--replica-assignment excludes --partitions and --replication-factor")
     return exit_status(functools.partial(_connect_and_run, parsed), ERROR_PREFIX)
 
 
@@ -145,13 +145,13 @@ def create(admin: Admin, parsed: argparse.Namespace) -> None:
 
 
 def list_names(admin: Admin, parsed: argparse.Namespace) -> None:
-    """Print names, one a line."""
+    """Print a name per line."""
     for name in _matching(admin, parsed, is_missing_fine=True):
         print(name)
 
 
 def describe(admin: Admin, parsed: argparse.Namespace) -> None:
-    """Print one line a topic and one a partition."""
+    """Print a line for each topic and partition."""
     is_missing_fine = parsed.if_exists or parsed.topic is None
     names = _matching(admin, parsed, is_missing_fine=is_missing_fine)
     if not names:
@@ -169,7 +169,7 @@ def describe(admin: Admin, parsed: argparse.Namespace) -> None:
 
 
 def alter(admin: Admin, parsed: argparse.Namespace) -> None:
-    """Give topics more partitions."""
+    """Increase the number of partitions of topics."""
     names = _matching(admin, parsed, is_missing_fine=parsed.if_exists)
     counts = {name: NewPartitions(parsed.partitions) for name in names}
     _raise_first(admin.create_partitions(counts, retry_on_quota_violation=False))
@@ -191,11 +191,11 @@ _ACTIONS = {
 
 
 def description_lines(topic: TopicDescription, entries: Sequence[ConfigEntry]) -> list[str]:
-    """The lines that kafka-topics.sh prints, up to the ISR."""
+    """Return the lines that kafka-topics.sh prints, up to the ISR."""
     changed = ",".join(
-        f"{each.name}={each.value}"
-        for each in entries
-        if each.source != ConfigSource.DEFAULT_CONFIG
+        f"{entry.name}={entry.value}"
+        for entry in entries
+        if entry.source != ConfigSource.DEFAULT_CONFIG
     )
     replica_count = len(topic.partitions[0].replica_ids) if topic.partitions else 0
     fields = [
@@ -220,7 +220,7 @@ def description_lines(topic: TopicDescription, entries: Sequence[ConfigEntry]) -
 
 
 def id_text(topic: TopicDescription) -> str:
-    """A topic id as Kafka writes it: URL-safe base64 without padding; "-" when it isn't known."""
+    """Return a topic id as URL-safe base64 without padding; "-" if it is unknown."""
     if topic.topic_id is None:
         return "-"
     return base64.urlsafe_b64encode(topic.topic_id.bytes).decode().rstrip("=")
@@ -259,7 +259,7 @@ def _configs(words: Sequence[str]) -> dict[str, str]:
 
 
 def _assignments(text: str) -> tuple[tuple[int, ...], ...]:
-    return tuple(tuple(int(node_id) for node_id in each.split(":")) for each in text.split(","))
+    return tuple(tuple(int(node_id) for node_id in part.split(":")) for part in text.split(","))
 
 
 def _joined(node_ids: Sequence[int]) -> str:

@@ -60,7 +60,7 @@ def draw(summary: Mapping[str, Any], plan: Plan, config: Mapping[str, float]) ->
 def _panels(rows: int, columns: int, height: float) -> tuple[Figure, list[list[Axes]]]:
     figure = Figure(figsize=(_WIDTH, height), dpi=_DPI, layout="constrained")
     panels: list[list[Axes]] = figure.subplots(rows, columns, squeeze=False).tolist()
-    for axes in (each for row in panels for each in row):
+    for axes in (panel for row in panels for panel in row):
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         axes.grid(visible=True, axis="y", color="#dddddd", linewidth=0.6)

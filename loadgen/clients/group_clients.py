@@ -1,7 +1,6 @@
 """Members of a classic consumer group; each event is a poll."""
 
-from collections.abc import Mapping, Sequence
-from struct import Struct
+from collections.abc import Sequence
 from typing import Any
 
 from client.errors import ConnectionLostError
@@ -19,6 +18,7 @@ from loadgen.clients.sequential_client import SequentialClient
 from loadgen.plan.plan import Tenant
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.consumer_protocol import decode_assignment, encode_assignment, encode_subscription
 from protocol.errors import ErrorCode
 
 SESSION_TIMEOUT_MS = 10_000
@@ -27,7 +27,6 @@ COMMIT_POLLS = 10
 _JOIN_TIMEOUT_S = 30.0
 _PROTOCOL = "range"
 _COORDINATOR_MOVED = {ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE}
-_INT16, _INT32 = Struct(">h"), Struct(">i")
 
 
 class GroupMember(SequentialClient):
@@ -195,7 +194,10 @@ class GroupMember(SequentialClient):
         response = await self._send_to_coordinator(event, request)
         topics = response.groups[0].topics if response.groups else response.topics
         found = (
-            {each.partition_index: each.committed_offset for each in topics[0].partitions}
+            {
+                assigned.partition_index: assigned.committed_offset
+                for assigned in topics[0].partitions
+            }
             if topics
             else {}
         )
@@ -275,7 +277,7 @@ def _first_error(response: Any) -> tuple[int, int]:
     """Return the error of the whole response, or else the first of its parts."""
     codes = [getattr(response, "error_code", 0)]
     for topic in getattr(response, "topics", None) or ():
-        codes += [each.error_code for each in topic.partitions]
+        codes += [partition.error_code for partition in topic.partitions]
     for part in (
         *(getattr(response, "groups", None) or ()),
         *(getattr(response, "coordinators", None) or ()),
@@ -285,41 +287,8 @@ def _first_error(response: Any) -> tuple[int, int]:
 
 
 def _fetch_error(response: Any) -> tuple[int, int]:
-    codes = [response.error_code, *(each.error_code for each in fetched_partitions(response))]
+    codes = [
+        response.error_code,
+        *(fetched_partition.error_code for fetched_partition in fetched_partitions(response)),
+    ]
     return next((code for code in codes if code), 0), 0
-
-
-# Kafka's ConsumerProtocolSubscription and ConsumerProtocolAssignment, version 0 ---------------
-
-
-def encode_subscription(topics: Sequence[str]) -> bytes:
-    """Encode the topics that a member subscribes to."""
-    names = b"".join(_INT16.pack(len(each.encode())) + each.encode() for each in topics)
-    return _INT16.pack(0) + _INT32.pack(len(topics)) + names + _INT32.pack(-1)
-
-
-def encode_assignment(partitions: Mapping[str, Sequence[int]]) -> bytes:
-    """Encode the partitions that a member is assigned."""
-    encoded = _INT16.pack(0) + _INT32.pack(len(partitions))
-    for topic, indexes in partitions.items():
-        name = topic.encode()
-        encoded += _INT16.pack(len(name)) + name + _INT32.pack(len(indexes))
-        encoded += b"".join(_INT32.pack(each) for each in indexes)
-    return encoded + _INT32.pack(-1)
-
-
-def decode_assignment(data: bytes) -> dict[str, list[int]]:
-    """Decode the partitions that a member is assigned; none for empty bytes."""
-    found: dict[str, list[int]] = {}
-    if not data:
-        return found
-    (count,) = _INT32.unpack_from(data, 2)
-    position = 6
-    for _ in range(count):
-        (size,) = _INT16.unpack_from(data, position)
-        name = data[position + 2 : position + 2 + size].decode()
-        position += 2 + size
-        (partitions,) = _INT32.unpack_from(data, position)
-        found[name] = list(Struct(f">{partitions}i").unpack_from(data, position + 4))
-        position += 4 + 4 * partitions
-    return found

@@ -1,17 +1,17 @@
-"""One connection of the load: single requests, or Produce frames in a pipeline.
+"""One connection of the load: messages and Produce frames, with responses in their order.
 
-The handshake and single requests are encoded and decoded by `client.protocol_codec`. Produce frames
-go to the transport unchanged, and their responses to the connection's reader.
+`client.broker_connection` opens it. Messages are encoded and decoded by `client.protocol_codec`.
+Produce frames go to the transport unchanged.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable
 from struct import Struct
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from client.errors import ConnectionLostError, UnreachableError
-from client.handshake import handshake
+from client.broker_connection import BrokerConnection
+from client.errors import ClientError, ConnectionLostError, UnreachableError
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from loadgen import clock
@@ -22,29 +22,44 @@ CONNECT_TIMEOUT_S = 5.0
 
 _SIZE = Struct(">i")
 
+T = TypeVar("T")
+
 
 class Reader(Protocol):
-    """Receives the responses to Produce frames."""
+    """Receives the response to a frame."""
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-        """Take the response to the oldest frame, `buffer[start:end]` without its size."""
+        """Take the response, `buffer[start:end]` without its size.
 
-    def lost(self, now_us: int) -> None:
-        """Note that the connection closed and that no more responses will come."""
+        Raises:
+            DecodeError: it is not the response to the frame; the connection closes.
+        """
 
 
 class LoadConnection(asyncio.Protocol):
-    """A connection to one broker, opened by `open_connection`."""
+    """A connection to one broker, opened by `open_connection`.
 
-    def __init__(self, client_id: str) -> None:
-        self.wire = ProtocolCodec(client_id)
-        self.reader: Reader | None = None
+    It has its own way to read, because `BrokerConnection` makes a message of each response, which
+    costs more than all the rest of an event: a `Reader` gets the bytes of its response instead.
+    """
+
+    def __init__(self, wire: ProtocolCodec) -> None:
+        """`wire` makes the frames of messages."""
+        self.wire = wire
         self.throttled_until_us = 0
         """When the last throttle of this connection ends."""
         self.is_lost = False
+        self.on_lost: Callable[[int], None] | None = None
+        """Called once with the time in µs, when the connection has closed."""
         self._transport: asyncio.Transport | None = None
-        self._pending_response: asyncio.Future[Any] | None = None
-        self._incomplete = b""
+        self._readers: deque[Reader] = deque()
+        """The readers of the responses in flight, oldest first."""
+        self._futures: set[asyncio.Future[Any]] = set()
+        """Those of `request` that have no response yet."""
+        self._incomplete = bytearray()
+        """The beginning of a response."""
+        self._incomplete_size = 0
+        """The size of that response, as far as it is known."""
         self._pending_writes: list[bytes] | None = None
         """Frames to write after the responses of the current read; None outside of a read."""
         self._closed = asyncio.get_running_loop().create_future()
@@ -59,17 +74,15 @@ class LoadConnection(asyncio.Protocol):
         """See `asyncio.Protocol`."""
         if self._is_discarding:
             return
-        if self._pending_response is not None:
-            self._receive_message(data)
-            return
-        reader = self.reader
-        if reader is None:
-            self.abort()
-            return
         now_us = clock.now_us()
         if self._incomplete:
-            data = self._incomplete + data
-        position, available = 0, len(data)
+            self._incomplete += data
+            if len(self._incomplete) < self._incomplete_size:
+                return
+            data = bytes(self._incomplete)
+            self._incomplete = bytearray()
+        position, available, end = 0, len(data), 4
+        readers = self._readers
         held = self._pending_writes = []
         try:
             while available - position >= 4:
@@ -77,14 +90,19 @@ class LoadConnection(asyncio.Protocol):
                 end = position + 4 + size
                 if end > available:
                     break
-                reader.responded(data, position + 4, end, now_us)
+                if not readers:  # a response without a request
+                    self.abort()
+                    return
+                readers.popleft().responded(data, position + 4, end, now_us)
                 position = end
         except DecodeError:
             self.abort()
             return
         finally:
             self._pending_writes = None
-        self._incomplete = data[position:]
+        if position < available:
+            self._incomplete += data[position:]
+            self._incomplete_size = max(4, end - position)
         if held and self._transport is not None:
             self._transport.write(b"".join(held))
 
@@ -97,31 +115,62 @@ class LoadConnection(asyncio.Protocol):
         self.is_lost = True
         if not self._closed.done():
             self._closed.set_result(None)
-        pending, self._pending_response = self._pending_response, None
-        if pending is not None and not pending.done():
-            reason = f": {exc}" if exc else ""
-            pending.set_exception(ConnectionLostError(f"the broker closed the connection{reason}"))
-        if self.reader is not None:
-            self.reader.lost(clock.now_us())
+        reason = f": {exc}" if exc else ""
+        for future in self._futures.copy():
+            _fail(future, f"the broker closed the connection{reason}")
+        if self.on_lost is not None:
+            self.on_lost(clock.now_us())
+
+    def send(self, frame: bytes, reader: Reader) -> None:
+        """Send a frame whose response goes to `reader`.
+
+        Frames that the responses of one read cause are written with one system call.
+        """
+        self._readers.append(reader)
+        if self._pending_writes is not None:
+            self._pending_writes.append(frame)
+        elif self._transport is not None:
+            self._transport.write(frame)
+
+    def request(
+        self, frame: bytes, decode: Callable[[bytes, int, int], T]
+    ) -> "asyncio.Future[tuple[int, T]]":
+        """Send a frame; return a future of the time in µs of its response, and of its content.
+
+        The content is what `decode` returns for the bytes that a `Reader` gets. If there is no
+        such response, the future fails with ConnectionLostError.
+        """
+        future: asyncio.Future[tuple[int, T]] = asyncio.get_running_loop().create_future()
+        if self.is_lost:
+            _fail(future, "the connection is closed")
+            return future
+        self._futures.add(future)
+        future.add_done_callback(self._futures.discard)
+        self.send(frame, _FutureReader(future, decode))
+        return future
+
+    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
+        """Send a frame made by `wire.request` and return its response.
+
+        Raises:
+            ConnectionLostError: the connection closed, or was closed after the timeout.
+        """
+        try:
+            async with asyncio.timeout(timeout_s):
+                _, response = await self.request(frame, self.wire.decode)
+        except TimeoutError as error:
+            self.abort()
+            raise _no_response(timeout_s) from error
+        return response
 
     async def send_request(self, request: Any, timeout_s: float) -> Any:
-        """Send a message and return its response; no other response may be pending.
+        """Send a message and return its response.
 
         Raises:
             ConnectionLostError: the connection closed, or was closed after the timeout.
             UnsupportedVersionError: the broker does not support this API.
         """
         return await self.exchange(self.wire.request(request), timeout_s)
-
-    def send(self, frame: bytes) -> None:
-        """Send a Produce frame; its response goes to `reader`.
-
-        Frames that the responses of one read cause are written with one system call.
-        """
-        if self._pending_writes is not None:
-            self._pending_writes.append(frame)
-        elif self._transport is not None:
-            self._transport.write(frame)
 
     async def discard_responses(self, timeout_s: float) -> None:
         """Let the broker read all requests, discard their responses, and close the connection.
@@ -143,112 +192,81 @@ class LoadConnection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    async def exchange(self, frame: bytes, timeout_s: float) -> Any:
-        """Send a frame made by `wire.request` and return its response, as `send_request` does."""
-        if self.is_lost or self._transport is None:
-            raise ConnectionLostError("the connection is closed")
-        self._pending_response = asyncio.get_running_loop().create_future()
-        self._transport.write(frame)
-        try:
-            async with asyncio.timeout(timeout_s):
-                return await self._pending_response
-        except TimeoutError as error:
-            self.abort()
-            raise ConnectionLostError(f"no response within {timeout_s:g} s") from error
-        finally:
-            self._pending_response = None
 
-    def _receive_message(self, data: bytes) -> None:
-        pending = self._pending_response
-        self.wire.feed(data)
-        try:
-            response = self.wire.next_response()
-        except ConnectionLostError as error:
-            if pending is not None and not pending.done():
-                pending.set_exception(error)
-            self.abort()
-            return
-        if response is not None and pending is not None and not pending.done():
-            pending.set_result(response)
+class _FutureReader:
+    """A `Reader` that decodes one response and gives it to a future."""
 
-    async def handshake(self, settings: ConnectionSettings, timeout_s: float) -> None:
-        """Exchange API versions and authenticate.
+    __slots__ = ("_decode", "_future")
 
-        Raises:
-            ConnectionLostError: the connection closed.
-            SecurityError: authentication failed.
-        """
-        steps = handshake(self.wire, settings.security.sasl)
-        response: Any = None
-        while True:
-            try:
-                frame = steps.send(response)
-            except StopIteration:
-                return
-            response = await self.exchange(frame, timeout_s)
-
-
-async def open_connection(address: Address, settings: ConnectionSettings) -> LoadConnection:
-    """Connect and authenticate.
-
-    Raises:
-        UnreachableError: no connection could be opened.
-        ConnectionLostError: the connection closed.
-        SecurityError: authentication failed.
-    """
-    loop = asyncio.get_running_loop()
-    connection = LoadConnection(settings.client_id)
-    try:
-        async with asyncio.timeout(CONNECT_TIMEOUT_S):
-            await loop.create_connection(
-                lambda: connection,
-                address.host,
-                address.port,
-                ssl=settings.tls,
-                server_hostname=address.host if settings.tls else None,
-            )
-    except (OSError, TimeoutError) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "no response"
-        raise UnreachableError(
-            f"cannot connect to {address.host}:{address.port}: {reason}"
-        ) from error
-    try:
-        await connection.handshake(settings, CONNECT_TIMEOUT_S)
-    except BaseException:
-        connection.abort()
-        raise
-    return connection
-
-
-class ResponseQueue:
-    """A `Reader` with a future for each response."""
-
-    def __init__(self, read: Callable[[bytes, int, int], tuple[int, int, int, int]]) -> None:
-        """Decode responses with `read`, which is `ProduceFrames.read`."""
-        self._read = read
-        self._waiting: deque[asyncio.Future[tuple[int, int, int, int]]] = deque()
-
-    def expect(self) -> "asyncio.Future[tuple[int, int, int, int]]":
-        """Return a future with what `read` returns for the next response.
-
-        The time in µs replaces the correlation id. If the connection closes, the future fails with
-        ConnectionLostError.
-        """
-        future = asyncio.get_running_loop().create_future()
-        self._waiting.append(future)
-        return future
+    def __init__(
+        self, future: "asyncio.Future[tuple[int, T]]", decode: Callable[[bytes, int, int], T]
+    ) -> None:
+        self._future = future
+        self._decode = decode
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         """See `Reader`."""
-        _, error_code, base_offset, throttle_time_ms = self._read(buffer, start, end)
-        future = self._waiting.popleft()
-        if not future.done():
-            future.set_result((now_us, error_code, base_offset, throttle_time_ms))
+        try:
+            content = self._decode(buffer, start, end)
+        except DecodeError as error:
+            _fail(self._future, f"cannot decode the broker's response: {error}")
+            raise
+        if not self._future.done():
+            self._future.set_result((now_us, content))
 
-    def lost(self, now_us: int) -> None:
-        """See `Reader`."""
-        while self._waiting:
-            future = self._waiting.popleft()
-            if not future.done():
-                future.set_exception(ConnectionLostError("lost the connection"))
-                future.exception()  # no warning if nobody waits for it any more
+
+def _fail(future: "asyncio.Future[Any]", reason: str) -> None:
+    if not future.done():
+        future.set_exception(ConnectionLostError(reason))
+        future.exception()  # no warning if nobody waits for it any more
+
+
+def _no_response(timeout_s: float) -> ConnectionLostError:
+    return ConnectionLostError(f"no response within {timeout_s:g} s")
+
+
+async def open_connection(
+    address: Address, settings: ConnectionSettings, timeout_s: float = CONNECT_TIMEOUT_S
+) -> LoadConnection:
+    """Connect and authenticate; each of the two may take `timeout_s`.
+
+    Raises:
+        UnreachableError: no connection could be opened.
+        ConnectionLostError: the connection closed, or was closed after the timeout.
+        SecurityError: TLS or authentication failed.
+    """
+    opened: asyncio.Future[LoadConnection] = asyncio.get_running_loop().create_future()
+
+    def on_open() -> None:
+        if not opened.done():
+            connection = LoadConnection(opening.codec)
+            opening.hand_over(connection)
+            opened.set_result(connection)
+
+    def on_lost(error: ClientError) -> None:
+        if not opened.done():
+            opened.set_exception(error)
+
+    opening = BrokerConnection(
+        settings.client_id,
+        settings.security.sasl,
+        on_open=on_open,
+        on_response=lambda _: None,  # the other protocol gets them
+        on_lost=on_lost,
+    )
+    try:
+        try:
+            async with asyncio.timeout(timeout_s):
+                await opening.connect(address, settings.tls)
+        except TimeoutError as error:
+            raise UnreachableError(
+                f"cannot connect to {address.host}:{address.port}: no response"
+            ) from error
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await opened
+        except TimeoutError as error:
+            raise _no_response(timeout_s) from error
+    except BaseException:
+        opening.abort()
+        raise

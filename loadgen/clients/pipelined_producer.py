@@ -116,7 +116,9 @@ class PipelinedProducer(LoadClient):
             self._opening.cancel()
             await asyncio.wait([self._opening])
         if self._connection is not None:
-            self._connection.reader = None  # requests in flight have no response; they are not lost
+            self._connection.on_lost = (
+                None  # requests in flight have no response; they are not lost
+            )
             self._connection.abort()
 
     # Sending -------------------------------------------------------------------------------
@@ -162,7 +164,7 @@ class PipelinedProducer(LoadClient):
             sequence, max(0, connection.throttled_until_us - now_us),
         )  # fmt: skip
         self._in_flight.append((order, row, event, sequence, correlation_id, attempt, now_us))
-        connection.send(frame)
+        connection.send(frame, self)
 
     # Responses -----------------------------------------------------------------------------
 
@@ -276,7 +278,7 @@ class PipelinedProducer(LoadClient):
     # Connections ---------------------------------------------------------------------------
 
     def lost(self, now_us: int) -> None:
-        """See `load_connection.Reader`."""
+        """Send the batches in flight again, on another connection."""
         run = self.run
         self._connection = None
         again = []
@@ -331,7 +333,7 @@ class PipelinedProducer(LoadClient):
             request_bytes=frames.size,
             node=node,
         )
-        connection.reader = self
+        connection.on_lost = self.lost
         self._connection = connection
         self._fill(clock.now_us())
 

@@ -172,8 +172,8 @@ class RetriesLostResponses(SequentialProducer):
         to = await self.connected()
         sent = [await self.send_batch(event, to, producer, sequence) for sequence in sequences]
         await to.connection.discard_responses(self._timeout_s)
-        for each in sent:
-            self.run.rows.mark_lost(each.row)
+        for sent_batch in sent:
+            self.run.rows.mark_lost(sent_batch.row)
         await self.disconnect()
 
     async def _send_again(
@@ -199,7 +199,7 @@ class RetriesLostResponses(SequentialProducer):
                     event, to, producer, sequence, attempt=attempt, kind=batch_kind
                 )
             )
-        responses = [await self.wait_for_response(each) for each in sent]
+        responses = [await self.wait_for_response(sent_batch) for sent_batch in sent]
         codes = {response.error_code for response in responses}
         if not codes <= STORED | RETRIABLE_ERRORS:
             raise ConnectionLostError(f"not retriable: {sorted(codes)}")

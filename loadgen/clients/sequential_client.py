@@ -13,7 +13,7 @@ from typing import Any
 from client.errors import ClientError, ConnectionLostError
 from loadgen import clock
 from loadgen.clients.load_client import NO_EVENT, Event, LoadClient, Run
-from loadgen.clients.load_connection import LoadConnection, ResponseQueue
+from loadgen.clients.load_connection import LoadConnection
 from loadgen.clients.produce_frames import ProduceFrames, ProduceResponse
 from loadgen.plan.plan import Tenant
 from loadgen.rows import Kind
@@ -35,21 +35,20 @@ class Producer:
 
 @dataclass(slots=True)
 class Sent:
-    """A Produce request in flight; `response` is a future of `ResponseQueue`."""
+    """A Produce request in flight; `response` is a future of `LoadConnection.request`."""
 
     row: int
     sent_us: int
-    response: "asyncio.Future[tuple[int, int, int, int]]"
+    response: "asyncio.Future[tuple[int, tuple[int, int, int, int]]]"
 
 
 @dataclass(slots=True)
 class ProduceConnection:
-    """A connection with the encoder and the response queue of its Produce requests."""
+    """A connection with the encoder of its Produce requests."""
 
     connection: LoadConnection
     node: int
     frames: ProduceFrames
-    queue: ResponseQueue
     correlation_id: int = 0
 
 
@@ -200,12 +199,13 @@ class SequentialClient(LoadClient):
         )
         attempt = 1
         while not self.run.is_over:
-            connection = produce_connection.connection
-            connection.reader = None
             response = await self.send_request(
-                event, connection, produce_connection.node, request, attempt=attempt
+                event,
+                produce_connection.connection,
+                produce_connection.node,
+                request,
+                attempt=attempt,
             )
-            connection.reader = produce_connection.queue
             if response.error_code == ErrorCode.NONE:
                 return Producer(response.producer_id, response.producer_epoch)
             attempt += 1
@@ -220,10 +220,7 @@ class SequentialClient(LoadClient):
         """
         node = self.leader(self.tenant.topic, self.partition)
         connection = await self.connect(node)
-        frames = self.frames(connection)
-        queue = ResponseQueue(frames.read)
-        connection.reader = queue
-        return ProduceConnection(connection, node, frames, queue)
+        return ProduceConnection(connection, node, self.frames(connection))
 
     async def send_batch(
         self,
@@ -265,9 +262,7 @@ class SequentialClient(LoadClient):
         )
         self._has_row = True
         self.run.counts.requests += 1
-        sent = Sent(row, sent_us, to.queue.expect())
-        to.connection.send(frame)
-        return sent
+        return Sent(row, sent_us, to.connection.request(frame, to.frames.read))
 
     async def wait_for_response(
         self, sent: Sent, timeout_s: float | None = None
@@ -279,10 +274,11 @@ class SequentialClient(LoadClient):
         """
         try:
             async with asyncio.timeout(timeout_s or self._timeout_s):
-                now_us, error_code, base_offset, throttle_ms = await asyncio.shield(sent.response)
+                now_us, content = await asyncio.shield(sent.response)
         except (TimeoutError, ConnectionLostError) as error:
             self.run.rows.mark_lost(sent.row)
             raise ConnectionLostError("no response") from error
+        _, error_code, base_offset, throttle_ms = content
         self.run.rows.end(sent.row, now_us, error_code, throttle_ms, base_offset)
         self._note(error_code, throttle_ms, sent.sent_us, now_us)
         return ProduceResponse(error_code, base_offset, throttle_ms)

@@ -12,6 +12,7 @@ from msgspec.structs import force_setattr, replace
 
 from client.sasl import MECHANISMS
 from loadgen.plan.yaml_reader import PlanError
+from protocol.client_quotas import quota_levels
 
 SHADOW_KEY = "client.quota.shadow"
 """The broker key that puts all quotas of mock-kafka into shadow mode."""
@@ -234,17 +235,8 @@ class Plan(PlanFields, frozen=True, kw_only=True):
 
     def quota_of(self, tenant: Tenant, key: str) -> Quota | None:
         """Return the quota with this key that applies to a tenant, by Kafka's precedence."""
-        user, client = tenant.principal, tenant.client_id
-        for entity in (
-            {"user": user, "client-id": client},
-            {"user": user, "client-id": ""},
-            {"user": user},
-            {"user": "", "client-id": client},
-            {"user": "", "client-id": ""},
-            {"user": ""},
-            {"client-id": client},
-            {"client-id": ""},
-        ):
+        for level in quota_levels(tenant.principal, tenant.client_id):
+            entity = {kind: name or "" for kind, name in level.items()}
             for quota in self.quotas:
                 if quota.key == key and dict(quota.entity) == entity:
                     return quota

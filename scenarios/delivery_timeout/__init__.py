@@ -1,8 +1,8 @@
-"""The laboratory of timeouts: from send to callback, in every phase and with every client.
+"""The delivery timeout of every client in every phase: the time from send to callback.
 
-KIP-91 promises that a record has an outcome `delivery.timeout.ms` after its send, wherever it is by
-then. `phases.py` are the places where a record can be stuck, `subjects.py` the clients,
-`measuring.py` puts them together, `timeline.py` draws.
+KIP-91 promises that a record has an outcome `delivery.timeout.ms` after its send, wherever it is
+then. `phases.py` has the places where a record can be stuck, `client_adapters.py` the clients.
+`measuring.py` measures each client in each phase, and `timeline.py` draws.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ from scenarios.table import text_table
 
 DEADLINE_MS = 1_000
 OVERSHOOT_TOLERATED_MS = 500
-"""On a busy machine a thread gets its turn late; this is no measure of the client."""
+"""On a busy machine threads run late, which says nothing about the client."""
 
 HEADER = ("phase", "client", "heard after", "outcome", "requests", "stored", "in order")
 
@@ -29,7 +29,7 @@ def run(out: Path | None) -> int:
     if out is not None:
         require_matplotlib()
     measurements = measure(PHASES, SUBJECTS, DEADLINE_MS)
-    print(f"delivery.timeout.ms={DEADLINE_MS}; what each client calls so is in its own words.\n")
+    print(f"delivery.timeout.ms={DEADLINE_MS}; outcomes are in each client's own words.\n")
     print(text_table(HEADER, [row(each) for each in measurements]))
     for phase in PHASES if out is not None else ():
         assert out is not None
@@ -41,7 +41,7 @@ def run(out: Path | None) -> int:
 
 
 def row(measured: Measurement) -> tuple[str, ...]:
-    """A line of the table."""
+    """Return a line of the table."""
     heard_ms = measured.heard_after_ms
     return (
         measured.phase,
@@ -55,7 +55,7 @@ def row(measured: Measurement) -> tuple[str, ...]:
 
 
 def broken_promises(measured: Measurement) -> list[str]:
-    """What our producer did that it must not; nothing for another client."""
+    """Return which promises our producer broke; nothing for another client."""
     if not measured.is_ours:
         return []
     place = f"{measured.phase}: "

@@ -1,4 +1,4 @@
-"""Every phase with every client, all at once on one cluster."""
+"""Measure every client in every phase, all at once on one cluster."""
 
 import threading
 from collections import Counter
@@ -14,13 +14,13 @@ from scenarios.delivery_timeout.phases import Phase, rules
 from scenarios.maven import CannotRunError
 
 _PATIENCE = 2.5
-"""How many deadlines a record may stay without an outcome before nobody waits for it any more."""
+"""How many times the delivery timeout the scenario waits for an outcome."""
 
 _UNMEASURED = {"before", "primer"}
 _STEP_S = 0.05
 _WARM_UP_MS = 20_000
 _WARM_UPS_AT_ONCE = 4
-"""So that each finds the machine idle enough to deliver a record before the deadline."""
+"""Few, so that the machine is idle enough for each to deliver a record before the deadline."""
 
 
 class SeenRequest(NamedTuple):
@@ -99,21 +99,21 @@ class Measurement:
 def measure(
     phases: Sequence[Phase], subjects: Sequence[SubjectKind], deadline_ms: int
 ) -> list[Measurement]:
-    """One measurement for each pair, in this order; a thread each."""
+    """Return a measurement for each pair, in this order; each pair has its own thread."""
     missing = {kind.name: kind.why_missing() for kind in subjects}
     pairs = [(phase, kind) for phase in phases for kind in subjects]
     with (
         MockKafka(config={"num.partitions": 1}) as cluster,
         ThreadPoolExecutor(len(pairs)) as threads,
     ):
-        laboratory = _Laboratory(cluster, deadline_ms, len(pairs), missing)
-        return list(threads.map(lambda pair: laboratory.measure(*pair), pairs))
+        experiment = _Experiment(cluster, deadline_ms, len(pairs), missing)
+        return list(threads.map(lambda pair: experiment.measure(*pair), pairs))
 
 
 def seen_requests(
     requests: Sequence[Request], disconnects: Sequence[Mapping[str, Any]]
 ) -> list[SeenRequest]:
-    """The requests of a journal; one without a response ends with its connection."""
+    """Return the requests of a journal; one without a response ends with its connection."""
     cut_ms = {each["connection"]: each["received_ms"] for each in disconnects}
     return [
         SeenRequest(
@@ -127,8 +127,8 @@ def seen_requests(
     ]
 
 
-class _Laboratory:
-    """What the threads share: all measure at the same time, when the last of them is ready."""
+class _Experiment:
+    """The state that the threads share: they begin to measure when the last of them is ready."""
 
     def __init__(
         self,
@@ -144,7 +144,7 @@ class _Laboratory:
         self._turn = threading.Semaphore(_WARM_UPS_AT_ONCE)
 
     def measure(self, phase: Phase, kind: SubjectKind) -> Measurement:
-        """One measurement, in the caller's thread."""
+        """Measure one pair in the caller's thread."""
         measured = Measurement(phase.name, kind.name, phase.judged)
         measured.problem = self._missing[kind.name]
         name = f"{phase.name}-{kind.name}".replace(" ", "-").replace(",", "")
@@ -156,7 +156,7 @@ class _Laboratory:
         except CannotRunError as error:
             measured.problem = str(error)
         finally:
-            self._ready.wait()  # a client that can't take part keeps nobody waiting
+            self._ready.wait()  # the others do not wait for a client that is missing
         if subject is None:
             return measured
         began_ms = clock.wall_ms()
@@ -176,22 +176,22 @@ class _Laboratory:
         return measured
 
     def _prepare(self, phase: Phase, kind: SubjectKind, name: str) -> Subject:
-        """A client, its topic of the same name, and the trouble it is in."""
+        """Return a client that has a topic of the same name, and the phase's faults."""
         self._cluster.create_topic(name, 1)
-        trouble = rules(phase, name, name, self._deadline_ms)
+        faults = rules(phase, name, name, self._deadline_ms)
         if not phase.is_topic_known:
-            self._cluster.add_fault(**trouble)
+            self._cluster.add_fault(**faults)
         subject = kind.make(self._cluster.bootstrap_servers, name, self._deadline_ms)
         if phase.is_topic_known:
             _deliver(subject, name, "before")
-            self._cluster.add_fault(**trouble)
+            self._cluster.add_fault(**faults)
         if phase.is_primed:
             _deliver(subject, name, "primer")
         return subject
 
 
 def _deliver(subject: Subject, topic: str, value: str) -> None:
-    """Send a record until it arrives."""
+    """Send a record again and again until it is delivered."""
     give_up_ms = clock.now_ms() + _WARM_UP_MS
     outcomes: list[str | None] = ["not sent"]
     while outcomes != [None]:

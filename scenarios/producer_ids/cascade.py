@@ -144,10 +144,9 @@ def stages_of(stored: Mapping[int, int], deaths: Sequence[int]) -> list[Stage]:
     """Who led how many of the ids stored in each partition, when broker 1 went and then these."""
     gone: set[int] = set()
     stages = [Stage("before", _led(stored, gone))]
-    for number, each in enumerate((1, *deaths)):
+    for each in (1, *deaths):
         gone.add(each)
-        cause = "goes" if number == 0 else "dies"
-        stages.append(Stage(f"broker {each} {cause}", _led(stored, gone)))
+        stages.append(Stage(f"broker {each} fails", _led(stored, gone)))
     return stages
 
 

@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from mock_kafka import DEFAULT, ConfigValue, MockKafka
+from scenarios.clients.installed import ClientName
 from scenarios.picture import require_matplotlib
 from scenarios.producer_ids.growth_picture import Sample, draw
 from scenarios.producer_ids.quick_producer import TopicPartition, Written, place_of
@@ -90,7 +91,7 @@ class Story(NamedTuple):
     name: str
     title: str
     start: Callable[[World], Callable[[int], None]]
-    real_client: str
+    real_client: ClientName
     """The library that does it, too, once an hour; see `real_clients.py`."""
     error_code: str = "THROTTLING_QUOTA_EXCEEDED"
     faults: tuple[dict[str, Any], ...] = ()
@@ -221,7 +222,7 @@ def _write_carefully(world: World, count: int) -> None:
     )
 
 
-def _count_real_client(world: World, name: str) -> None:
+def _count_real_client(world: World, name: ClientName) -> None:
     is_delivered = write_once(name, world.lab.bootstrap_servers)
     if is_delivered is None:
         return

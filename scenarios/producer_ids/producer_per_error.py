@@ -32,7 +32,7 @@ STORY = Story(
     "producer-per-error",
     "A new producer after every error, where the old one would have gone on",
     start,
-    "kafka",
+    "kafka-python",
     faults=({"api": "Produce", "error": "REQUEST_TIMED_OUT", "every": 3},),
 )
 

@@ -1,45 +1,58 @@
-"""The users' real clients: one that keeps its producer, and some that make one for a record.
+"""The users' real clients: one that keeps its producer, and some that open one for a record.
 
 A client that is not installed writes nothing.
 """
 
-import asyncio
-import importlib
-import importlib.util
-from collections.abc import Callable
 from typing import Any
 
 from client import clock
 from scenarios.client_logs import ISOLATED
+from scenarios.clients.installed import ClientName, is_installed, load_client
+from scenarios.clients.interface import Credentials, Delivery, ProducerOptions
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 
 CARELESS, CAREFUL = "careless", "careful"
 """Users, their passwords, and the topics they write to."""
 
 _PATIENCE_MS = 1_500
-"""How long a client tries to get a record through before its process is restarted."""
+"""How long a client tries to deliver a record before its process is restarted."""
+_FLUSH_S = 5
+
+_ONE_RECORD_CONFIGS: dict[ClientName, dict[str, Any]] = {
+    "aiokafka": {},
+    "confluent-kafka": {
+        "delivery.timeout.ms": _PATIENCE_MS,
+        "logger": ISOLATED,
+    },
+    "kafka-python": {
+        "delivery_timeout_ms": _PATIENCE_MS,
+        "request_timeout_ms": _PATIENCE_MS,
+    },
+}
+
+
+def _options(user: str, linger_ms: int) -> ProducerOptions:
+    credentials = Credentials(user, user)
+    return ProducerOptions(credentials=credentials, is_idempotent=True, linger_ms=linger_ms)
 
 
 class CarefulClient:
-    """kafka-python's producer, made once."""
+    """kafka-python's producer, opened once."""
 
     def __init__(self, servers: str) -> None:
-        kafka = importlib.import_module("kafka")
-        self._producer: Any = kafka.KafkaProducer(
-            bootstrap_servers=servers, linger_ms=2, **_kafka_python_sasl(CAREFUL)
-        )
+        self._producer = KAFKA_PYTHON.producer(servers, options=_options(CAREFUL, 2))
         self.delivered = 0
         self.errors: list[str] = []
 
     def write(self, count: int) -> float:
-        """Send so many records and wait for them; returns the seconds it took."""
+        """Send `count` records and wait for them; return the seconds it took."""
         began_ms = clock.now_ms()
-        futures = [self._producer.send(CAREFUL, b"%d" % number) for number in range(count)]
+        deliveries: list[Delivery] = []
+        for number in range(count):
+            self._producer.send(CAREFUL, b"%d" % number, deliveries.append)
         self._producer.flush()
-        for future in futures:
-            if future.failed():
-                self.errors.append(type(future.exception).__name__)
-            else:
-                self.delivered += 1
+        self.errors += [d.error_name for d in deliveries if d.error_name is not None]
+        self.delivered += sum(delivery.error is None for delivery in deliveries)
         return max(1, clock.now_ms() - began_ms) / 1_000
 
     def close(self) -> None:
@@ -47,88 +60,22 @@ class CarefulClient:
         self._producer.close()
 
 
-def write_once(name: str, servers: str) -> bool | None:
-    """Make a producer, write a record, and forget it; whether it got through. None: not here."""
-    if importlib.util.find_spec(name) is None:
+def write_once(name: ClientName, servers: str) -> bool | None:
+    """Open a producer, write a record, and abandon the producer.
+
+    Returns:
+        Whether the record was delivered, or None if the client is not installed.
+    """
+    if not is_installed(name):
         return None
-    return _WRITERS[name](servers)
-
-
-def _by_confluent(servers: str) -> bool:
-    confluent_kafka = importlib.import_module("confluent_kafka")
-    errors: list[Any] = []
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": servers,
-            "delivery.timeout.ms": _PATIENCE_MS,
-            "enable.idempotence": True,
-            "linger.ms": 0,
-            "sasl.mechanism": "PLAIN",
-            "sasl.password": CARELESS,
-            "sasl.username": CARELESS,
-            "security.protocol": "SASL_PLAINTEXT",
-        },
-        logger=ISOLATED,
-    )
-    producer.produce(CARELESS, b"once", on_delivery=lambda error, _message: errors.append(error))
-    producer.flush(5)
-    return len(errors) == 1 and errors[0] is None
-
-
-def _by_kafka_python(servers: str) -> bool:
-    kafka = importlib.import_module("kafka")
-    producer: Any = kafka.KafkaProducer(
-        bootstrap_servers=servers,
-        delivery_timeout_ms=_PATIENCE_MS,
-        linger_ms=0,
-        request_timeout_ms=_PATIENCE_MS,
-        **_kafka_python_sasl(CARELESS),
-    )
-    future = producer.send(CARELESS, b"once")
+    deliveries: list[Delivery] = []
+    config, options = _ONE_RECORD_CONFIGS[name], _options(CARELESS, 0)
+    producer = load_client(name).producer(servers, config, options)
     try:
-        future.get(timeout=5)
-    except importlib.import_module("kafka.errors").KafkaError:
+        producer.send(CARELESS, b"once", deliveries.append)
+        producer.flush(_FLUSH_S)
+    except TimeoutError:
         return False
     finally:
-        producer.close(timeout=0)
-    return True
-
-
-def _by_aiokafka(servers: str) -> bool:
-    aiokafka = importlib.import_module("aiokafka")
-
-    async def write() -> bool:
-        producer = aiokafka.AIOKafkaProducer(
-            bootstrap_servers=servers,
-            enable_idempotence=True,
-            sasl_mechanism="PLAIN",
-            sasl_plain_password=CARELESS,
-            sasl_plain_username=CARELESS,
-            security_protocol="SASL_PLAINTEXT",
-        )
-        await producer.start()
-        try:
-            await producer.send_and_wait(CARELESS, b"once")
-        except importlib.import_module("aiokafka.errors").KafkaError:
-            return False
-        finally:
-            await producer.stop()
-        return True
-
-    return asyncio.run(write())
-
-
-_WRITERS: dict[str, Callable[[str], bool]] = {
-    "aiokafka": _by_aiokafka,
-    "confluent_kafka": _by_confluent,
-    "kafka": _by_kafka_python,
-}
-
-
-def _kafka_python_sasl(user: str) -> dict[str, str]:
-    return {
-        "security_protocol": "SASL_PLAINTEXT",
-        "sasl_mechanism": "PLAIN",
-        "sasl_plain_username": user,
-        "sasl_plain_password": user,
-    }
+        producer.abort()
+    return deliveries[0].error is None

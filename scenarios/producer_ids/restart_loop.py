@@ -23,7 +23,7 @@ STORY = Story(
     "restart-loop",
     "Clients that fail after they produced, and are restarted again and again",
     start,
-    "confluent_kafka",
+    "confluent-kafka",
     # For librdkafka THROTTLING_QUOTA_EXCEEDED would be the end of the record.
     error_code="NOT_ENOUGH_REPLICAS",
 )

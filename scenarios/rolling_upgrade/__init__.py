@@ -5,17 +5,16 @@ requests in flight. Phase 2 advertises the window. `upgrade.py` rolls, `writers.
 `timeline.py` draws.
 """
 
-import importlib.util
 from pathlib import Path
 
-from scenarios.java import java_command
+from scenarios.clients.installed import is_installed
+from scenarios.clients.java import kafka_clients_jars
 from scenarios.maven import CannotRunError
 from scenarios.picture import require_matplotlib
 from scenarios.rolling_upgrade.timeline import draw
 from scenarios.rolling_upgrade.upgrade import Upgrade, broken_promises, run_upgrade
 from scenarios.rolling_upgrade.writers import (
     JAVA_VERSION,
-    WRITER_SOURCE,
     Java,
     Librdkafka,
     Ours,
@@ -43,14 +42,14 @@ def run(out: Path | None) -> int:
 
 
 def available_writers() -> list[type[Writer]]:
-    """The clients that run here; prints a line for each that does not."""
+    """Return the clients that can run here; print a line for each other."""
     kinds: list[type[Writer]] = [Ours]
-    if importlib.util.find_spec("confluent_kafka") is None:
+    if not is_installed("confluent-kafka"):
         print("without librdkafka: confluent-kafka is not installed")
     else:
         kinds.append(Librdkafka)
     try:
-        java_command(WRITER_SOURCE, JAVA_VERSION)
+        kafka_clients_jars(JAVA_VERSION)
     except CannotRunError as error:
         print(f"without Java: {error}")
     else:

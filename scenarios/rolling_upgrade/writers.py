@@ -4,26 +4,26 @@ Every record is a batch of its own, so that a request has one batch and several 
 """
 
 import asyncio
-import importlib
 import json
-import subprocess
 import threading
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import Any
 
 from client import Producer, ProducerSettings, clock
 from client.errors import ClientError
 from client.producer.actions import ProduceRequest, Request, Response
 from scenarios.client_logs import ISOLATED
-from scenarios.java import java_command
+from scenarios.clients.installed import load_client
+from scenarios.clients.interface import Delivery, ProducerOptions
+from scenarios.clients.interface import Producer as LibraryProducer
+from scenarios.clients.java import kafka_clients_jars
+from scenarios.clients.java_producer import JavaClient
 
 BURST = 8
 """Records that are sent at once."""
 INTERVAL_MS = 150
 """Time between two bursts."""
 JAVA_VERSION = "4.1.0"
-WRITER_SOURCE = Path(__file__).with_name("Writer.java")
 
 VALUE_BYTES = 100
 
@@ -34,7 +34,7 @@ _STOP_S = 30.0
 
 
 def value_of(number: int) -> bytes:
-    """A record's value: its number in so many digits that no second record fits into a batch."""
+    """Return a record's value: its number, so long that no second record fits into the batch."""
     return b"%0*d" % (VALUE_BYTES, number)
 
 
@@ -52,21 +52,21 @@ class Writer(ABC):
         """When the client reported success of a record, by its number."""
         self.failed: dict[int, str] = {}
         self.in_flight: list[tuple[int, int]] = []
-        """Times in ms, each with how many requests the client was waiting for then."""
+        """Times in ms, each with the number of requests that had no response then."""
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
-        """Begin to write."""
+        """Start to write."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End, after all that was sent has an outcome."""
+        """Stop after all records have an outcome."""
         self._stopping.set()
         self._thread.join(_STOP_S)
 
     def note(self, number: int, error: str | None) -> None:
-        """Keep the outcome of a record."""
+        """Note the outcome of a record."""
         if error is None:
             self.acknowledged_ms[number] = clock.wall_ms()
         else:
@@ -87,7 +87,7 @@ class Ours(Writer):
         self._restarting = threading.Event()
 
     def restart(self) -> None:
-        """Replace the producer by a new one, which asks for a producer id and hears the window."""
+        """Replace the producer by a new one, which gets the window with its producer id."""
         self._restarting.set()
 
     def _run(self) -> None:
@@ -148,93 +148,82 @@ class _InFlight:
         self._counts[node_id] = 0
 
 
-class Librdkafka(Writer):
+class RealClient(Writer):
+    """A producer of a client library; its thread does all the work."""
+
+    @abstractmethod
+    def _open(self) -> LibraryProducer:
+        """Open the producer, and begin to note its requests in flight."""
+
+    def _run(self) -> None:
+        with self._open() as producer:
+            while not self._stopping.is_set():
+                for _ in range(BURST):
+                    self._send(producer)
+                until_ms = clock.now_ms() + INTERVAL_MS
+                while (left_ms := until_ms - clock.now_ms()) > 0:
+                    producer.poll(left_ms / 1_000)
+            producer.flush(_STOP_S)
+
+    def _send(self, producer: LibraryProducer) -> None:
+        number = self.sent
+        self.sent += 1
+
+        def report(delivery: Delivery) -> None:
+            self.note(number, delivery.error_name)
+
+        producer.send(self.topic, value_of(number), report, partition=0)
+
+
+class Librdkafka(RealClient):
     """librdkafka's producer by confluent-kafka; it has at most five requests in flight."""
 
     name = "librdkafka"
 
-    def _run(self) -> None:
-        confluent_kafka = importlib.import_module("confluent_kafka")
-        producer = confluent_kafka.Producer(
-            {
-                "bootstrap.servers": self.servers,
-                "client.id": self.topic,
-                "batch.num.messages": 1,
-                "enable.idempotence": True,
-                "linger.ms": 0,
-                "reconnect.backoff.max.ms": _RECONNECT_BACKOFF_MAX_MS,
-                "retry.backoff.ms": _RETRY_BACKOFF_MS,
-                "statistics.interval.ms": _SAMPLE_MS,
-                "stats_cb": self._sample,
-            },
-            logger=ISOLATED,
-        )
-        while not self._stopping.is_set():
-            for _ in range(BURST):
-                self._send(producer)
-            until_ms = clock.now_ms() + INTERVAL_MS
-            while (left_ms := until_ms - clock.now_ms()) > 0:
-                producer.poll(left_ms / 1_000)
-        producer.flush(_STOP_S)
-
-    def _send(self, producer: Any) -> None:
-        number = self.sent
-        self.sent += 1
-
-        def settle(error: Any, _message: Any) -> None:
-            self.note(number, None if error is None else error.name())
-
-        producer.produce(self.topic, value_of(number), partition=0, on_delivery=settle)
+    def _open(self) -> LibraryProducer:
+        config = {
+            "client.id": self.topic,
+            "batch.num.messages": 1,
+            "logger": ISOLATED,
+            "reconnect.backoff.max.ms": _RECONNECT_BACKOFF_MAX_MS,
+            "retry.backoff.ms": _RETRY_BACKOFF_MS,
+            "statistics.interval.ms": _SAMPLE_MS,
+            "stats_cb": self._sample,
+        }
+        options = ProducerOptions(is_idempotent=True, linger_ms=0)
+        return load_client("confluent-kafka").producer(self.servers, config, options)
 
     def _sample(self, text: str) -> None:
         brokers = json.loads(text)["brokers"].values()
-        self.in_flight.append((clock.wall_ms(), max(each["waitresp_cnt"] for each in brokers)))
+        count = max(broker["waitresp_cnt"] for broker in brokers)
+        self.in_flight.append((clock.wall_ms(), count))
 
 
-class Java(Writer):
+class Java(RealClient):
     """Kafka's own Java producer, in a process of its own."""
 
     name = f"java {JAVA_VERSION}"
 
     def __init__(self, servers: str, topic: str) -> None:
-        """Prepare the command.
+        """Fetch the jars.
 
         Raises:
             CannotRunError: there is no JDK, or no jar.
         """
         super().__init__(servers, topic)
-        self._command = java_command(WRITER_SOURCE, JAVA_VERSION)
-        self._command += [servers, topic, str(BURST), str(INTERVAL_MS)]
+        kafka_clients_jars(JAVA_VERSION)
 
-    def stop(self) -> None:
-        """See `Writer`."""
-        stdin = self._process.stdin
-        assert stdin is not None
-        if not stdin.closed:
-            stdin.write("stop\n")
-            stdin.close()
-        super().stop()
-        self._process.wait(_STOP_S)
+    def _open(self) -> LibraryProducer:
+        config = {
+            "client.id": self.topic,
+            "batch.size": 0,
+            "linger.ms": 0,
+            "reconnect.backoff.max.ms": _RECONNECT_BACKOFF_MAX_MS,
+            "retry.backoff.ms": _RETRY_BACKOFF_MS,
+        }
+        producer = JavaClient(JAVA_VERSION).producer(self.servers, config)
+        producer.watch_in_flight(self._sample)
+        return producer
 
-    def start(self) -> None:
-        """See `Writer`."""
-        self._process = subprocess.Popen(  # noqa: S603 - our own source, no shell
-            self._command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        super().start()
-
-    def _run(self) -> None:
-        assert self._process.stdout is not None
-        with self._process.stdout as lines:
-            for line in lines:
-                what, number = line.split()
-                if what == "sent":
-                    self.sent = int(number) + 1
-                elif what == "flying":
-                    self.in_flight.append((clock.wall_ms(), int(number)))
-                else:
-                    self.note(int(number), None if what == "acknowledged" else what)
+    def _sample(self, count: int) -> None:
+        self.in_flight.append((clock.wall_ms(), count))

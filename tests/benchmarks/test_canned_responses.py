@@ -1,4 +1,4 @@
-"""The responses from the can are answers: what a client of the load reads out of them."""
+"""The canned responses are valid responses for a load client."""
 
 from typing import Any, cast
 
@@ -9,7 +9,7 @@ from protocol import messages
 
 
 class Outgoing:
-    """Keeps what is written."""
+    """A transport that records what is written."""
 
     def __init__(self) -> None:
         self.data = b""
@@ -28,7 +28,7 @@ def connection() -> tuple[Canned, Outgoing]:
     return canned, outgoing
 
 
-def test_the_handshake_and_a_producer_id_go_through() -> None:
+def test_a_client_completes_the_handshake_and_gets_a_producer_id() -> None:
     canned, outgoing = connection()
     wire = ProtocolCodec("test")
     canned.data_received(wire.api_versions_request())
@@ -41,7 +41,7 @@ def test_the_handshake_and_a_producer_id_go_through() -> None:
     assert (response.error_code, response.producer_id) == (0, 1)
 
 
-def test_each_produce_frame_is_answered_however_the_bytes_come() -> None:
+def test_each_produce_frame_gets_a_response_for_any_chunks() -> None:
     frames = ProduceFrames(
         version=PRODUCE_VERSION,
         client_id="a",

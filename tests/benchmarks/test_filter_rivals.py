@@ -5,7 +5,7 @@ from quotas.layered_bloom_filter import LayeredBloomFilter
 
 
 @pytest.mark.parametrize("make", [ListOfFilters, BitOfEachLayer, SetOfIds])
-def test_a_rival_finds_what_it_holds_and_hardly_anything_else(make: type[Rival]) -> None:
+def test_a_rival_finds_its_ids_and_few_others(make: type[Rival]) -> None:
     rival = make(1000, 4, 0.01)  # type: ignore[call-arg]
     for layer in range(4):
         rival.fill(layer, range(layer * 1000, (layer + 1) * 1000))

@@ -1,4 +1,4 @@
-"""How the benchmark compares figures with bars; the measurements do not run here."""
+"""The benchmark compares figures with bars; the measurements do not run here."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ from benchmarks.report import Bar, Figures, verdict_table
         (3, True, False, True),
     ],
 )
-def test_a_missed_bar_is_reported_and_fails_the_case_unless_it_is_one_of_time(
+def test_a_missed_bar_fails_the_case_unless_it_is_a_bar_of_time(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     value: float,

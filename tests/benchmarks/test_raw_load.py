@@ -1,4 +1,4 @@
-"""The load believes no answer it hasn't checked, and pairs times with the right requests."""
+"""The load checks every response, and pairs latencies with the right requests."""
 
 import socket
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def connection() -> Iterator[LoadConnection]:
         yield LoadConnection(unused, requests)
 
 
-def test_good_responses_pass_however_they_were_cut(connection: LoadConnection) -> None:
+def test_valid_responses_pass_in_any_chunks(connection: LoadConnection) -> None:
     whole = _response(0, 0) + _response(1, 1) + _response(2, 2)
     connection.responses += [whole[:70], whole[70:75], whole[75:]]
 
@@ -50,7 +50,7 @@ def test_good_responses_pass_however_they_were_cut(connection: LoadConnection) -
         (b"", "bytes of responses"),
     ],
 )
-def test_one_bad_response_is_found(
+def test_one_invalid_response_is_found(
     connection: LoadConnection, second: bytes, complaint: str
 ) -> None:
     connection.responses += [_response(0, 0), second]
@@ -59,7 +59,7 @@ def test_one_bad_response_is_found(
         raw_load.check_responses([connection], 2, _response(0, 0))
 
 
-def test_a_response_is_timed_from_the_send_that_held_its_request() -> None:
+def test_latency_starts_with_the_send_of_the_request() -> None:
     sends = [(100, 2), (150, 3)]
     reads = [(120, 1), (160, 1), (200, 3)]
 
@@ -71,7 +71,7 @@ def test_a_response_is_timed_from_the_send_that_held_its_request() -> None:
 @pytest.mark.parametrize(("connection_count", "in_flight"), [(1, 50), (10, 1)])
 @pytest.mark.parametrize("is_idempotent", [False, True])
 @pytest.mark.parametrize("rival", ["rdmock", "kfake"])
-def test_the_load_gets_all_its_responses_from_a_rival(
+def test_the_load_runs_against_librdkafkas_mock(
     connection_count: int, in_flight: int, is_idempotent: bool, rival: server_process.ServerName
 ) -> None:
     if rival == "kfake":

@@ -1,4 +1,4 @@
-"""Medians are judged against bars, ratios against rdmock's medians, and busy rounds run again."""
+"""Medians are compared with bars, ratios use rdmock's medians, and busy rounds run again."""
 
 from collections.abc import Mapping
 
@@ -30,7 +30,7 @@ def test_the_median_is_judged_not_the_best_round() -> None:
 
 
 @pytest.mark.parametrize(("ours", "met"), [(90.0, True), (89.0, False)])
-def test_a_ratio_is_ours_over_rdmocks(ours: float, met: bool) -> None:
+def test_a_ratio_is_our_median_divided_by_rdmocks(ours: float, met: bool) -> None:
     bar = Bar("records_per_s", "at least", 0.9, is_ratio=True)
     measurement = Measurement("m", "c", _never, (bar,))
     results: dict[ServerName, list[Figures]] = {
@@ -47,7 +47,7 @@ def test_a_ratio_is_ours_over_rdmocks(ours: float, met: bool) -> None:
     assert "met" not in lines[1]
 
 
-def test_a_ratio_without_a_rival_is_left_open() -> None:
+def test_a_ratio_without_a_rival_has_no_verdict() -> None:
     bar = Bar("records_per_s", "at least", 0.9, is_ratio=True)
     measurement = Measurement("m", "c", _never, (bar,))
 

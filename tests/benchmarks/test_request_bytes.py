@@ -1,4 +1,4 @@
-"""The bytes the load sends are what Kafka's schema and record format say."""
+"""The encoded requests are valid by Kafka's schema and record format."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def _batches(requests_bytes: bytes) -> list[tuple[int, records.BatchHeader, bool
 
 
 @pytest.mark.parametrize(("producer_id", "sequences"), [(-1, [-1, -1, -1]), (7, [0, 1, 2])])
-def test_every_request_is_a_valid_batch_of_its_own(producer_id: int, sequences: list[int]) -> None:
+def test_each_request_has_its_own_valid_batch(producer_id: int, sequences: list[int]) -> None:
     requests = produce_requests("orders", 3, producer_id=producer_id, producer_epoch=0)
 
     found = _batches(bytes(requests.run(0, 3)))
@@ -39,7 +39,7 @@ def test_every_request_is_a_valid_batch_of_its_own(producer_id: int, sequences: 
     assert all(has_valid_crc for _, _, has_valid_crc in found)
 
 
-def test_a_run_of_requests_is_a_slice_between_whole_requests() -> None:
+def test_run_returns_a_slice_of_complete_requests() -> None:
     requests = produce_requests("orders", 5)
 
     found = _batches(bytes(requests.run(2, 4)))
@@ -47,7 +47,7 @@ def test_a_run_of_requests_is_a_slice_between_whole_requests() -> None:
     assert [correlation_id for correlation_id, _, _ in found] == [2, 3]
 
 
-def test_a_record_carries_a_hundred_bytes() -> None:
+def test_a_record_has_a_value_of_a_hundred_bytes() -> None:
     (record,) = records.read_records(record_batch(-1, -1, -1))
 
     assert record.value is not None

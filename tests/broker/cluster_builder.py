@@ -1,4 +1,4 @@
-"""Clusters for tests: no sockets, no clock, and topic ids that are the same in every run."""
+"""Clusters for tests: no sockets, no clock, and the same topic ids in every run."""
 
 from collections.abc import Callable
 from itertools import count
@@ -26,8 +26,8 @@ def make_cluster(broker_count: int = 3, /, **overrides: str) -> Cluster:
         cluster_id=CLUSTER_ID,
         new_uuid=counting_uuids(),
     )
-    for each in cluster.brokers.values():
-        each.host, each.port = "localhost", 9091 + each.node_id
+    for added in cluster.brokers.values():
+        added.host, added.port = "localhost", 9091 + added.node_id
     limit_producer_ids(cluster)
     return cluster
 
@@ -58,7 +58,7 @@ def make_context(
 def call(
     cluster: Cluster, request: Any, version: int, *, broker_id: int = 1, now_ms: int = NOW_MS
 ) -> Any:
-    """Ask a broker and decode its response: request and response both go over the wire and back."""
+    """Send a request to a broker; encode and decode both request and response."""
     api_key = ApiKey(request.API_KEY)
     context = make_context(api_key, version, broker_id=broker_id, now_ms=now_ms)
     body = bytes(request.encode(version=version))

@@ -19,7 +19,7 @@ FRAME_BYTES_MAX = 100_000
 
 
 class Client:
-    """Drives a connection core by hand and keeps what it wrote."""
+    """Drives a connection core and keeps the bytes that it wrote."""
 
     def __init__(
         self, cluster: Cluster, broker_id: int = 1, dispatcher: Dispatcher | None = None
@@ -50,7 +50,7 @@ class Client:
         self.settle(now_ms)
 
     def settle(self, now_ms: int) -> None:
-        """What the shell does after a read: fire what is due, resume who is ready."""
+        """Do what the server does after a read: run due timers and resume ready connections."""
         self.cluster.timers.run_due(now_ms)
         while self.ready_count:
             self.ready_count -= 1
@@ -67,7 +67,7 @@ class Client:
             )
 
     def correlation_ids(self) -> list[int]:
-        """Of the frames written so far, in order."""
+        """Correlation ids of the frames written so far, in order."""
         found, position = [], 0
         while position < len(self.written):
             size = int.from_bytes(self.written[position : position + 4], "big")
@@ -120,10 +120,19 @@ class CountingQuota:
         self.notes.append((user, client_id, throttle_time_ms, now_ms))
 
 
+def break_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the handler of Metadata raise a RuntimeError."""
+
+    def broken(*_arguments: Any) -> Any:
+        raise RuntimeError("boom")
+
+    monkeypatch.setitem(ROUTES, ApiKey.METADATA, replace(ROUTES[ApiKey.METADATA], handler=broken))
+
+
 def throttle_metadata(
     monkeypatch: pytest.MonkeyPatch, *, expects_response: bool = True
 ) -> CountingQuota:
-    """Have every response of Metadata ask for a wait, on account of the quota returned."""
+    """Throttle every Metadata request; return the quota that does it."""
     quota, lesser = CountingQuota(), CountingQuota()
     handle = ROUTES[ApiKey.METADATA].handler
 

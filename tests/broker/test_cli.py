@@ -1,4 +1,4 @@
-"""The command line without serving: help, and what is refused before anything is bound."""
+"""The command line without serving: help, and errors before a port is bound."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def help_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().out
 
 
-def test_certificates_are_made_and_it_is_said_what_to_set(
+def test_certificates_are_written_and_the_settings_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["certs", "--out", str(tmp_path / "new"), "--client", "alice"]) == 0
@@ -36,7 +36,7 @@ def test_certificates_are_made_and_it_is_said_what_to_set(
     assert "ssl.keystore.location=" in capsys.readouterr().out
 
 
-def test_a_folder_that_cannot_be_made_is_one_line(
+def test_a_folder_that_cannot_be_created_is_an_error_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
@@ -44,7 +44,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_a_host_that_no_certificate_can_name_is_one_line(
+def test_an_invalid_host_is_an_error_of_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["certs", "--out", str(tmp_path), "--host", "schloß.example"]) == 1
@@ -169,7 +169,7 @@ def test_a_file_with_an_unknown_key_is_refused(
         "security.inter.broker.protocol=SASL_PLAINTEXT",
     ],
 )
-def test_what_files_of_real_brokers_often_set_is_taken(word: str) -> None:
+def test_common_keys_of_real_brokers_are_accepted(word: str) -> None:
     key, _, text = word.partition("=")
     assert str(read_config(None, [word])[key]) == text
 
@@ -209,7 +209,7 @@ def test_fault_rules_are_read_from_a_file(tmp_path: Path) -> None:
         ('[{"api": "Heartbeat", "partition": 1, "delay_ms": 1}]', "rule 1: partition: Heartbeat"),
     ],
 )
-def test_a_bad_file_of_rules_stops_the_start_with_what_is_wrong(
+def test_an_invalid_file_of_fault_rules_is_an_error_that_names_the_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, reason: str
 ) -> None:
     path = tmp_path / "faults.json"

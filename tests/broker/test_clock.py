@@ -40,7 +40,7 @@ def test_the_machines_time_is_in_milliseconds_since_the_epoch() -> None:
         (ClockMode.STANDING, 1.0, 0, None),
     ],
 )
-def test_time_goes_by_as_the_mode_says(
+def test_the_mode_decides_how_fast_time_passes(
     mode: ClockMode, factor: float, passed_ms: int, wait_s: float | None
 ) -> None:
     machine = Machine()
@@ -52,7 +52,7 @@ def test_time_goes_by_as_the_mode_says(
     assert clock.wait_s(0) == 0
 
 
-def test_a_moved_clock_goes_on_from_there() -> None:
+def test_a_moved_clock_continues_from_the_new_time() -> None:
     machine = Machine()
     clock = clock_on(machine, ClockMode.REAL)
 
@@ -63,7 +63,7 @@ def test_a_moved_clock_goes_on_from_there() -> None:
     assert clock.now_ms() == START_MS + 3_600_005
 
 
-def test_another_mode_begins_at_the_time_it_is() -> None:
+def test_a_new_mode_begins_at_the_current_time() -> None:
     machine = Machine()
     clock = clock_on(machine, ClockMode.REAL)
     machine.time_ms += 10
@@ -77,7 +77,7 @@ def test_another_mode_begins_at_the_time_it_is() -> None:
 
 
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan")])
-def test_a_scaled_clock_goes_forward(factor: float) -> None:
+def test_a_scaled_clock_needs_a_positive_factor(factor: float) -> None:
     with pytest.raises(ValueError, match="more than 0"):
         BrokerClock(ClockMode.SCALED, factor)
 
@@ -87,7 +87,7 @@ def test_a_scaled_clock_goes_forward(factor: float) -> None:
     st.floats(0.01, 1000),
     st.lists(st.tuples(st.sampled_from(["pass", "move", "mode"]), st.integers(-5000, 5000))),
 )
-def test_time_never_goes_back(mode: ClockMode, factor: float, steps: list[tuple[str, int]]) -> None:
+def test_time_never_decreases(mode: ClockMode, factor: float, steps: list[tuple[str, int]]) -> None:
     machine = Machine()
     clock = clock_on(machine, mode, factor)
     latest_ms = clock.now_ms()
@@ -105,7 +105,7 @@ def test_time_never_goes_back(mode: ClockMode, factor: float, steps: list[tuple[
 
 
 @pytest.mark.parametrize("mode", [ClockMode.REAL, ClockMode.STANDING])
-def test_a_restarted_clock_is_as_at_the_start_even_if_that_is_earlier(mode: ClockMode) -> None:
+def test_a_restarted_clock_has_its_first_mode_and_the_system_time(mode: ClockMode) -> None:
     machine = Machine()
     clock = clock_on(machine, mode)
     clock.set_mode(ClockMode.SCALED, 5.0)

@@ -1,4 +1,4 @@
-"""Requests and outages with a controller that takes time, on a clock that is moved by hand."""
+"""Requests and outages with `controller.mutation.time.ms`, on a clock moved by the test."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ EXCEEDED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 
 
 class Asker:
-    """One connection; `response(at_ms)` is what has come when the clock reads NOW_MS + at_ms."""
+    """One connection; `response(at_ms)` is the response written by NOW_MS + at_ms, if any."""
 
     def __init__(self, cluster: Cluster, request: Any, version: int, at_ms: int = 0) -> None:
         self._request, self._version = request, version
@@ -48,7 +48,7 @@ class Asker:
             for name in ("topics", "responses", "results")
             if hasattr(response, name)
         )
-        return [each.error_code for each in results]
+        return [result.error_code for result in results]
 
 
 def costly(broker_count: int = 3, /, **config: str) -> Cluster:
@@ -118,7 +118,7 @@ def test_a_short_timeout_is_timed_out_and_the_topic_appears_later() -> None:
     assert not cluster.controller_queue.pending_topics
 
 
-def test_requests_are_done_in_the_order_of_their_arrival() -> None:
+def test_requests_are_processed_in_order_of_arrival() -> None:
     cluster = costly()
     first, second = create(cluster, {"a": 10}), create(cluster, {"b": 10})
     assert (first.codes(100), second.codes(100)) == ([OK], None)
@@ -126,7 +126,7 @@ def test_requests_are_done_in_the_order_of_their_arrival() -> None:
 
     assert second.codes(200) == [OK]
     assert (deletion.codes(299), deletion.codes(300)) == (None, [OK])
-    # The topic is gone when the controller gets to its new partitions, which cost nothing.
+    # The topic is deleted before the controller adds its partitions, so they take no time.
     assert growth.codes(300) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     assert names(cluster) == ["b"]
 
@@ -141,7 +141,7 @@ def test_new_partitions_appear_when_their_time_is_over() -> None:
     assert len(topic.partitions) == 4
 
 
-def test_a_deletion_that_is_sent_again_costs_once() -> None:
+def test_a_repeated_deletion_takes_time_once() -> None:
     cluster = costly()
     cluster.create_topic("a", [(1,)] * 10, {})
     first = delete(cluster, "a", timeout_ms=50)
@@ -159,28 +159,28 @@ def test_validation_does_not_wait() -> None:
     assert create(cluster, {"b": 10}, validate_only=True).codes(0) == [OK]
 
 
-def test_a_request_that_is_refused_altogether_does_not_wait() -> None:
+def test_a_request_whose_topics_are_all_refused_does_not_wait() -> None:
     cluster = costly()
     create(cluster, {"a": 10})
     assert create(cluster, {"..": 1}).codes(0) == [ErrorCode.INVALID_TOPIC_EXCEPTION]
     assert delete(cluster, "missing").codes(0) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
 
 
-def test_what_is_accepted_is_checked_again_when_it_is_done() -> None:
+def test_accepted_topics_are_checked_again_when_they_are_processed() -> None:
     cluster = costly()
     asker = create(cluster, {"a": 10, "b": 1})
     cluster.create_topic("a", [(1,)], {})
     assert asker.codes(110) == [EXISTS, OK]
 
 
-def test_the_quota_is_charged_before_the_queue_and_waiting_there_counts_as_throttled() -> None:
+def test_the_quota_is_charged_before_the_queue_and_its_wait_is_part_of_the_throttle() -> None:
     cluster = costly(
         **{
             "client.quotas": "user=ANONYMOUS,controller_mutation_rate=10",
             "controller.quota.window.num": "1",
         }
     )
-    # 20 of a burst of 10: in debt by 10, which takes a second; the work takes 200 ms.
+    # 20 of a burst of 10 leaves -10 tokens, which take a second to refill; the event takes 200 ms.
     asker = create(cluster, {"a": 20, "b": 1})
     assert create(cluster, {"c": 1}).codes(0) == [EXCEEDED]
 
@@ -205,9 +205,9 @@ def test_auto_creation_waits_too_and_is_charged_once() -> None:
         missing = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
         assert Asker(cluster, request, 12).codes(0) == missing
     (tokens,) = [
-        each.value
-        for each in cluster.quotas.metrics.measure(NOW_MS)
-        if (each.group, each.name) == ("ControllerMutation", "tokens")
+        measurement.value
+        for measurement in cluster.quotas.metrics.measure(NOW_MS)
+        if (measurement.group, measurement.name) == ("ControllerMutation", "tokens")
     ]
     assert tokens == 11 - 2 - 5
 
@@ -216,7 +216,7 @@ def test_auto_creation_waits_too_and_is_charged_once() -> None:
     assert Asker(cluster, request, 12, 70).codes(70) == [OK]
 
 
-def test_a_failed_brokers_leaders_move_when_the_controller_gets_to_it() -> None:
+def test_leaders_of_a_stopped_broker_move_when_the_controller_processes_the_election() -> None:
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
     waiting = create(cluster, {"a": 10})
@@ -234,7 +234,7 @@ def test_a_failed_brokers_leaders_move_when_the_controller_gets_to_it() -> None:
     assert (partition.leader_id, partition.isr, cluster.alive_broker_ids()) == (3, (3,), [1, 3])
 
 
-def test_a_broker_that_is_back_before_its_election_is_fenced_and_unfenced_in_order() -> None:
+def test_a_broker_started_before_its_election_is_fenced_and_unfenced_in_order() -> None:
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
     waiting = create(cluster, {"a": 10})
@@ -274,7 +274,7 @@ def test_a_broker_is_decommissioned_after_its_leaders_moved() -> None:
     assert cluster.alive_broker_ids() == [1, 2, 3]
 
 
-def test_two_decommissions_in_the_queue_leave_a_broker() -> None:
+def test_two_queued_decommissions_do_not_remove_the_last_broker() -> None:
     cluster = costly(2)
     waiting = create(cluster, {"a": 10})
     decommission_broker(cluster, 1, NOW_MS)
@@ -293,7 +293,7 @@ def elect(timeout_ms: int, *, everything: bool = False) -> Any:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_an_election_that_is_asked_for_waits_or_times_out(*, everything: bool) -> None:
+def test_a_requested_election_waits_or_times_out(*, everything: bool) -> None:
     cluster = costly()
     partition = cluster.create_topic("p", [(2, 3)], {}).partitions[0]
     cluster.move_leader(partition, 3, NOW_MS)
@@ -362,7 +362,7 @@ def test_the_mutation_time_can_be_changed_while_the_cluster_runs() -> None:
     assert (asker.codes(4), asker.codes(5)) == (None, [OK])
 
 
-def test_a_reset_forgets_what_waits() -> None:
+def test_a_reset_drops_waiting_events() -> None:
     cluster = costly()
     create(cluster, {"a": 10})
     cluster.reset()

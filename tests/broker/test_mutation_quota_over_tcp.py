@@ -1,4 +1,4 @@
-"""KIP-599's worked example over sockets, the clock moved by hand."""
+"""KIP-599's worked example over sockets, with a clock moved by the test."""
 
 import asyncio
 from typing import Any
@@ -33,7 +33,7 @@ def create_frame(*names: str) -> bytes:
 
 
 async def create(port: int, *names: str) -> tuple[list[int], int]:
-    """Error codes and throttle_time_ms, from a connection of its own."""
+    """Return error codes and throttle_time_ms, over a new connection."""
     reader, writer = await connect(port)
     writer.write(create_frame(*names))
     frame = await read_frame(reader)
@@ -46,7 +46,7 @@ async def test_the_worked_example() -> None:
     async with serving(**QUOTA) as (server, port, _):
         clock: Any = server.clock
         names = [f"topic-{number}" for number in range(7)]
-        # The seventh takes the bucket to -60: accepted, and the next one pays.
+        # The seventh takes the bucket to -60: it is accepted, and the next one is refused.
         assert await create(port, *names) == ([ErrorCode.NONE] * 7, 0)
         refused = [ErrorCode.THROTTLING_QUOTA_EXCEEDED]
         assert await create(port, "next") == (refused, 12_000)
@@ -56,7 +56,7 @@ async def test_the_worked_example() -> None:
         assert await create(port, "next") == ([ErrorCode.NONE], 0)
 
 
-async def test_who_was_refused_is_not_served_before_the_time_is_over() -> None:
+async def test_a_refused_client_is_not_served_before_the_throttle_time_is_over() -> None:
     async with serving(**QUOTA) as (server, port, _):
         clock: Any = server.clock
         await create(port, *(f"topic-{number}" for number in range(7)))

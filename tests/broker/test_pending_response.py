@@ -3,7 +3,7 @@
 from broker.pending_response import PendingResponse
 
 
-def test_a_response_before_anybody_attached_is_kept() -> None:
+def test_a_response_before_attach_is_kept() -> None:
     pending = PendingResponse()
     pending.complete("response")
     assert (pending.is_done, pending.response) == (True, "response")
@@ -17,7 +17,7 @@ def test_only_the_first_response_is_delivered() -> None:
     assert delivered == ["first"]
 
 
-def test_a_cancelled_one_informs_its_owner_once_and_delivers_nothing() -> None:
+def test_cancel_informs_the_owner_once_and_delivers_nothing() -> None:
     calls, delivered = list[str](), list[str]()
     pending = PendingResponse(on_cancel=lambda: calls.append("gone"))
     pending.attach(delivered.append)
@@ -27,7 +27,7 @@ def test_a_cancelled_one_informs_its_owner_once_and_delivers_nothing() -> None:
     assert (calls, delivered) == (["gone"], [])
 
 
-def test_one_that_is_done_is_neither_cancelled_nor_force_completed() -> None:
+def test_a_completed_response_cannot_be_cancelled_or_force_completed() -> None:
     calls = list[str]()
     pending = PendingResponse(
         lambda: calls.append("gone"), lambda _now_ms: calls.append("force_complete")
@@ -38,7 +38,7 @@ def test_one_that_is_done_is_neither_cancelled_nor_force_completed() -> None:
     assert calls == []
 
 
-def test_the_owner_completes_one_that_is_force_completed() -> None:
+def test_force_complete_lets_the_owner_complete_the_response() -> None:
     pending = PendingResponse(on_force_complete=lambda now_ms: pending.complete(f"at {now_ms}"))
     pending.force_complete(7)
     assert pending.response == "at 7"

@@ -1,4 +1,4 @@
-"""What a partition's knowledge of its producers survives, and what it doesn't."""
+"""What the producer state of a partition survives, and what it does not."""
 
 import pytest
 
@@ -44,11 +44,11 @@ def send(cluster: Cluster, sequence: int) -> int:
 
 
 def forgets(cluster: Cluster) -> bool:
-    """Whether a gap is taken, which only a partition without state does."""
+    """Return whether a gap is accepted, as only a partition without state does."""
     return send(cluster, 1000) == ErrorCode.NONE
 
 
-def test_it_survives_the_deletion_of_its_records(cluster: Cluster) -> None:
+def test_producer_state_survives_the_deletion_of_records(cluster: Cluster) -> None:
     assert send(cluster, 0) == ErrorCode.NONE
     partition = topic_of(cluster).partitions[0]
     cluster.delete_records_before(partition, partition.log.log_end_offset, NOW_MS)
@@ -58,7 +58,7 @@ def test_it_survives_the_deletion_of_its_records(cluster: Cluster) -> None:
     assert send(cluster, 1) == ErrorCode.NONE
 
 
-def test_it_survives_retention(cluster: Cluster) -> None:
+def test_producer_state_survives_retention(cluster: Cluster) -> None:
     send(cluster, 0)
     apply_retention(cluster, NOW_MS + 8 * DAY_MS)
 
@@ -66,7 +66,7 @@ def test_it_survives_retention(cluster: Cluster) -> None:
     assert not forgets(cluster)
 
 
-def test_a_leader_change_carries_it(cluster: Cluster) -> None:
+def test_producer_state_survives_a_leader_change(cluster: Cluster) -> None:
     send(cluster, 0)
     cluster.set_leader(topic_of(cluster).partitions[0], 2, NOW_MS)
 
@@ -74,7 +74,7 @@ def test_a_leader_change_carries_it(cluster: Cluster) -> None:
     assert send(cluster, 1) == ErrorCode.NONE
 
 
-def test_a_deleted_and_recreated_topic_knows_nobody(cluster: Cluster) -> None:
+def test_a_recreated_topic_has_no_producer_state(cluster: Cluster) -> None:
     send(cluster, 0)
     cluster.delete_topic(topic_of(cluster), NOW_MS)
     cluster.create_topic("t", [(1, 2)], {})
@@ -82,7 +82,7 @@ def test_a_deleted_and_recreated_topic_knows_nobody(cluster: Cluster) -> None:
     assert forgets(cluster)
 
 
-def test_it_expires_with_the_clock_at_the_check_behind_its_time(cluster: Cluster) -> None:
+def test_producer_state_expires_at_the_first_check_after_the_expiration(cluster: Cluster) -> None:
     send(cluster, 0)
     cluster.timers.run_due(NOW_MS + 199)
     assert not forgets(cluster)

@@ -1,4 +1,4 @@
-"""The register of handlers."""
+"""The registry of handlers."""
 
 import pytest
 
@@ -16,18 +16,18 @@ def test_an_api_has_one_handler() -> None:
 
 
 @pytest.mark.parametrize("api_key", sorted(ROUTES))
-def test_the_first_flexible_version_is_the_schemas(api_key: int) -> None:
+def test_the_first_flexible_version_is_that_of_the_schema(api_key: int) -> None:
     route = ROUTES[api_key]
     for version in range(route.version_min, route.version_max + 1):
         assert (version >= route.flexible_min) == is_flexible(route.api_key, version)
 
 
-def test_without_limits_the_register_is_all_there_is() -> None:
+def test_without_limits_all_registered_apis_are_served() -> None:
     assert limited_routes(()) is ROUTES
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_of_a_release_there_is_what_it_and_we_both_serve(release: tuple[int, ...]) -> None:
+def test_a_release_limits_versions_to_those_that_both_serve(release: tuple[int, ...]) -> None:
     routes = limited_routes((".".join(map(str, release)),))
     for api_key, route in ROUTES.items():
         low, high = RELEASES[release].get(api_key, (0, -1))
@@ -42,7 +42,7 @@ def test_of_a_release_there_is_what_it_and_we_both_serve(release: tuple[int, ...
     assert {ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.METADATA, ApiKey.INIT_PRODUCER_ID} <= set(routes)
 
 
-def test_each_broker_has_the_routes_that_its_configuration_leaves() -> None:
+def test_each_broker_has_the_routes_of_its_configuration() -> None:
     config = BrokerConfig.from_overrides(
         {"broker.api.versions": "3.9", "broker.2.broker.api.versions": "Produce=7"}
     )

@@ -1,5 +1,6 @@
 """`python -m broker serve` as a process: first line, ports, signals, logs."""
 
+import asyncio
 import json
 import select
 import signal
@@ -15,14 +16,16 @@ import pytest
 
 from broker.clock import SystemClock
 from broker.config.broker_config import BrokerConfig
+from broker.request.context import RequestContext
 from broker.serve import ServeOptions, start_server
+from tests.broker.connection_driver import break_metadata, metadata_frame
 
 TIMEOUT_S = 20
 
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
-    """A broker process and its first line."""
+    """Start a broker process; return it with its first line."""
     with subprocess.Popen(
         [sys.executable, "-m", "broker", "serve", *arguments],
         stdout=subprocess.PIPE,
@@ -38,7 +41,7 @@ def serving(*arguments: str) -> Iterator[tuple["subprocess.Popen[str]", str]]:
 
 
 def free_ports(count: int) -> int:
-    """The first of `count` adjacent ports that were free a moment ago."""
+    """Return the first of `count` adjacent ports that were just free."""
     for first in range(20_000, 30_000, 17):
         sockets = []
         try:
@@ -49,8 +52,8 @@ def free_ports(count: int) -> int:
         else:
             return first
         finally:
-            for each in sockets:
-                each.close()
+            for bound in sockets:
+                bound.close()
     raise AssertionError("no free ports")
 
 
@@ -70,7 +73,7 @@ def test_the_first_line_names_an_address_that_accepts_connections() -> None:
 
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_with_status_0_and_nothing_more_on_standard_output(
+def test_a_signal_stops_the_process_with_status_0_and_no_more_output(
     signal_number: signal.Signals,
 ) -> None:
     with serving("--port", "0") as (process, _):
@@ -80,7 +83,7 @@ def test_a_signal_ends_it_with_status_0_and_nothing_more_on_standard_output(
         assert output == ""
 
 
-def test_a_signal_ends_it_while_clients_are_connected() -> None:
+def test_a_signal_stops_the_process_while_clients_are_connected() -> None:
     with serving("--port", "0") as (process, line):
         [address] = parse_first_line(line)
         with socket.create_connection(address, timeout=5) as client:
@@ -89,13 +92,13 @@ def test_a_signal_ends_it_while_clients_are_connected() -> None:
             assert client.recv(1) == b""
 
 
-def test_an_address_with_colons_is_announced_in_brackets() -> None:
+def test_an_ipv6_address_is_printed_in_brackets() -> None:
     advertised = ("-o", "advertised.listeners=PLAINTEXT://[::1]:7000")
     with serving("--port", "0", *advertised) as (_, line):
         assert parse_first_line(line) == [("[::1]", 7000)]
 
 
-def test_several_brokers_take_the_following_ports() -> None:
+def test_several_brokers_have_consecutive_ports() -> None:
     first = free_ports(3)
     with serving("--port", str(first), "--brokers", "3") as (_, line):
         addresses = parse_first_line(line)
@@ -109,7 +112,7 @@ def test_several_brokers_on_free_ports_have_different_ones() -> None:
         assert len({port for _, port in parse_first_line(line)}) == 3
 
 
-def test_the_admin_port_is_named_behind_the_listeners_and_ends_with_the_rest() -> None:
+def test_the_admin_url_is_printed_after_the_listeners_and_the_port_closes_with_the_broker() -> None:
     with serving("--port", "0", "--admin-port", "0") as (process, line):
         parse_first_line(line)
         assert process.stdout is not None
@@ -164,7 +167,7 @@ def test_a_config_file_and_overrides_reach_the_brokers(tmp_path: Path) -> None:
         assert parse_first_line(line) == [("from-override", 2000)]
 
 
-def test_advertised_brokers_take_the_following_ports_and_port_0_the_real_one() -> None:
+def test_advertised_ports_are_consecutive_and_port_0_becomes_the_bound_port() -> None:
     advertised = ("-o", "advertised.listeners=PLAINTEXT://kafka.test:9000")
     with serving("--port", "0", "--brokers", "2", *advertised) as (_, line):
         assert parse_first_line(line) == [("kafka.test", 9000), ("kafka.test", 9001)]
@@ -189,7 +192,7 @@ def test_json_logs_are_one_object_per_line_with_peer_and_reason() -> None:
     assert "-1" in closed["reason"]
 
 
-def test_every_listener_has_a_line_of_its_own_and_ports_of_its_own() -> None:
+def test_every_listener_has_its_own_line_and_ports() -> None:
     listeners = ("-o", "listeners=PLAINTEXT://:0,SASL_PLAINTEXT://localhost:0")
     with serving("--port", "0", "--brokers", "2", *listeners) as (process, line):
         assert process.stdout is not None
@@ -202,7 +205,7 @@ def test_every_listener_has_a_line_of_its_own_and_ports_of_its_own() -> None:
             socket.create_connection(address, timeout=5).close()
 
 
-def test_listeners_that_contradict_each_other_are_one_clear_line_and_status_1() -> None:
+def test_contradictory_listeners_are_one_clear_line_and_status_1() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "broker", "serve", "-o", "listeners=OTHER://:0"],
         capture_output=True,
@@ -215,7 +218,7 @@ def test_listeners_that_contradict_each_other_are_one_clear_line_and_status_1() 
     assert "OTHER" in line
 
 
-async def test_brokers_know_their_ports_before_the_first_client_can_ask() -> None:
+async def test_ports_are_known_before_the_first_client_connects() -> None:
     options = ServeOptions("127.0.0.1", 0, 2, BrokerConfig.from_overrides({}))
     server = await start_server(options)
     ports = [broker.port for broker in server.cluster.brokers.values()]
@@ -224,11 +227,29 @@ async def test_brokers_know_their_ports_before_the_first_client_can_ask() -> Non
     assert all(port > 0 for port in ports)
 
 
+async def test_who_starts_a_server_may_receive_the_bugs_of_its_handlers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_metadata(monkeypatch)
+    bugs: list[tuple[str, int]] = []
+
+    def report(error: BaseException, context: RequestContext) -> None:
+        bugs.append((str(error), context.correlation_id))
+
+    server = await start_server(ServeOptions("127.0.0.1", 0, 1, BrokerConfig()), report)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.cluster.brokers[1].port)
+    writer.write(metadata_frame(7))
+    assert await reader.read() == b""
+    writer.close()
+    await server.stop()
+    assert bugs == [("boom", 7)]
+
+
 def test_the_system_clock_is_in_milliseconds_since_1970() -> None:
     assert SystemClock().now_ms() > 1_700_000_000_000
 
 
-def test_rules_count_from_the_start_and_must_name_brokers_that_are_there(tmp_path: Path) -> None:
+def test_fault_rules_apply_from_the_start_and_must_name_existing_brokers(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     path.write_text('[{"refuse_connection": true}]')
     with serving("--port", "0", "--faults", str(path)) as (_, line):

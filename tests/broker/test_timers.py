@@ -33,7 +33,7 @@ def test_a_timer_scheduled_by_a_timer_fires_in_the_same_call_when_it_is_due() ->
     assert fired == [10]
 
 
-def test_the_alarm_rings_only_for_a_timer_before_all_others() -> None:
+def test_on_earlier_is_called_only_for_a_timer_before_all_others() -> None:
     timers, alarms = Timers(), list[int]()
     timers.on_earlier = alarms.append
     for due_ms in (10, 20, 5):
@@ -42,7 +42,7 @@ def test_the_alarm_rings_only_for_a_timer_before_all_others() -> None:
     assert alarms == [10, 5]
 
 
-def test_ten_thousand_cancelled_timers_leave_no_heap_behind() -> None:
+def test_cancelled_timers_do_not_grow_the_heap() -> None:
     timers = Timers()
     for due_ms in range(10_000):
         timers.cancel(timers.schedule(due_ms, lambda _now_ms: None))
@@ -52,7 +52,7 @@ def test_ten_thousand_cancelled_timers_leave_no_heap_behind() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.booleans())), st.integers(0, 60))
-def test_exactly_the_due_and_uncancelled_fire_earliest_first(
+def test_due_timers_fire_earliest_first_unless_cancelled(
     plan: list[tuple[int, bool]], now_ms: int
 ) -> None:
     timers, fired = Timers(), list[tuple[int, int]]()

@@ -1,4 +1,4 @@
-"""KIP-599 over the wire, with a clock that is moved by hand."""
+"""KIP-599 over the wire, with a clock moved by the test."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def quota_cluster(rate: float, sample_count: int, user: str = "ANONYMOUS") -> Cl
 
 
 def ask(cluster: Cluster, request: Any, version: int, now_ms: int) -> Any:
-    """Ask over a connection of its own and decode what was written at once."""
+    """Send a request over a new connection and decode the immediate response."""
     client = Client(cluster)
     client.send(request_frame(request, version, 7), now_ms)
     assert client.bugs == []
@@ -41,7 +41,7 @@ def codes(responses: list[Any]) -> list[int]:
 def create(
     cluster: Cluster, topics: dict[str, int], version: int = 7, now_ms: int = NOW_MS, **rest: Any
 ) -> tuple[list[int], int]:
-    """Error codes by topic in request order, and throttle_time_ms."""
+    """Return error codes by topic in request order, and throttle_time_ms."""
     request = messages.CreateTopicsRequest(
         version=version,
         topics=[
@@ -139,7 +139,7 @@ def test_growing_two_topics_by_thirty_partitions(version: int) -> None:
     assert grow(cluster, {"b": 31}, version, NOW_MS + 5000) == ([OK], 0)
 
 
-def test_a_user_without_a_quota_is_free() -> None:
+def test_a_user_without_a_quota_is_not_throttled() -> None:
     cluster = quota_cluster(2, 10, user="other")
 
     assert create(cluster, {"a": 30, "b": 30}) == ([OK, OK], 0)
@@ -161,7 +161,7 @@ def test_a_refusal_has_the_standard_text_and_no_counts() -> None:
     assert cluster.topics.get("b") is None
 
 
-def test_one_refusal_stops_no_other_topic_and_mistakes_are_free() -> None:
+def test_a_refusal_affects_no_other_topic_and_invalid_topics_are_not_charged() -> None:
     cluster = quota_cluster(2, 10)
     create(cluster, {"here": 1})
     responses, throttle_ms = create(cluster, {"here": 5, "a": 30, "..": 5, "b": 1, "c": 1})
@@ -176,7 +176,7 @@ def test_one_refusal_stops_no_other_topic_and_mistakes_are_free() -> None:
     assert throttle_ms == 5500
 
 
-def test_validation_alone_is_free_and_is_never_refused() -> None:
+def test_validate_only_is_not_charged_and_never_refused() -> None:
     cluster = quota_cluster(1, 1)
     for _ in range(3):
         assert create(cluster, {"a": 100}, validate_only=True) == ([OK], 0)
@@ -205,7 +205,7 @@ def auto_create(cluster: Cluster, name: str, now_ms: int = NOW_MS) -> list[int]:
     return codes(response.topics)
 
 
-def test_a_topic_made_by_asking_for_it_is_charged_and_comes_later_when_refused() -> None:
+def test_an_auto_created_topic_is_charged_and_created_later_when_refused() -> None:
     cluster = quota_cluster(1, 1)
     missing = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     create(cluster, {"first": 3})
@@ -219,7 +219,7 @@ def test_a_topic_made_by_asking_for_it_is_charged_and_comes_later_when_refused()
 
 
 @pytest.mark.slow
-def test_a_storm_of_topics_is_admitted_at_the_rate_and_ends_when_the_client_waits() -> None:
+def test_a_burst_of_topics_is_admitted_at_the_rate_of_the_quota() -> None:
     """Ten requests a second, each of fifty topics of four partitions, as in the KIP's motivation.
 
     The client's connection is muted for its throttle time, then it sends the rest.

@@ -1,4 +1,4 @@
-"""A peer that answers as a test says, and a clock that only sleeping moves."""
+"""A broker with scripted responses, and a clock that only sleeping moves."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ Response = Any | Exception
 
 
 class Clock:
-    """Milliseconds; `sleeps` remembers every wait."""
+    """A clock in ms; `sleeps` has every sleep."""
 
     def __init__(self) -> None:
         self.now = 1_000
@@ -27,7 +27,7 @@ class Clock:
 
 
 class Peer:
-    """A `Transport`: each question takes the next response, of the type that belongs to it."""
+    """A `Transport` that returns the next response to each request, and checks its type."""
 
     def __init__(self, *responses: Response | Callable[[Any], Response]) -> None:
         self.responses = list(responses)
@@ -51,14 +51,14 @@ def admin_of(
     clock: Clock | None = None,
     bootstrap: Sequence[Address] = (BOOTSTRAP,),
 ) -> tuple[Admin, Peer]:
-    """An admin client whose questions get these answers."""
+    """Return an admin client whose requests get these responses, and its transport."""
     clock = clock or Clock()
     peer = Peer(*responses)
     return Admin(bootstrap, peer, now_ms=clock.now_ms, sleep_ms=clock.sleep_ms), peer
 
 
 def created(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
-    """A CreateTopics answer of names with error codes."""
+    """Return a CreateTopics response of names with error codes."""
     result = messages.CreateTopicsResponse.CreatableTopicResult
     return messages.CreateTopicsResponse(
         throttle_time_ms=throttle_time_ms,
@@ -67,7 +67,7 @@ def created(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
 
 
 def partitions_created(*results: tuple[str, int, str | None], throttle_time_ms: int = 0) -> Any:
-    """A CreatePartitions answer of names with error codes and messages."""
+    """Return a CreatePartitions response of names with error codes and messages."""
     result = messages.CreatePartitionsResponse.CreatePartitionsTopicResult
     return messages.CreatePartitionsResponse(
         throttle_time_ms=throttle_time_ms,
@@ -76,7 +76,7 @@ def partitions_created(*results: tuple[str, int, str | None], throttle_time_ms: 
 
 
 def deleted(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
-    """A DeleteTopics answer of names with error codes."""
+    """Return a DeleteTopics response of names with error codes."""
     result = messages.DeleteTopicsResponse.DeletableTopicResult
     return messages.DeleteTopicsResponse(
         throttle_time_ms=throttle_time_ms,
@@ -89,7 +89,7 @@ def deleted(*results: tuple[str, int], throttle_time_ms: int = 0) -> Any:
 def metadata(
     *topics: tuple[str, int], brokers: Sequence[tuple[int, str, int]] = ((1, "one", 9092),)
 ) -> Any:
-    """A Metadata response: topics with partition counts; the last broker is the controller."""
+    """Return a Metadata response of topics with partition counts; the last broker controls."""
     broker = messages.MetadataResponse.MetadataResponseBroker
     topic = messages.MetadataResponse.MetadataResponseTopic
     return messages.MetadataResponse(
@@ -124,7 +124,7 @@ def configs(
     error_code: int = 0,
     sensitive: Sequence[str] = (),
 ) -> Any:
-    """A DescribeConfigs answer for one resource: keys with values and sources."""
+    """Return a DescribeConfigs response for one resource: keys with values and sources."""
     result = messages.DescribeConfigsResponse.DescribeConfigsResult
     entry = result.DescribeConfigsResourceResult
     return messages.DescribeConfigsResponse(
@@ -152,7 +152,7 @@ def configs(
 
 
 def configs_altered(resource_type: int, name: str, error_code: int = 0) -> Any:
-    """An IncrementalAlterConfigs answer for one resource."""
+    """Return an IncrementalAlterConfigs response for one resource."""
     response = messages.IncrementalAlterConfigsResponse
     return response(
         responses=[
@@ -170,7 +170,7 @@ Entity = dict[str, str | None]
 
 
 def quotas(*entries: tuple[Entity, dict[str, float]], error_code: int = 0) -> Any:
-    """A DescribeClientQuotas answer."""
+    """Return a DescribeClientQuotas response."""
     entry = messages.DescribeClientQuotasResponse.EntryData
     return messages.DescribeClientQuotasResponse(
         error_code=error_code,
@@ -186,7 +186,7 @@ def quotas(*entries: tuple[Entity, dict[str, float]], error_code: int = 0) -> An
 
 
 def quotas_altered(*entries: tuple[Entity, int]) -> Any:
-    """An AlterClientQuotas answer of entities with error codes."""
+    """Return an AlterClientQuotas response of entities with error codes."""
     entry = messages.AlterClientQuotasResponse.EntryData
     return messages.AlterClientQuotasResponse(
         entries=[

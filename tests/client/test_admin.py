@@ -1,4 +1,4 @@
-"""Decisions of the admin client, against a scripted peer and a clock that only sleeping moves."""
+"""The admin client with scripted responses and a clock that only sleeping moves."""
 
 import pytest
 
@@ -41,7 +41,7 @@ def names_of(request: object) -> list[str]:
     return [topic.name for topic in request.topics]  # type: ignore[attr-defined]
 
 
-def test_only_what_the_quota_refused_is_sent_again_after_the_throttle_time() -> None:
+def test_topics_that_the_quota_refused_are_retried_after_the_throttle_time() -> None:
     clock = Clock()
     admin, peer = admin_of(
         created(("a", 0), ("b", QUOTA_EXCEEDED), ("c", QUOTA_EXCEEDED), throttle_time_ms=700),
@@ -50,7 +50,7 @@ def test_only_what_the_quota_refused_is_sent_again_after_the_throttle_time() -> 
         clock=clock,
     )
     outcomes = admin.create_topics([NewTopic("a"), NewTopic("b"), NewTopic("c")])
-    assert [names_of(each) for each in peer.requests] == [["a", "b", "c"], ["b", "c"], ["c"]]
+    assert [names_of(request) for request in peer.requests] == [["a", "b", "c"], ["b", "c"], ["c"]]
     assert clock.sleeps == [700, 12_000]
     assert outcomes["a"] is None
     assert outcomes["b"] is None
@@ -58,7 +58,7 @@ def test_only_what_the_quota_refused_is_sent_again_after_the_throttle_time() -> 
     assert outcomes["c"].error_code == EXISTS
 
 
-def test_a_refusal_is_given_back_at_once_with_its_throttle_time_when_retries_are_off() -> None:
+def test_without_retries_a_refusal_is_returned_at_once_with_its_throttle_time() -> None:
     clock = Clock()
     admin, peer = admin_of(
         created(("a", 0), ("b", QUOTA_EXCEEDED), throttle_time_ms=12_000), clock=clock
@@ -71,7 +71,7 @@ def test_a_refusal_is_given_back_at_once_with_its_throttle_time_when_retries_are
 
 
 @pytest.mark.parametrize(("throttle_time_ms", "tries"), [(60_000, 1), (59_999, 2), (29_999, 3)])
-def test_nothing_is_sent_again_after_the_api_timeout(throttle_time_ms: int, tries: int) -> None:
+def test_nothing_is_retried_after_the_api_timeout(throttle_time_ms: int, tries: int) -> None:
     clock = Clock()
     refusal = created(("a", QUOTA_EXCEEDED), throttle_time_ms=throttle_time_ms)
     admin, peer = admin_of(*[refusal] * 9, clock=clock)
@@ -82,14 +82,14 @@ def test_nothing_is_sent_again_after_the_api_timeout(throttle_time_ms: int, trie
     assert clock.now == 1_000 + 60_000
 
 
-def test_a_refusal_without_a_throttle_time_waits_the_backoff() -> None:
+def test_a_refusal_without_a_throttle_time_is_retried_after_the_backoff() -> None:
     clock = Clock()
     admin, _ = admin_of(created(("a", QUOTA_EXCEEDED)), created(("a", 0)), clock=clock)
     assert admin.create_topics([NewTopic("a")]) == {"a": None}
     assert clock.sleeps == [100]
 
 
-def test_partitions_and_deletions_are_tried_again_in_the_same_way() -> None:
+def test_create_partitions_and_delete_topics_are_retried_in_the_same_way() -> None:
     clock = Clock()
     admin, peer = admin_of(
         partitions_created(("a", QUOTA_EXCEEDED, None), ("b", 37, "why"), throttle_time_ms=300),
@@ -102,13 +102,18 @@ def test_partitions_and_deletions_are_tried_again_in_the_same_way() -> None:
     assert outcomes["a"] is None
     assert str(outcomes["b"]) == "why"
     assert admin.delete_topics(["a", "b", "a"]) == {"a": None, "b": None}
-    assert [names_of(each) for each in peer.requests] == [["a", "b"], ["a"], ["a", "b"], ["b"]]
+    assert [names_of(request) for request in peer.requests] == [
+        ["a", "b"],
+        ["a"],
+        ["a", "b"],
+        ["b"],
+    ]
     assert peer.requests[0].topics[1].assignments[0].broker_ids == [1]
     assert peer.requests[2].topic_names == ["a", "b"]
     assert clock.sleeps == [300, 400]
 
 
-def test_topics_go_to_the_controller_once_a_broker_says_it_is_not() -> None:
+def test_after_not_controller_topics_are_sent_to_the_controller() -> None:
     clock = Clock()
     admin, peer = admin_of(
         created(("a", NOT_CONTROLLER)),
@@ -123,14 +128,14 @@ def test_topics_go_to_the_controller_once_a_broker_says_it_is_not() -> None:
     assert [address for address, _ in peer.asked] == [BOOTSTRAP, BOOTSTRAP, two, two]
 
 
-def test_a_topic_that_the_response_leaves_out_is_an_error() -> None:
+def test_a_topic_missing_from_the_response_is_an_error() -> None:
     admin, _ = admin_of(created(("a", 0)))
     error = admin.create_topics([NewTopic("a"), NewTopic("b")])["b"]
     assert error is not None
     assert error.error_code == -1
 
 
-def test_a_new_topic_is_sent_with_all_it_says() -> None:
+def test_create_topics_sends_counts_assignments_and_configs() -> None:
     admin, peer = admin_of(created(("t", 0)))
     topic = NewTopic("t", assignments=((1, 2), (2, 1)), configs={"retention.ms": "5"})
     admin.create_topics([topic], validate_only=True)
@@ -138,14 +143,16 @@ def test_a_new_topic_is_sent_with_all_it_says() -> None:
     assert request.validate_only
     [sent] = request.topics
     assert (sent.num_partitions, sent.replication_factor) == (-1, -1)
-    assert [(each.partition_index, each.broker_ids) for each in sent.assignments] == [
+    assert [
+        (assignment.partition_index, assignment.broker_ids) for assignment in sent.assignments
+    ] == [
         (0, [1, 2]),
         (1, [2, 1]),
     ]
-    assert [(each.name, each.value) for each in sent.configs] == [("retention.ms", "5")]
+    assert [(config.name, config.value) for config in sent.configs] == [("retention.ms", "5")]
 
 
-def test_the_next_question_waits_as_long_as_the_last_response_wished() -> None:
+def test_the_next_request_waits_for_the_throttle_time_of_the_last_response() -> None:
     clock = Clock()
     throttled = metadata()
     throttled.throttle_time_ms = 250
@@ -157,7 +164,7 @@ def test_the_next_question_waits_as_long_as_the_last_response_wished() -> None:
     assert clock.sleeps == [200]
 
 
-def test_a_bootstrap_broker_that_is_down_is_left_for_the_next_one() -> None:
+def test_an_unreachable_bootstrap_broker_is_replaced_by_the_next_one() -> None:
     two = Address("two", 2)
     admin, peer = admin_of(
         UnreachableError("down"), metadata(), metadata(), bootstrap=[BOOTSTRAP, two]
@@ -167,7 +174,7 @@ def test_a_bootstrap_broker_that_is_down_is_left_for_the_next_one() -> None:
     assert [address for address, _ in peer.asked] == [BOOTSTRAP, two, two]
 
 
-def test_without_any_broker_the_last_ones_error_is_raised() -> None:
+def test_if_no_broker_is_reachable_the_last_error_is_raised() -> None:
     admin, _ = admin_of(
         UnreachableError("first"), UnreachableError("last"), bootstrap=[BOOTSTRAP, BOOTSTRAP]
     )
@@ -175,7 +182,7 @@ def test_without_any_broker_the_last_ones_error_is_raised() -> None:
         admin.list_topics()
 
 
-def test_what_may_have_taken_effect_is_not_sent_to_another_broker() -> None:
+def test_a_request_that_may_have_taken_effect_is_not_sent_to_another_broker() -> None:
     admin, peer = admin_of(
         ConnectionLostError("gone"), created(("a", 0)), bootstrap=[BOOTSTRAP, Address("two", 2)]
     )
@@ -184,17 +191,17 @@ def test_what_may_have_taken_effect_is_not_sent_to_another_broker() -> None:
     assert len(peer.asked) == 1
 
 
-def test_topics_are_described_by_partition_and_never_created_by_asking() -> None:
+def test_describe_topics_returns_partitions_and_creates_no_topic() -> None:
     admin, peer = admin_of(metadata(("t", 2)))
     topic = admin.describe_topics(["t"])["t"]
     assert isinstance(topic, TopicDescription)
-    assert [each.index for each in topic.partitions] == [0, 1]
-    assert [each.leader_id for each in topic.partitions] == [-1, 1]
+    assert [partition.index for partition in topic.partitions] == [0, 1]
+    assert [partition.leader_id for partition in topic.partitions] == [-1, 1]
     assert topic.partitions[0].replica_ids == (1, 2)
     assert peer.requests[0].allow_auto_topic_creation is False
 
 
-def test_a_brokers_configuration_is_asked_of_that_broker() -> None:
+def test_the_configuration_of_a_broker_is_requested_from_that_broker() -> None:
     two = ConfigResource(ResourceType.BROKER, "2")
     default = ConfigResource(ResourceType.BROKER, "")
     admin, peer = admin_of(
@@ -232,7 +239,7 @@ def test_configurations_are_changed_key_by_key() -> None:
     assert str(outcomes[resource]) == "INVALID_CONFIG"
 
 
-def test_quotas_are_asked_for_by_filter() -> None:
+def test_describe_client_quotas_sends_the_filters() -> None:
     admin, peer = admin_of(quotas(({"user": None}, {"k": 1.5})), quotas(error_code=35))
     filters = [QuotaFilter("user", QuotaMatch.ANY), QuotaFilter("ip", QuotaMatch.EXACT, "::1")]
     [entry] = admin.describe_client_quotas(filters, is_strict=True)
@@ -247,7 +254,7 @@ def test_quotas_are_asked_for_by_filter() -> None:
         admin.describe_client_quotas(filters, is_strict=True)
 
 
-def test_quota_outcomes_come_in_the_order_of_the_changes() -> None:
+def test_quota_outcomes_have_the_order_of_the_changes() -> None:
     admin, peer = admin_of(
         quotas_altered(({"user": "b"}, 42), ({"client-id": None, "user": "a"}, 0))
     )
@@ -267,9 +274,7 @@ def test_quota_outcomes_come_in_the_order_of_the_changes() -> None:
     ]
 
 
-def test_a_broker_that_wants_more_quiet_than_a_call_may_take_is_waited_for_until_the_timeout() -> (
-    None
-):
+def test_a_throttle_longer_than_the_api_timeout_is_an_error_after_the_timeout() -> None:
     clock = Clock()
     refusal = created(("a", QUOTA_EXCEEDED), throttle_time_ms=90_000)
     admin, peer = admin_of(refusal, metadata(), clock=clock)

@@ -1,4 +1,4 @@
-"""The admin client as a program outside of ours uses it, against a cluster of ours."""
+"""`open_admin` with a running cluster."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ def test_topics_are_created_and_extended_and_a_quota_error_is_returned() -> None
         assert admin.create_topics([NewTopic("orders", partition_count=2)]) == {"orders": None}
         assert admin.create_partitions({"orders": NewPartitions(3)}) == {"orders": None}
         assert [len(topic.partitions) for topic in kafka.topics()] == [3]
-        assert {each.client_id for each in kafka.requests(api="CreateTopics")} == {"me"}
+        assert {request.client_id for request in kafka.requests(api="CreateTopics")} == {"me"}
 
         kafka.quota(user="ANONYMOUS", controller_mutation_rate=0.001)
         large = [NewTopic("large", partition_count=50)]

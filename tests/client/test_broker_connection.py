@@ -1,10 +1,10 @@
-"""A connection with a transport that only remembers."""
+"""`BrokerConnection` with a fake transport."""
 
 import asyncio
 from typing import Any
 
 from client.broker_connection import BrokerConnection
-from client.errors import ClientError, ConnectionLostError, SecurityError
+from client.errors import ClientError, ConnectionLostError, SecurityError, UnreachableError
 from client.resources import Address
 from client.security import SaslSettings
 from protocol import messages
@@ -13,12 +13,16 @@ from protocol.codec import frame_response
 
 
 class Transport(asyncio.Transport):
-    """What was written, and whether it was aborted."""
+    """A transport that records what was written, and whether it was aborted."""
 
     def __init__(self) -> None:
         super().__init__()
         self.written: list[Any] = []
         self.is_aborted = False
+        self.protocol: asyncio.BaseProtocol | None = None
+
+    def set_protocol(self, protocol: asyncio.BaseProtocol) -> None:
+        self.protocol = protocol
 
     def write(self, data: Any) -> None:
         self.written.append(data)
@@ -28,7 +32,7 @@ class Transport(asyncio.Transport):
 
 
 class Heard:
-    """A connection, and everything it events."""
+    """A connection, and the events that it reported."""
 
     def __init__(self, sasl: SaslSettings | None = None) -> None:
         self.events: list[Any] = []
@@ -55,7 +59,7 @@ class Heard:
         self.response(1, response(error_code=0, api_keys=keys), 4)
 
 
-def test_it_says_hello_and_then_is_open() -> None:
+def test_a_connection_is_open_after_api_versions() -> None:
     heard = Heard()
     heard.begin()
     assert len(heard.transport.written) == 1
@@ -65,22 +69,22 @@ def test_it_says_hello_and_then_is_open() -> None:
     assert heard.events == ["open"]
 
 
-def test_responses_come_one_by_one() -> None:
+def test_each_response_is_reported_separately() -> None:
     heard = Heard()
     heard.open()
     for _ in range(2):
         heard.connection.write(heard.connection.codec.request(messages.MetadataRequest(topics=[])))
     for correlation_id in (2, 3):
         heard.response(correlation_id, messages.MetadataResponse(), 1)
-    assert [type(each) for each in heard.events[1:]] == [messages.MetadataResponse] * 2
+    assert [type(event) for event in heard.events[1:]] == [messages.MetadataResponse] * 2
 
 
-def test_a_broker_that_hangs_up_is_lost_once() -> None:
+def test_a_connection_that_the_broker_closes_is_reported_once() -> None:
     heard = Heard()
     heard.open()
     heard.connection.connection_lost(None)
     heard.connection.connection_lost(ConnectionResetError())
-    assert [type(each) for each in heard.events[1:]] == [ConnectionLostError]
+    assert [type(event) for event in heard.events[1:]] == [ConnectionLostError]
 
 
 def test_an_invalid_response_closes_the_connection() -> None:
@@ -116,6 +120,20 @@ async def test_a_refused_connection_is_reported_as_lost() -> None:
     heard = Heard()
     await heard.connection.connect(Address("127.0.0.1", 1), None)
     (error,) = heard.events
-    assert isinstance(error, ConnectionLostError)
+    assert isinstance(error, UnreachableError)
     assert not isinstance(error, SecurityError)
     assert "127.0.0.1:1" in str(error)
+
+
+def test_another_protocol_can_take_over_the_transport() -> None:
+    class Other(asyncio.Protocol):
+        transport: asyncio.BaseTransport | None = None
+
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            self.transport = transport
+
+    heard, other = Heard(), Other()
+    heard.open()
+    heard.connection.hand_over(other)
+    assert heard.transport.protocol is other
+    assert other.transport is heard.transport

@@ -1,12 +1,11 @@
-"""The steps alone; over a connection they are in test_transport and test_broker_connection."""
+"""The handshake without a connection; test_transport and test_broker_connection have one."""
 
-from collections.abc import Generator
 from typing import Any
 
 import pytest
 
 from client.errors import SecurityError
-from client.handshake import handshake
+from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.security import SaslSettings
 from protocol import messages
@@ -25,37 +24,35 @@ def versions() -> Any:
     )
 
 
-def outcome(steps: Generator[bytes, Any, None], *responses: Any) -> int:
-    """How many frames were sent when the last response ended it."""
-    next(steps)
+def outcome(handshake: Handshake, *responses: Any) -> int:
+    """Return the number of frames of a complete handshake."""
+    handshake.first_frame()
     for count, response in enumerate(responses, start=1):
-        try:
-            steps.send(response)
-        except StopIteration:
+        if handshake.next_frame(response) is None:
             return count
     raise AssertionError("it goes on")
 
 
-def test_without_sasl_versions_are_all() -> None:
-    assert outcome(handshake(ProtocolCodec("me"), None), versions()) == 1
+def test_without_sasl_the_handshake_is_api_versions_only() -> None:
+    assert outcome(Handshake(ProtocolCodec("me"), None), versions()) == 1
 
 
 def test_sasl_follows_the_versions() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
     done = messages.SaslAuthenticateResponse(error_code=0, auth_bytes=b"")
-    assert outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, done) == 3
+    assert outcome(Handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, done) == 3
 
 
-def test_a_mechanism_that_is_not_taken_names_those_that_are() -> None:
+def test_an_unsupported_mechanism_is_an_error_that_names_the_supported_ones() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=33, mechanisms=["SCRAM-SHA-256"])
     with pytest.raises(SecurityError, match="SCRAM-SHA-256"):
-        outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken)
+        outcome(Handshake(ProtocolCodec("me"), PLAIN), versions(), shaken)
 
 
-def test_refused_credentials_say_so() -> None:
+def test_refused_credentials_are_a_security_error() -> None:
     shaken = messages.SaslHandshakeResponse(error_code=0, mechanisms=["PLAIN"])
     refused = messages.SaslAuthenticateResponse(
         error_code=58, error_message="not you", auth_bytes=b""
     )
     with pytest.raises(SecurityError, match="not you"):
-        outcome(handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, refused)
+        outcome(Handshake(ProtocolCodec("me"), PLAIN), versions(), shaken, refused)

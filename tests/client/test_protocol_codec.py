@@ -1,4 +1,4 @@
-"""Frames of requests and messages of responses, however the bytes are cut."""
+"""Encode requests and decode responses, for any chunks of bytes."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ METADATA_MAX = messages.schema_versions(ApiKey.METADATA)[1]
 
 
 def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
-    """A request frame as a broker reads it."""
+    """Return the parts of a request frame as a broker decodes it."""
     assert int.from_bytes(frame[:4], "big") == len(frame) - 4
     header = decode_header(frame, 4, len(frame))
     api_key = ApiKey(header.api_key)
@@ -28,7 +28,7 @@ def taken_apart(frame: bytes) -> tuple[int, int, int, str | None, Any]:
 
 
 def api_versions_body(version: int, error_code: int, **ranges: tuple[int, int]) -> bytes:
-    """An ApiVersions response's body."""
+    """Return the body of an ApiVersions response."""
     response = messages.ApiVersionsResponse
     return bytes(
         response(
@@ -65,7 +65,7 @@ def test_the_first_frame_is_api_versions_in_the_newest_version() -> None:
 @pytest.mark.parametrize(
     ("broker", "version"), [((0, 5), 5), ((0, 99), METADATA_MAX), ((7, 7), 7), ((0, 0), 0)]
 )
-def test_a_request_goes_out_in_the_highest_version_that_both_know(
+def test_a_request_is_sent_in_the_highest_common_version(
     broker: tuple[int, int], version: int
 ) -> None:
     codec = open_codec(METADATA=broker)
@@ -108,7 +108,9 @@ def test_any_other_error_to_api_versions_is_an_unsupported_version(broker_versio
 
 
 @given(version=st.integers(0, METADATA_MAX), sizes=st.lists(st.integers(1, 9), max_size=20))
-def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: list[int]) -> None:
+def test_a_response_does_not_depend_on_the_chunks_of_its_bytes(
+    version: int, sizes: list[int]
+) -> None:
     codec = open_codec(METADATA=(version, version))
     correlation_id = taken_apart(codec.request(messages.MetadataRequest(topics=[])))[2]
     broker = messages.MetadataResponse.MetadataResponseBroker(node_id=7, host="h", port=1)
@@ -125,7 +127,7 @@ def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: l
     codec.feed(frame[position:])
     response = codec.next_response()
     assert response is not None
-    assert [each.node_id for each in response.brokers] == [7]
+    assert [node.node_id for node in response.brokers] == [7]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +140,7 @@ def test_a_response_is_the_same_however_its_bytes_are_cut(version: int, sizes: l
     ],
     ids=["negative size", "too short", "another correlation id", "cut body"],
 )
-def test_what_is_no_response_loses_the_connection(data: bytes) -> None:
+def test_invalid_bytes_are_a_lost_connection(data: bytes) -> None:
     codec = open_codec(METADATA=(12, 12))
     codec.request(messages.MetadataRequest(topics=[]))
     codec.feed(data)
@@ -146,14 +148,14 @@ def test_what_is_no_response_loses_the_connection(data: bytes) -> None:
         codec.next_response()
 
 
-def test_a_response_to_nothing_loses_the_connection() -> None:
+def test_a_response_without_a_request_is_a_lost_connection() -> None:
     codec = open_codec(METADATA=(12, 12))
     codec.feed(frame_response(1, bytes(8), has_tagged_header=False))
     with pytest.raises(ConnectionLostError, match="no request is in flight"):
         codec.next_response()
 
 
-def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None:
+def test_responses_match_requests_in_order() -> None:
     codec = open_codec(METADATA=(0, 1), CREATE_TOPICS=(0, 2))
     metadata = taken_apart(codec.request(messages.MetadataRequest(topics=[])))
     created = taken_apart(codec.request(messages.CreateTopicsRequest(topics=[], timeout_ms=1)))
@@ -175,7 +177,7 @@ def test_several_requests_may_be_out_and_responses_come_in_their_order() -> None
     assert codec.next_response() is None
 
 
-def test_a_request_without_response_is_not_waited_for() -> None:
+def test_a_request_without_a_response_is_not_in_flight() -> None:
     codec = open_codec(METADATA=(0, 1), PRODUCE=(0, 8))
     taken_apart(
         codec.request(messages.ProduceRequest(acks=0, timeout_ms=1), expects_response=False)
@@ -186,6 +188,6 @@ def test_a_request_without_response_is_not_waited_for() -> None:
     assert isinstance(codec.next_response(), messages.MetadataResponse)
 
 
-def test_a_request_may_be_kept_to_an_older_version() -> None:
+def test_version_max_limits_the_version_of_a_request() -> None:
     codec = open_codec(METADATA=(0, 9))
     assert taken_apart(codec.request(messages.MetadataRequest(topics=[]), version_max=4))[1] == 4

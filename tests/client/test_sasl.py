@@ -1,4 +1,4 @@
-"""SASL exchanges, with the vectors of their RFCs."""
+"""SASL exchanges, with the test vectors of their RFCs."""
 
 import pytest
 
@@ -23,21 +23,21 @@ def test_plain_is_one_token() -> None:
     assert plain.respond(b"") is None
 
 
-def test_scram_speaks_as_its_rfc_shows() -> None:
+def test_scram_matches_the_example_of_its_rfc() -> None:
     scram = exchange("SCRAM-SHA-256", "user", "pencil", NONCE)
     assert scram.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
     assert scram.respond(CHALLENGE) == PROOF
     assert scram.respond(FINAL) is None
 
 
-def test_the_longer_hash_has_a_longer_proof() -> None:
+def test_scram_sha_512_has_a_longer_proof() -> None:
     scram = exchange("SCRAM-SHA-512", "user", "pencil", NONCE)
     response = scram.respond(CHALLENGE)
     assert response is not None
     assert len(response.rpartition(b",p=")[2]) == 88
 
 
-def test_signs_with_a_meaning_are_escaped_in_names() -> None:
+def test_special_characters_are_escaped_in_names() -> None:
     assert Scram("sha256", "a=b,c", "p", "N").first() == b"n,,n=a=3Db=2Cc,r=N"
 
 
@@ -51,13 +51,13 @@ def test_signs_with_a_meaning_are_escaped_in_names() -> None:
         CHALLENGE.replace(b"W22", b"\xff"),
     ],
 )
-def test_a_challenge_that_cannot_be_trusted_gets_no_proof(challenge: bytes) -> None:
+def test_an_invalid_challenge_gets_no_proof(challenge: bytes) -> None:
     with pytest.raises(SecurityError, match="challenge"):
         exchange("SCRAM-SHA-256", "user", "pencil", NONCE).respond(challenge)
 
 
 @pytest.mark.parametrize("final", [b"", b"e=other-error", FINAL.replace(b"6rri", b"7rri")])
-def test_a_broker_that_cannot_prove_itself_is_refused(final: bytes) -> None:
+def test_a_broker_with_a_wrong_signature_is_refused(final: bytes) -> None:
     scram = exchange("SCRAM-SHA-256", "user", "pencil", NONCE)
     scram.respond(CHALLENGE)
     with pytest.raises(SecurityError, match="password"):

@@ -1,4 +1,4 @@
-"""Properties of Kafka's clients become settings, or one line about what is wrong."""
+"""Properties of Kafka's clients become settings or an error of one line."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from client.security import SaslSettings, Security, TlsSettings, security_of
 JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule required "
 
 
-def test_nothing_said_is_a_plain_connection() -> None:
+def test_without_settings_a_connection_is_plaintext() -> None:
     assert security_of({}) == Security()
     assert security_of({"client.id": "x", "security.protocol": "plaintext"}) == Security()
 
@@ -21,7 +21,7 @@ def test_nothing_said_is_a_plain_connection() -> None:
         (JAAS + r'password="a\"b\\c" username="u";', "u", 'a"b\\c'),
     ],
 )
-def test_credentials_come_out_of_a_jaas_line(jaas: str, username: str, password: str) -> None:
+def test_credentials_are_read_from_a_jaas_line(jaas: str, username: str, password: str) -> None:
     properties = {"security.protocol": "SASL_PLAINTEXT", "sasl.jaas.config": jaas}
     assert security_of(properties) == Security(sasl=SaslSettings("PLAIN", username, password))
 
@@ -63,6 +63,6 @@ def test_kafkas_pem_stores_hold_chain_and_key() -> None:
         ({"ssl.truststore.password": "x"}, "ssl.truststore.password"),
     ],
 )
-def test_what_this_client_cannot_do_is_said(properties: dict[str, str], word: str) -> None:
+def test_unsupported_settings_are_an_error(properties: dict[str, str], word: str) -> None:
     with pytest.raises(SecurityError, match=word):
         security_of(properties)

@@ -1,4 +1,4 @@
-"""Sockets to a peer in a thread: what is answered, and what each kind of failure becomes."""
+"""Blocking sockets with a scripted broker in a thread: responses and failures."""
 
 import socket
 import threading
@@ -31,7 +31,7 @@ def api_versions() -> Any:
 
 
 def serve_one(connection: socket.socket, result: Response) -> None:
-    """Answer frames until there is no response (None: hang up; bytes: sent as they are)."""
+    """Send the scripted responses (None: close; bytes: sent unchanged)."""
     reader = FrameReader(1_000_000)
     while data := connection.recv(4096):
         reader.feed(data)
@@ -54,7 +54,7 @@ def serve_one(connection: socket.socket, result: Response) -> None:
 
 @contextmanager
 def peer(response: Response) -> Iterator[Address]:
-    """A listening peer that serves one connection after the other."""
+    """Serve one connection after the other, and yield the address."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def run() -> None:
@@ -76,7 +76,7 @@ def peer(response: Response) -> Iterator[Address]:
         thread.join(5)
 
 
-def test_one_connection_asks_for_versions_once_and_then_serves_every_question() -> None:
+def test_one_connection_requests_versions_once_and_serves_all_requests() -> None:
     asked: list[ApiKey] = []
 
     def response(api_key: ApiKey, _request: Any) -> Any:
@@ -91,7 +91,7 @@ def test_one_connection_asks_for_versions_once_and_then_serves_every_question() 
     assert asked == [ApiKey.API_VERSIONS, ApiKey.METADATA, ApiKey.METADATA]
 
 
-def test_nobody_there_is_unreachable_and_says_where() -> None:
+def test_a_closed_port_is_unreachable_with_its_address() -> None:
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = Address(*unused.getsockname())
     with SocketTransport("me") as transport, pytest.raises(UnreachableError, match=r"127\.0\.0\.1"):
@@ -101,7 +101,7 @@ def test_nobody_there_is_unreachable_and_says_where() -> None:
 @pytest.mark.parametrize(
     "response", [None, b"\x00\x00\x00\x08\x00\x00\x00\x63aaaa", b""], ids=["end", "junk", "silence"]
 )
-def test_a_connection_that_breaks_is_lost_and_the_next_question_opens_another(
+def test_after_a_lost_connection_the_next_request_opens_another(
     response: bytes | None,
 ) -> None:
     broken = iter([response])
@@ -121,7 +121,7 @@ def test_a_connection_that_breaks_is_lost_and_the_next_question_opens_another(
     ("handshake_error", "error", "text"),
     [(33, 0, "SCRAM-SHA-256"), (0, 58, "wrong password"), (0, 0, None)],
 )
-def test_sasl_goes_before_the_first_question(
+def test_sasl_precedes_the_first_request(
     handshake_error: int, error: int, text: str | None
 ) -> None:
     tokens: list[bytes] = []
@@ -169,6 +169,6 @@ def test_a_peer_without_tls_is_a_security_error() -> None:
         thread.join(5)
 
 
-def test_a_missing_pem_file_is_said_before_anything_is_opened(tmp_path: Path) -> None:
+def test_a_missing_pem_file_is_an_error_before_a_connection_is_opened(tmp_path: Path) -> None:
     with pytest.raises(SecurityError, match="PEM"):
         SocketTransport("me", Security(TlsSettings(ca_path=str(tmp_path / "none.pem"))))

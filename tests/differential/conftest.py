@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
     apache_cluster,
     our_cluster,
 )
-from tests.maven import CannotRunError
 
 
 @pytest.fixture(scope="session")

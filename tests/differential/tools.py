@@ -7,6 +7,7 @@ A session is a list of commands such as `topics --create --topic ~a`. Each tool 
 import base64
 import re
 import shlex
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -18,10 +19,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from scenarios.clients.java import compile_java, java_command
+from scenarios.maven import CannotRunError, fetch_jars
 from tests.differential.canonical import new_prefix
 from tests.differential.clusters import ComparedCluster
 from tests.interop.apache_kafka import VERSION
-from tests.maven import CannotRunError, fetch_jars
 
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
 KNOWN = Path(__file__).with_name("tool_differences.json")
@@ -108,14 +110,9 @@ def compile_tools(folder: Path) -> tuple[Path, Path]:
         "org.slf4j:slf4j-simple:1.7.36",
     )
     jars = fetch_jars(f"kafka-tools-{VERSION}", artifacts)
-    done = subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(_SOURCE)],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode != 0:
-        raise CannotRunError(f"javac did not compile {_SOURCE.name}: {done.stderr}")
+    if shutil.which("javac") is None:
+        raise CannotRunError("the tools need a JDK: javac is not here")
+    compile_java(_SOURCE, jars, folder)
     return folder, jars
 
 
@@ -126,16 +123,7 @@ class ToolProcess:
         self._servers = servers
         self._folder = folder
         self._process = subprocess.Popen(
-            [
-                "java",
-                "-Xmx256m",
-                "-XX:TieredStopAtLevel=1",
-                "-XX:+UseSerialGC",
-                "-Dorg.slf4j.simpleLogger.defaultLogLevel=off",
-                "-cp",
-                f"{classes}:{jars}/*",
-                "Tools",
-            ],
+            java_command(f"{classes}:{jars}/*", "Tools", log_level="off"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

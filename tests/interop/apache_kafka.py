@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
-from tests.maven import fetch_jars
+from scenarios.clients.java import java_command
+from scenarios.maven import fetch_jars
 
 VERSION = "4.1.0"
 # With ELR every topic would show min.insync.replicas as set by someone.
@@ -69,14 +70,7 @@ class ApacheKafka:
             "org.slf4j:slf4j-simple:1.7.36",
         )
         jars = fetch_jars(f"apache-kafka-{self._version}", artifacts)
-        java = [
-            "java",
-            "-Xmx512m",
-            "-XX:TieredStopAtLevel=1",
-            "-XX:+UseSerialGC",
-            "-cp",
-            f"{jars}/*",
-        ]
+        java = java_command(f"{jars}/*", heap_mb=512)
         properties = self._write_properties()
         self._make_certificate()
         format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]

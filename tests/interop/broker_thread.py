@@ -14,7 +14,7 @@ from broker.config.broker_config import BrokerConfig
 from broker.faults import RuleState, fault_rule
 from broker.request.context import RequestContext
 from broker.serve import ServeOptions, bootstrap_lines, start_server
-from broker.server.server import Server
+from broker.server.server import Server, log_bug
 
 _Result = TypeVar("_Result")
 TIMEOUT_S = 20
@@ -40,19 +40,15 @@ class BrokerThread:
 
     def __enter__(self) -> "BrokerThread":
         self._thread.start()
-        server = asyncio.run_coroutine_threadsafe(start_server(self._options), self._loop).result(
-            TIMEOUT_S
-        )
+        started = start_server(self._options, self._report_bug)
+        server = asyncio.run_coroutine_threadsafe(started, self._loop).result(TIMEOUT_S)
         self._server = server
         self.servers = bootstrap_lines(server.cluster)[0].partition("=")[2]
-        report = server.dispatcher._report_bug
-
-        def note(error: BaseException, context: RequestContext) -> None:
-            self.bugs.append(error)
-            report(error, context)
-
-        server.dispatcher._report_bug = note
         return self
+
+    def _report_bug(self, error: BaseException, context: RequestContext) -> None:
+        self.bugs.append(error)
+        log_bug(error, context)
 
     def __exit__(
         self,

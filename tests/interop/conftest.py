@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mock_kafka import MockKafka
+from scenarios.clients.interface import Client
+from scenarios.clients.python_clients import CLIENTS
+from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import ApacheKafka
 from tests.interop.audited_clusters import AuditedClusters
-from tests.interop.clients import CLIENTS, Client
 from tests.interop.spark_connector import Connector
-from tests.maven import CannotRunError
 from tests.spark_session import connector_jars
 
 if TYPE_CHECKING:

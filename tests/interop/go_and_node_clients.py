@@ -1,48 +1,59 @@
-"""Build and run the programs of franz-go, sarama and kafkajs."""
+"""Build the programs of franz-go, sarama and kafkajs."""
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
-from tests.maven import CACHE, CannotRunError
+from scenarios.maven import CACHE, CannotRunError
+from tests.interop.client_program import ClientProgram
 
 KAFKAJS_VERSION = "2.2.4"
 FOLDER = Path(__file__).parent
-_RUN_TIMEOUT_S = 60
 _BUILD_TIMEOUT_S = 300  # the first time all of franz-go is compiled
 
 
-def build_go(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """The command that runs franz-go's program."""
+def build_franz_go(folder: Path) -> ClientProgram:
+    """Build franz-go's program.
+
+    Raises:
+        CannotRunError: there is no Go, or no module proxy.
+    """
     return _build_go("go", folder)
 
 
-def build_sarama(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the command that runs sarama's program, which only produces."""
+def build_sarama(folder: Path) -> ClientProgram:
+    """Build sarama's program, which only produces.
+
+    Raises:
+        CannotRunError: there is no Go, or no module proxy.
+    """
     return _build_go("sarama", folder)
 
 
-def _build_go(source: str, folder: Path) -> tuple[list[str], dict[str, str]]:
+def _build_go(source: str, folder: Path) -> ClientProgram:
     program = folder / "clients"
     _install("go", ["build", "-o", str(program), "."], FOLDER / source)
-    return [str(program)], {}
+    return ClientProgram([str(program)])
 
 
-def install_node(_: Path) -> tuple[list[str], dict[str, str]]:
-    """The command that runs kafkajs's program, and where that finds the library."""
+def install_kafkajs(_: Path) -> ClientProgram:
+    """Install kafkajs for its program, once for all test runs.
+
+    Raises:
+        CannotRunError: there is no node, or no registry.
+    """
     if shutil.which("node") is None:
         raise CannotRunError("node is not here")
     modules = CACHE / f"kafkajs-{KAFKAJS_VERSION}"
     if not (modules / "node_modules" / "kafkajs").exists():
         modules.mkdir(parents=True, exist_ok=True)
-        wanted = f"kafkajs@{KAFKAJS_VERSION}"
-        _install("npm", ["install", "--no-audit", "--no-fund", "--prefix", ".", wanted], modules)
+        package = f"kafkajs@{KAFKAJS_VERSION}"
+        _install("npm", ["install", "--no-audit", "--no-fund", "--prefix", ".", package], modules)
     environment = {
         "NODE_PATH": str(modules / "node_modules"),
         "KAFKAJS_NO_PARTITIONER_WARNING": "1",
     }
-    return ["node", str(FOLDER / "node" / "clients.js")], environment
+    return ClientProgram(["node", str(FOLDER / "node" / "clients.js")], environment)
 
 
 def _install(program: str, arguments: list[str], folder: Path) -> None:
@@ -63,18 +74,4 @@ def _install(program: str, arguments: list[str], folder: Path) -> None:
         raise CannotRunError(f"{program} got no client: {error.stderr}") from error
 
 
-CLIENTS = {"franz-go": build_go, "kafkajs": install_node}
-
-
-def run_client(
-    command: list[str], environment: dict[str, str], *arguments: object
-) -> "subprocess.CompletedProcess[str]":
-    """Run a scenario of a client's program to its end, whether it succeeds or not."""
-    return subprocess.run(
-        [*command, *map(str, arguments)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=_RUN_TIMEOUT_S,
-        check=False,
-    )
+CLIENTS = {"franz-go": build_franz_go, "kafkajs": install_kafkajs}

@@ -1,16 +1,12 @@
 """Run Clients.java with any version of kafka-clients."""
 
-import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.maven import CannotRunError, fetch_jars
+from scenarios.clients.java import compile_java, java_command, kafka_clients_jars
+from tests.interop.client_program import ClientProgram, CompletedProgram, Lines
 
 SOURCE = Path(__file__).with_name("java") / "Clients.java"
-_RUN_TIMEOUT_S = 60
-
-Lines = list[list[str]]
 
 
 @dataclass(frozen=True)
@@ -28,29 +24,32 @@ class JavaClients:
         Raises:
             CannotRunError: Maven Central can't be reached.
         """
-        return JavaClients(self.classes, _jars(version))
+        return JavaClients(self.classes, kafka_clients_jars(version))
 
     def run(
         self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
     ) -> Lines:
-        """What a scenario prints; dots of configuration keys are underscores."""
-        done = self.run_unchecked(scenario, servers, topic, count, **config)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
+        """Return what a scenario prints; dots of configuration keys are underscores."""
+        return self._program.run(*_arguments(scenario, servers, topic, count, config))
 
     def run_unchecked(
         self, scenario: str, servers: str, topic: str, count: int = 0, **config: object
-    ) -> "subprocess.CompletedProcess[str]":
+    ) -> CompletedProgram:
         """Run a scenario to its end, whether it succeeds or not."""
-        settings = {"bootstrap_servers": servers, **config}
+        return self._program.run_unchecked(*_arguments(scenario, servers, topic, count, config))
+
+    @property
+    def _program(self) -> ClientProgram:
         class_path = f"{self.classes}:{self.jars}/*"
-        command = ["java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-        command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=error", "-cp", class_path]
-        command += ["Clients", scenario, topic, str(count)]
-        command += [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
-        return subprocess.run(
-            command, capture_output=True, text=True, timeout=_RUN_TIMEOUT_S, check=False
-        )
+        return ClientProgram(java_command(class_path, "Clients", log_level="error"))
+
+
+def _arguments(
+    scenario: str, servers: str, topic: str, count: int, config: dict[str, object]
+) -> list[object]:
+    settings = {"bootstrap_servers": servers, **config}
+    pairs = [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
+    return [scenario, topic, count, *pairs]
 
 
 def compile_java_clients(version: str, folder: Path) -> JavaClients:
@@ -59,17 +58,6 @@ def compile_java_clients(version: str, folder: Path) -> JavaClients:
     Raises:
         CannotRunError: there is no JDK, or Maven Central can't be reached.
     """
-    if shutil.which("javac") is None:
-        raise CannotRunError("the Java clients need a JDK: javac is not here")
-    jars = _jars(version)
-    subprocess.run(
-        ["javac", "-nowarn", "-cp", f"{jars}/*", "-d", str(folder), str(SOURCE)],
-        check=True,
-        timeout=_RUN_TIMEOUT_S,
-    )
+    jars = kafka_clients_jars(version)
+    compile_java(SOURCE, jars, folder)
     return JavaClients(folder, jars)
-
-
-def _jars(version: str) -> Path:
-    artifacts = (f"org.apache.kafka:kafka-clients:{version}", "org.slf4j:slf4j-simple:1.7.36")
-    return fetch_jars(f"kafka-clients-{version}", artifacts)

@@ -1,10 +1,11 @@
 """A client that is only a socket: for requests that no well-behaved library sends."""
 
-import socket
 import struct
 from types import TracebackType
 from typing import Any
 
+from client.addresses import address_of
+from client.blocking_connection import BlockingConnection
 from protocol import messages
 from protocol.api_keys import ApiKey
 
@@ -15,8 +16,7 @@ class RawClient:
     """One connection; requests go out as they are, answers come back as frames or messages."""
 
     def __init__(self, address: str) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=TIMEOUT_S)
+        self._connection = BlockingConnection(address_of(address), "raw", timeout_s=TIMEOUT_S)
         self._correlation_id = 0
 
     def __enter__(self) -> "RawClient":
@@ -28,14 +28,14 @@ class RawClient:
         exception: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._socket.close()
+        self._connection.close()
 
     def send_body(self, api_key: int, version: int, body: bytes, *, is_flexible: bool) -> int:
         """Send a request; returns its correlation id."""
         self._correlation_id += 1
         header = struct.pack(">hhih", api_key, version, self._correlation_id, 3) + b"raw"
         frame = header + (b"\x00" if is_flexible else b"") + body
-        self._socket.sendall(struct.pack(">i", len(frame)) + frame)
+        self._connection.send(struct.pack(">i", len(frame)) + frame)
         return self._correlation_id
 
     def send(self, request: Any, api_key: ApiKey, version: int) -> int:
@@ -46,9 +46,9 @@ class RawClient:
 
     def receive_frame(self) -> tuple[int, bytes]:
         """The next response: correlation id and what follows it."""
-        (size,) = struct.unpack(">i", self._receive(4))
-        frame = self._receive(size)
-        return struct.unpack(">i", frame[:4])[0], frame[4:]
+        frame = self._connection.receive_frame()
+        _, correlation_id = struct.unpack_from(">ii", frame)
+        return correlation_id, frame[8:]
 
     def receive(self, response_class: Any, api_key: ApiKey, version: int) -> tuple[int, Any]:
         """The next answer as a message."""
@@ -68,14 +68,6 @@ class RawClient:
     def is_closed_by_peer(self) -> bool:
         """Wait for the end of the stream; False when a response comes instead."""
         try:
-            return self._socket.recv(1) == b""
+            return self._connection.socket.recv(1) == b""
         except ConnectionResetError:
             return True
-
-    def _receive(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
-            more = self._socket.recv(size - len(data))
-            assert more, "the broker closed the connection"
-            data += more
-        return data

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import confluent_kafka
 
-from tests.interop.clients import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
 
 if TYPE_CHECKING:
     from pathlib import Path

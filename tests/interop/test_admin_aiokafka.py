@@ -1,4 +1,4 @@
-"""Every call of aiokafka's admin client: the oldest versions of the admin APIs."""
+"""All calls of aiokafka's admin client, which uses the oldest versions of the admin APIs."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewPartitions, NewTopic, Records
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from mock_kafka import MockKafka
-from tests.interop.clients import AIOKAFKA, DEADLINE_S, Record
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Record
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Our admin client against Apache Kafka and our broker: KIP-599 as a client sees it."""
+"""Our admin client with Apache Kafka and with our broker: retries under KIP-599."""
 
 import pytest
 
@@ -7,10 +7,10 @@ from client.admin import Admin
 from client.errors import ThrottlingQuotaExceededError
 from client.resources import Address, NewTopic, QuotaChange
 from client.transport import SocketTransport
-from tests.interop.clients import Deadline
+from scenarios.clients.deadline import Deadline
 
 RATE = 10.0
-BURST = 110  # eleven samples of one second: what a client may do at once that did nothing before
+BURST = 110  # eleven samples of one second: the burst of a client that was idle
 OVERDRAFT = 3
 
 
@@ -20,7 +20,7 @@ def address(servers: str) -> Address:
     return Address(host, int(port))
 
 
-def test_a_refused_topic_is_created_after_the_wait_that_the_broker_asked_for(
+def test_a_refused_topic_is_created_after_the_throttle_time(
     address: Address,
 ) -> None:
     with SocketTransport("retrying") as transport:
@@ -34,7 +34,7 @@ def test_a_refused_topic_is_created_after_the_wait_that_the_broker_asked_for(
             assert refusal is None
             names += [f"retried-{len(names)}", f"retried-{len(names) + 1}"]
             topics = [NewTopic(names[-2], BURST + OVERDRAFT, 1), NewTopic(names[-1], 1, 1)]
-            # Apache Kafka knows a quota a moment after it has said so.
+            # In Apache Kafka a quota takes effect a moment after the response.
             asked_at_ms = clock.now_ms()
             outcomes = admin.create_topics(topics, retry_on_quota_violation=False)
             assert outcomes[names[-2]] is None

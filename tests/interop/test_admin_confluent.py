@@ -1,4 +1,4 @@
-"""Every call of confluent-kafka's AdminClient that a broker without security can answer."""
+"""All calls of confluent-kafka's AdminClient that work without security."""
 
 from typing import Any
 
@@ -23,13 +23,9 @@ from confluent_kafka.admin import (
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    CONFLUENT,
-    DEADLINE_S,
-    Record,
-    confluent_consumer,
-    poll_confluent,
-)
+from scenarios.clients.confluent_kafka import CONFLUENT, confluent_consumer, poll_confluent
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Record
 
 START_MS = 1_700_000_000_000
 
@@ -40,7 +36,7 @@ def admin(kafka_of_three: MockKafka) -> Any:
 
 
 def result(futures: dict[Any, Any]) -> Any:
-    """The response of a call about one thing."""
+    """Return the result of a call for one resource."""
     [future] = futures.values()
     return future.result(DEADLINE_S)
 
@@ -63,7 +59,7 @@ def created(admin: Any, topic: str) -> str:
     return topic
 
 
-def test_topics_are_created_with_configs_and_each_error_is_its_topics_own(
+def test_topics_are_created_with_configs_and_each_topic_has_its_own_error(
     admin: Any, topic: str
 ) -> None:
     responses = admin.create_topics(
@@ -93,7 +89,7 @@ def test_validate_only_creates_nothing(admin: Any, topic: str) -> None:
     assert topic not in admin.list_topics(timeout=DEADLINE_S).topics
 
 
-def test_a_replica_assignment_is_taken_as_it_is(admin: Any, topic: str) -> None:
+def test_a_replica_assignment_is_used_unchanged(admin: Any, topic: str) -> None:
     result(admin.create_topics([NewTopic(topic, 2, replica_assignment=[[3, 1], [2, 3]])]))
     found = result(admin.describe_topics(TopicCollection([topic])))
     assert [[node.id for node in p.replicas] for p in found.partitions] == [[3, 1], [2, 3]]
@@ -101,7 +97,7 @@ def test_a_replica_assignment_is_taken_as_it_is(admin: Any, topic: str) -> None:
 
 
 def test_all_topics_are_listed_with_brokers_and_controller(admin: Any, created: str) -> None:
-    # librdkafka 2.16 asks for all topics with three bytes too many.
+    # The Metadata request of librdkafka 2.16 for all topics has three bytes too many.
     listed = admin.list_topics(timeout=DEADLINE_S)
     assert sorted(listed.topics[created].partitions) == [0, 1, 2]
     assert sorted(listed.brokers) == [1, 2, 3]
@@ -168,7 +164,7 @@ def test_a_broker_describes_its_configuration(admin: Any) -> None:
     assert found["log.retention.ms"].value == "-1"
 
 
-def test_partitions_are_added_and_never_taken_away(admin: Any, created: str) -> None:
+def test_partitions_are_added_and_never_removed(admin: Any, created: str) -> None:
     result(admin.create_partitions([NewPartitions(created, 5)]))
     assert len(admin.list_topics(created, timeout=DEADLINE_S).topics[created].partitions) == 5
     [future] = admin.create_partitions([NewPartitions(created, 2)]).values()
@@ -228,7 +224,7 @@ def test_groups_are_listed_described_altered_and_deleted(
     assert error_of(responses["missing"]).code() == KafkaError.GROUP_ID_NOT_FOUND
 
 
-def test_an_election_that_changes_nothing_says_so(admin: Any, created: str) -> None:
+def test_an_election_without_a_change_returns_election_not_needed(admin: Any, created: str) -> None:
     where = TopicPartition(created, 0)
     response = admin.elect_leaders(ElectionType.PREFERRED, [where]).result(DEADLINE_S)
     [error] = response.values()

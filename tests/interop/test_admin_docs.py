@@ -1,4 +1,4 @@
-"""What the documents tell people to type works as it stands."""
+"""The curl lines of the documents work unchanged."""
 
 import re
 import shutil
@@ -20,7 +20,7 @@ def commands(name: str) -> list[str]:
 
 @pytest.fixture
 def admin_address() -> Iterator[str]:
-    """Of a cluster of three brokers."""
+    """Return the address of the admin port of a cluster of three brokers."""
     command = [sys.executable, "-P", "-m", "broker", "serve", "--port", "0", "--brokers", "3"]
     with subprocess.Popen(
         [*command, "--admin-port", "0", "--log-level", "error", "-o", "audit.enable=true"],
@@ -39,7 +39,7 @@ def admin_address() -> Iterator[str]:
     ("name", "count_min"),
     [("docs/admin.md", 4), ("docs/faults.md", 1), ("docs/testing.md", 4), ("README.md", 4)],
 )
-def test_every_curl_line_is_answered_with_success(
+def test_every_curl_line_of_the_documents_succeeds(
     name: str, count_min: int, admin_address: str, tmp_path: Path
 ) -> None:
     lines = commands(name)
@@ -61,5 +61,5 @@ def test_every_curl_line_is_answered_with_success(
 
 
 def _words(line: str) -> list[str]:
-    """As a shell would split it; single quotes are all that the documents use."""
+    """Split a line like a shell; the documents use single quotes only."""
     return [quoted or bare for quoted, bare in re.findall(r"'([^']*)'|(\S+)", line)][1:]

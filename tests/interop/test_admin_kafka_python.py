@@ -1,4 +1,4 @@
-"""Every call of kafka-python's admin client that a broker without security can answer."""
+"""All calls of kafka-python's admin client that work without security."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,8 @@ from kafka.errors import (
 )
 
 from mock_kafka import MockKafka
-from tests.interop.clients import KAFKA_PYTHON, Record, kafka_python_consumer, poll_kafka_python
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON, kafka_python_consumer, poll_kafka_python
 
 START_MS = 1_700_000_000_000
 PREFERRED_ELECTION = 0
@@ -59,12 +60,12 @@ def test_topics_are_created_with_configs(admin: Any, topic: str) -> None:
     assert modified_configs(admin, topic) == {"retention.ms": "100000"}
 
 
-def test_a_topic_without_numbers_gets_the_brokers_defaults(admin: Any, topic: str) -> None:
+def test_a_topic_without_counts_gets_the_brokers_defaults(admin: Any, topic: str) -> None:
     [response] = admin.create_topics([topic])["topics"]
     assert (response["num_partitions"], response["replication_factor"]) == (1, 1)
 
 
-def test_creating_is_refused_with_kafkas_errors(admin: Any, created: str) -> None:
+def test_invalid_topics_are_refused_with_kafkas_errors(admin: Any, created: str) -> None:
     with pytest.raises(TopicAlreadyExistsError):
         admin.create_topics([created])
     with pytest.raises(InvalidTopicError):
@@ -108,7 +109,7 @@ def test_configs_are_altered_reset_and_listed(admin: Any, created: str) -> None:
     assert modified_configs(admin, created) == {"retention.ms": "6", "max.message.bytes": "5000"}
     assert "InvalidConfiguration" in alter(admin, created, {"retention.ms": "never"})
     assert alter(admin, created, {"retention.ms": "7"}, incremental=False) == "OK"
-    # On the older API it sends what else was set along.
+    # With the older API the client also sends the other keys that were set.
     assert modified_configs(admin, created) == {"retention.ms": "7", "max.message.bytes": "5000"}
     resource = ConfigResource(ConfigResourceType.TOPIC, created, configs={"retention.ms": None})
     admin.reset_configs([resource])
@@ -118,7 +119,7 @@ def test_configs_are_altered_reset_and_listed(admin: Any, created: str) -> None:
     assert resources["broker"] == ["1", "2", "3"]
 
 
-def test_partitions_are_added_and_never_taken_away(admin: Any, created: str) -> None:
+def test_partitions_are_added_and_never_removed(admin: Any, created: str) -> None:
     admin.create_partitions({created: 5})
     assert len(admin.describe_topics([created])[0]["partitions"]) == 5
     with pytest.raises(InvalidPartitionsError):
@@ -182,7 +183,7 @@ def test_groups_are_listed_described_altered_and_deleted(
     assert group not in {each["group_id"] for each in admin.list_groups()}
 
 
-def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, created: str) -> None:
+def test_leaders_move_by_reassignment_and_return_by_election(admin: Any, created: str) -> None:
     where = TopicPartition(created, 0)
 
     def leader_and_replicas() -> tuple[int, list[int]]:
@@ -190,7 +191,7 @@ def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, crea
         return part["leader_id"], part["replica_nodes"]
 
     leader, replicas = leader_and_replicas()
-    # The same replicas in another order: the leader stays where it is until the next election.
+    # The same replicas in another order: the leader does not move until the next election.
     turned = [*replicas[1:], replicas[0]]
     assert admin.alter_partition_reassignments({where: turned}) == {where: None}
     assert leader_and_replicas() == (leader, turned)
@@ -200,7 +201,7 @@ def test_leaders_move_by_reassignment_and_come_back_by_election(admin: Any, crea
     response = admin.elect_leaders(PREFERRED_ELECTION, {created: [0]}, raise_errors=False)
     [result] = response.replica_election_results
     assert result.partition_result[0].error_code == ELECTION_NOT_NEEDED
-    # Replicas without the leader: another one leads.
+    # Replicas without the current leader: another broker becomes leader.
     others = [node_id for node_id in (1, 2, 3) if node_id != turned[0]]
     admin.alter_partition_reassignments({where: others})
     assert leader_and_replicas() == (others[0], others)

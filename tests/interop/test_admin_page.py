@@ -1,8 +1,8 @@
-"""The page at / in a real browser: it shows what happens, moves the cluster, and runs no names.
+"""The admin page in a real browser: it shows and controls the cluster, and escapes names.
 
-Every test leaves its last sight of the page in `artifacts/screenshots`, also one that fails; one of
-the light scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the
-package `chromium`; the environment variable CHROMIUM names another.
+Every test saves a screenshot of the page at its end in `artifacts/screenshots`; one of the light
+scheme is in docs/pictures. Without Chromium the tests are skipped: Debian has it as the package
+`chromium`; the environment variable CHROMIUM names another binary.
 """
 
 import json
@@ -29,7 +29,7 @@ CHROMIUM = os.environ.get("CHROMIUM") or next(
 )
 TOKEN = "sesame"
 PRODUCE = re.compile(r"Produce v\d")
-"""A line of a Produce request, and not of InitProducerId."""
+"""A line of a Produce request, not of InitProducerId."""
 
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="there is no Chromium: apt-get install chromium, or set CHROMIUM"
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(
 
 @dataclass
 class Cluster:
-    """A process that serves, and its two addresses."""
+    """A broker process and its two addresses."""
 
     bootstrap_servers: str
     url: str
@@ -84,20 +84,20 @@ def cluster(shared_cluster: Cluster) -> Cluster:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        # Chromium's own sandbox needs rights that a container rarely gives.
+        # Chromium's sandbox needs privileges that a container rarely has.
         launched = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield launched
         launched.close()
 
 
 def is_wrong(line: ConsoleMessage) -> bool:
-    """Whether it is an error; that a request was refused, the browser says by itself."""
+    """Return whether a console message is an error, except that of a refused request."""
     return line.type == "error" and "the server responded with a status" not in line.text
 
 
 @pytest.fixture
 def page(request: pytest.FixtureRequest, browser: Browser, cluster: Cluster) -> Iterator[Page]:
-    """The page, up; nothing may go wrong in it, and nothing be asked of other hosts."""
+    """Open the page; fail on errors in it and on requests to other hosts."""
     opened = browser.new_page(viewport={"width": 1440, "height": 1000})
     wrongs: list[str] = []
     opened.on("pageerror", lambda error: wrongs.append(str(error)))
@@ -121,7 +121,9 @@ def keep(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, scheme: Any) -> None:
+def test_the_page_shows_the_state_and_new_requests(
+    cluster: Cluster, page: Page, scheme: Any
+) -> None:
     page.emulate_media(color_scheme=scheme)
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": None}, "values": {"producer_ids_rate": 9}})
     quota = {"controller_mutation_rate": 2, "producer_byte_rate": 5000}
@@ -145,7 +147,7 @@ def test_it_shows_what_is_there_and_what_comes(cluster: Cluster, page: Page, sch
     expect(page.locator(".opened")).to_contain_text("Leader")
 
 
-def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, page: Page) -> None:
+def test_the_page_lists_a_connection_that_a_rule_refused(cluster: Cluster, page: Page) -> None:
     cluster.ask("POST", "/v1/faults", [{"broker": 1, "refuse_connection": True}])
     host, _, port = cluster.bootstrap_servers.split(",")[0].rpartition(":")
     with socket.create_connection((host, int(port)), timeout=20) as client:
@@ -156,7 +158,9 @@ def test_a_connection_that_a_rule_refused_is_among_the_lines(cluster: Cluster, p
     expect(row).to_contain_text("#1 refuse_connection")
 
 
-def test_it_shows_whom_shadow_quotas_would_throttle(cluster: Cluster, page: Page) -> None:
+def test_the_page_shows_which_clients_shadow_quotas_would_throttle(
+    cluster: Cluster, page: Page
+) -> None:
     quota = {"entity": {"user": "ANONYMOUS"}, "values": {"producer_byte_rate": 1}, "shadow": True}
     cluster.ask("PUT", "/v1/quotas", quota)
     cluster.produce("checkout", "orders", b"one coffee")
@@ -171,14 +175,14 @@ def test_it_shows_whom_shadow_quotas_would_throttle(cluster: Cluster, page: Page
     expect(page.locator("#shadow")).to_have_text("No client went beyond a quota in shadow mode.")
 
 
-def test_it_can_be_read_on_a_telephone(cluster: Cluster, page: Page) -> None:
+def test_the_page_fits_a_phone_screen(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"one coffee")
     page.set_viewport_size({"width": 400, "height": 850})
     expect(page.locator("#lines tr").first).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
+def test_the_buttons_control_the_cluster(cluster: Cluster, page: Page) -> None:
     cluster.ask("POST", "/v1/topics", {"name": "orders", "partitions": 1, "replication_factor": 1})
     page.get_by_role("button", name="Lose the next Produce response").click()
     expect(page.locator("#faults tbody tr")).to_have_count(1)
@@ -217,7 +221,7 @@ def test_its_buttons_move_the_cluster(cluster: Cluster, page: Page) -> None:
     assert cluster.ask("GET", "/v1/faults") == []
 
 
-def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
+def test_an_invalid_rule_shows_the_error(page: Page) -> None:
     page.get_by_text("Add a rule").click()
     page.locator("#rule").fill('{"api": "Prodcue", "delay_ms": 5}')
     with page.expect_response(lambda response: response.status == 400):
@@ -225,7 +229,7 @@ def test_a_wrong_rule_is_refused_in_words(page: Page) -> None:
     expect(page.locator("#notice")).to_contain_text("Produce")
 
 
-def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
+def test_names_are_escaped(cluster: Cluster, page: Page) -> None:
     values = {"producer_byte_rate": 5000}
     cluster.ask("PUT", "/v1/quotas", {"entity": {"user": EVIL}, "values": values})
     cluster.ask("POST", "/v1/faults", {"client_id": EVIL, "name": EVIL, "delay_ms": 1})
@@ -243,7 +247,7 @@ def test_names_are_text_and_never_html(cluster: Cluster, page: Page) -> None:
     assert page.title() == "mock-kafka"
 
 
-def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None:
+def test_requests_can_be_filtered_and_paused(cluster: Cluster, page: Page) -> None:
     cluster.produce("checkout", "orders", b"1")
     expect(page.locator("#lines tr", has_text=PRODUCE)).to_have_count(1)
     page.locator("#search").fill("produce orders")
@@ -255,7 +259,7 @@ def test_requests_can_be_searched_and_held(cluster: Cluster, page: Page) -> None
     expect(page.locator("#lines tr")).to_have_count(2)
 
 
-def test_it_asks_for_the_token_where_one_is_needed(browser: Browser) -> None:
+def test_the_page_asks_for_the_token_if_one_is_set(browser: Browser) -> None:
     for cluster in serve("-o", f"broker.admin.token={TOKEN}"):
         page = browser.new_page()
         page.goto(cluster.url)

@@ -1,4 +1,4 @@
-"""Clients go on while the cluster under them grows, shrinks and has all its brokers replaced."""
+"""Clients continue while brokers are added, removed and replaced."""
 
 import socket
 from contextlib import closing
@@ -8,7 +8,9 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Deadline, Record
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 
 def brokers_known_to(admin: AdminClient) -> list[int]:
@@ -16,7 +18,7 @@ def brokers_known_to(admin: AdminClient) -> list[int]:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_broker_that_joined_is_found_and_written_to(client: Client) -> None:
+def test_clients_find_an_added_broker_and_write_to_it(client: Client) -> None:
     with MockKafka(brokers=2) as kafka:
         added = kafka.add_broker()
         kafka.create_topic("t", 3)
@@ -27,7 +29,7 @@ def test_a_broker_that_joined_is_found_and_written_to(client: Client) -> None:
         assert {each.broker for each in kafka.requests(api="Produce")} == {1, 2, added}
 
 
-def test_a_producer_outlives_every_broker_it_began_with() -> None:
+def test_a_producer_continues_after_all_its_first_brokers_were_replaced() -> None:
     with MockKafka(brokers=2) as kafka:
         kafka.create_topic("t", 1, 2)
         producer = confluent_kafka.Producer(
@@ -58,13 +60,13 @@ def test_a_producer_outlives_every_broker_it_began_with() -> None:
                 gone.connect((host, int(port)))
 
 
-def test_a_fenced_broker_responses_those_that_know_it_and_is_known_to_nobody_else() -> None:
+def test_a_fenced_broker_still_responds_and_is_not_in_metadata() -> None:
     with MockKafka(brokers=2) as kafka:
         first, second = kafka.bootstrap_servers_list
         admin = AdminClient({"bootstrap.servers": first})
         assert brokers_known_to(admin) == [1, 2]
         kafka.fence_broker(1)
-        # Asked of the one that was fenced, which is up and says what all say.
+        # The fenced broker still runs and returns the same metadata.
         assert brokers_known_to(AdminClient({"bootstrap.servers": first})) == [2]
         assert brokers_known_to(AdminClient({"bootstrap.servers": second})) == [2]
         kafka.start_broker(1)

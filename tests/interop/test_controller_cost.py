@@ -1,4 +1,4 @@
-"""Real clients, and a controller that takes time (`controller.mutation.time.ms`)."""
+"""Real clients and a controller with `controller.mutation.time.ms`."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +11,7 @@ from kafka import KafkaAdminClient, KafkaProducer
 from kafka.errors import RequestTimedOutError
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
 
 CONFIG: dict[str, ConfigValue] = {"broker.clock": "standing", "controller.mutation.time.ms": 100}
 
@@ -23,7 +23,7 @@ def slow() -> Iterator[MockKafka]:
         yield kafka
 
 
-def test_kafka_python_is_timed_out_and_the_topic_appears_later(slow: MockKafka) -> None:
+def test_kafka_python_times_out_and_the_topic_is_created_later(slow: MockKafka) -> None:
     wanted = {"orders": {"num_partitions": 50, "replication_factor": 3}}
     with (
         closing(KafkaAdminClient(bootstrap_servers=slow.bootstrap_servers)) as admin,

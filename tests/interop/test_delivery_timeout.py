@@ -1,4 +1,4 @@
-"""The laboratory of timeouts with every client, and its pictures."""
+"""The scenario `delivery-timeout` with all clients, and its pictures."""
 
 from pathlib import Path
 

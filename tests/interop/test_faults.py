@@ -1,6 +1,7 @@
-"""What real clients make of each fault: the phases in which a record can be lost or late."""
+"""Real clients with each fault, in each phase of a record's delivery."""
 
 import asyncio
+import functools
 import gc
 import threading
 from collections.abc import Callable, Iterator
@@ -8,21 +9,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import aiokafka
-import aiokafka.errors
 import confluent_kafka
-import kafka
-import kafka.errors
 import pytest
 
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Client, Config, Delivery, Record
+from scenarios.clients.python_clients import CLIENTS
 from tests.interop.broker_thread import BrokerThread
-from tests.interop.clients import (
-    CLIENTS,
-    DEADLINE_S,
-    Client,
-    Deadline,
-    Record,
-    create_topic,
-)
 
 GIVES_UP_MS = 1500
 STORED, FAILED = "stored", "failed"
@@ -33,80 +27,46 @@ ONE = [Record(b"1")]
 def broker() -> Iterator[BrokerThread]:
     with BrokerThread(3) as kafka_in_thread:
         yield kafka_in_thread
-    # A client that was refused leaves sockets to the collector: let it do so while that is ignored.
+    # A refused client leaves sockets to the garbage collector: collect while warnings are ignored.
     gc.collect()
 
 
-def send_with_kafka_python(servers: str, topic: str) -> str:
-    producer = kafka.KafkaProducer(
-        bootstrap_servers=servers,
-        delivery_timeout_ms=GIVES_UP_MS,
-        request_timeout_ms=GIVES_UP_MS - 100,
-        max_block_ms=GIVES_UP_MS,
-        retry_backoff_ms=20,
-    )
-    try:
-        producer.send(topic, b"1").get(DEADLINE_S)
-    except kafka.errors.KafkaError:
-        return FAILED
-    finally:
-        producer.close(timeout=0)
-    return STORED
-
-
-def send_with_aiokafka(servers: str, topic: str) -> str:
-    async def run() -> str:
-        producer = aiokafka.AIOKafkaProducer(
-            bootstrap_servers=servers, request_timeout_ms=GIVES_UP_MS, retry_backoff_ms=20
-        )
-        await producer.start()
-        try:
-            future = await producer.send(topic, b"1")
-            await asyncio.wait_for(future, 2 * GIVES_UP_MS / 1000)
-        except (aiokafka.errors.KafkaError, TimeoutError):
-            return FAILED
-        finally:
-            # It would wait for ever for a record that the broker never answers for.
-            producer._sender._sender_task.cancel()
-            await producer.client.close()
-            producer._closed = True
-        return STORED
-
-    return asyncio.run(run())
-
-
-def send_with_confluent(servers: str, topic: str) -> str:
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": servers,
-            "delivery.timeout.ms": GIVES_UP_MS,
-            "topic.metadata.propagation.max.ms": GIVES_UP_MS,
-            "retry.backoff.ms": 20,
-        }
-    )
-    outcomes: list[str] = []
-
-    def on_delivery(error: Any, _message: Any) -> None:
-        outcomes.append(FAILED if error else STORED)
-
-    producer.produce(topic, b"1", on_delivery=on_delivery)
-    assert producer.flush(DEADLINE_S) == 0
-    return outcomes[0]
-
-
-SENDERS: dict[str, Callable[[str, str], str]] = {
-    "kafka-python": send_with_kafka_python,
-    "aiokafka": send_with_aiokafka,
-    "confluent-kafka": send_with_confluent,
+CONFIGS: dict[str, Config] = {
+    "kafka-python": {
+        "delivery_timeout_ms": GIVES_UP_MS,
+        "enable_idempotence": True,
+        "request_timeout_ms": GIVES_UP_MS - 100,
+        "max_block_ms": GIVES_UP_MS,
+        "retry_backoff_ms": 20,
+    },
+    "aiokafka": {"acks": 1, "request_timeout_ms": GIVES_UP_MS, "retry_backoff_ms": 20},
+    "confluent-kafka": {
+        "delivery.timeout.ms": GIVES_UP_MS,
+        "topic.metadata.propagation.max.ms": GIVES_UP_MS,
+        "retry.backoff.ms": 20,
+    },
 }
 
 
-@pytest.fixture(params=list(SENDERS))
-def send(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
-    return SENDERS[request.param]
+def send_one(client: Client, servers: str, topic: str) -> str:
+    deliveries: list[Delivery] = []
+    producer = client.producer(servers, CONFIGS[client.name])
+    try:
+        producer.send(topic, b"1", deliveries.append)
+        producer.flush(2 * GIVES_UP_MS / 1000)
+    except TimeoutError:
+        return FAILED  # aiokafka waits for ever for a record that the broker never answers for
+    finally:
+        producer.abort()
+    return FAILED if deliveries[0].error else STORED
 
 
-# Phases in which time runs out ----------------------------------------------------------------
+@pytest.fixture
+def send(client: Client) -> Callable[[str, str], str]:
+    return functools.partial(send_one, client)
+
+
+# Phases of a delivery timeout ------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -121,7 +81,7 @@ def send(request: pytest.FixtureRequest) -> Callable[[str, str], str]:
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
-def test_a_client_gives_up_in_every_phase_and_the_log_is_as_the_rule_says(
+def test_a_client_times_out_in_each_phase_and_the_log_is_as_the_rule_determines(
     broker: BrokerThread,
     send: Callable[[str, str], str],
     topic: str,
@@ -131,14 +91,14 @@ def test_a_client_gives_up_in_every_phase_and_the_log_is_as_the_rule_says(
     create_topic(broker.servers, topic)
     broker.fault(topic=topic, **rule)
     assert send(broker.servers, topic) == FAILED
-    # Who is not idempotent may have sent, and stored, it several times.
+    # A client without idempotence may have stored it several times.
     assert min(broker.stored(topic), 1) == stored
     broker.clear_faults()
     broker.move_leader(topic, 1)
     assert send(broker.servers, topic) == STORED
 
 
-# Faults that a client gets over ---------------------------------------------------------------
+# Faults after which a client recovers -----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -160,7 +120,7 @@ def test_a_client_gives_up_in_every_phase_and_the_log_is_as_the_rule_says(
     ],
     ids=lambda value: "-".join(map(str, value.values())) if isinstance(value, dict) else None,
 )
-def test_an_idempotent_client_gets_over_it_and_the_record_is_there_once(
+def test_an_idempotent_client_recovers_and_the_record_is_stored_once(
     broker: BrokerThread, client: Client, topic: str, rule: dict[str, Any], fire_count: int
 ) -> None:
     create_topic(broker.servers, topic, replication_factor=3)
@@ -186,19 +146,19 @@ def test_an_idempotent_client_gets_over_it_and_the_record_is_there_once(
         {"oversize_bytes": 100_000},
     ],
 )
-def test_whatever_a_client_makes_of_wrong_bytes_the_broker_serves_the_others(
+def test_wrong_bytes_to_one_client_do_not_affect_others(
     broker: BrokerThread, topic: str, api: str, wrong: dict[str, int]
 ) -> None:
     create_topic(broker.servers, topic)
     rule_id = broker.fault(api=api, topic=topic, client_id="rdkafka", times=3, **wrong)
-    send_with_confluent(broker.servers, topic)
+    send_one(CONFLUENT, broker.servers, topic)
     assert broker.rule(rule_id).fire_count >= 1
     broker.clear_faults()
-    assert send_with_confluent(broker.servers, topic) == STORED
+    assert send_one(CONFLUENT, broker.servers, topic) == STORED
 
 
 @pytest.mark.parametrize("rule", [{"refuse_connection": True}, {"delay_connection_ms": 100}])
-def test_connections_that_are_refused_or_late_are_tried_again(
+def test_clients_retry_refused_and_delayed_connections(
     broker: BrokerThread, client: Client, topic: str, rule: dict[str, Any]
 ) -> None:
     create_topic(broker.servers, topic)
@@ -209,7 +169,7 @@ def test_connections_that_are_refused_or_late_are_tried_again(
     assert broker.stored(topic) == 1
 
 
-def test_stale_metadata_sends_clients_to_the_old_leader_until_they_hear_the_news(
+def test_stale_metadata_sends_clients_to_the_old_leader(
     broker: BrokerThread, client: Client, topic: str
 ) -> None:
     create_topic(broker.servers, topic, assignment=[[1, 2, 3]])
@@ -223,9 +183,7 @@ def test_stale_metadata_sends_clients_to_the_old_leader_until_they_hear_the_news
 
 
 @pytest.mark.parametrize("name", ["aiokafka", "confluent-kafka"])
-def test_a_throttled_client_is_answered_when_the_moved_clock_says_so(
-    broker: BrokerThread, topic: str, name: str
-) -> None:
+def test_moving_the_clock_ends_a_throttle(broker: BrokerThread, topic: str, name: str) -> None:
     create_topic(broker.servers, topic)
     broker.let_time_stand()
     rule_id = broker.fault(api="Produce", throttle_time_ms=3_600_000, times=1)
@@ -269,7 +227,7 @@ def two_with_confluent(servers: str, topic: str) -> int:
 TWO_IN_TURN = {"aiokafka": two_with_aiokafka, "confluent-kafka": two_with_confluent}
 
 
-def test_a_response_after_the_client_gave_up_disturbs_nobody(
+def test_a_response_after_the_clients_timeout_has_no_effect(
     broker: BrokerThread, topic: str
 ) -> None:
     create_topic(broker.servers, topic)
@@ -296,7 +254,7 @@ def test_a_response_after_the_client_gave_up_disturbs_nobody(
 
 
 @pytest.mark.parametrize("by_stop", [False, True])
-def test_a_group_goes_on_at_its_new_coordinator(
+def test_a_group_continues_at_its_new_coordinator(
     broker: BrokerThread, topic: str, by_stop: bool
 ) -> None:
     create_topic(broker.servers, topic, replication_factor=3)
@@ -307,8 +265,8 @@ def test_a_group_goes_on_at_its_new_coordinator(
             "group.id": topic,
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
-            # librdkafka asks for the new coordinator behind its long poll, and again whenever its
-            # commit comes before the connection: with the default that may go on for a minute.
+            # librdkafka requests the new coordinator after its long poll, and again whenever its
+            # commit precedes the connection: with the default that can take a minute.
             "fetch.wait.max.ms": 5,
         }
     )
@@ -339,7 +297,7 @@ def next_value(consumer: confluent_kafka.Consumer) -> bytes:
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_client_is_sent_where_a_response_says_and_comes_back(
+def test_a_client_follows_a_wrong_leader_in_metadata_and_returns(
     broker: BrokerThread, client: Client
 ) -> None:
     create_topic(broker.servers, "t", assignment=[[2]])

@@ -1,36 +1,31 @@
-"""franz-go and kafkajs: topics, idempotent producers, groups that resume, answers that get lost."""
+"""franz-go and kafkajs: topics, idempotent producers, groups that resume, lost responses."""
 
 from collections.abc import Callable
 
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import CONFLUENT, by_partition
+from scenarios.clients.confluent_kafka import CONFLUENT
+from scenarios.clients.interface import by_partition
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import Lines
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.interop.go_and_node_clients import CLIENTS, run_client
-from tests.maven import CannotRunError
+from tests.interop.go_and_node_clients import CLIENTS
 
 RECORD_COUNT = 3000
 
-Run = Callable[..., list[list[str]]]
-"""Runs a scenario of a client's program; what it prints."""
+Run = Callable[..., Lines]
+"""Run a scenario of a client's program and return its output."""
 
 
 @pytest.fixture(scope="module", params=CLIENTS)
 def run(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """A client's program; without its toolchain or its registry the skip says so."""
+    """Return a client's program; skip if its toolchain or registry is missing."""
     try:
-        command, environment = CLIENTS[request.param](tmp_path_factory.mktemp("client"))
+        return CLIENTS[request.param](tmp_path_factory.mktemp("client")).run
     except CannotRunError as error:
         pytest.skip(f"{request.param}: {error}")
-
-    def run_scenario(*arguments: object) -> list[list[str]]:
-        done = run_client(command, environment, *arguments)
-        assert done.returncode == 0, done.stdout + done.stderr
-        return [line.split("\t") for line in done.stdout.splitlines()]
-
-    return run_scenario
 
 
 def test_records_are_produced_and_read_by_a_group_that_resumes(
@@ -47,11 +42,11 @@ def test_records_are_produced_and_read_by_a_group_that_resumes(
     ]
 
 
-# kafkajs takes DUPLICATE_SEQUENCE_NUMBER, KIP-758's word for a duplicate, for a failure.
+# kafkajs treats DUPLICATE_SEQUENCE_NUMBER, KIP-758's error for a duplicate, as a failure.
 @pytest.mark.parametrize(
     ("run", "batches"), [("franz-go", 1), ("franz-go", 5), ("kafkajs", 5)], indirect=["run"]
 )
-def test_lost_responses_lose_no_record_and_double_none(run: Run, topic: str, batches: int) -> None:
+def test_lost_responses_lose_and_duplicate_no_record(run: Run, topic: str, batches: int) -> None:
     port = free_port_run(2)
     config: dict[str, ConfigValue] = {
         "advertised.listeners": f"PLAINTEXT://{HOST}:{port}",

@@ -1,4 +1,4 @@
-"""Consumer groups: members that join, leave and die, and what they commit."""
+"""Consumer groups: members that join, leave and are killed, and their commits."""
 
 import select
 import subprocess
@@ -7,20 +7,13 @@ import sys
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
-    CLIENTS,
-    CONFLUENT,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    by_partition,
-    create_topic,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import CONFLUENT, ConfluentMember, create_topic
+from scenarios.clients.interface import Client, Record, by_partition
+from scenarios.clients.kafka_python import KAFKA_PYTHON
+from scenarios.clients.python_clients import CLIENTS
 from tests.interop.members import (
-    ConfluentMember,
-    InThread,
-    Member,
+    MemberThread,
     member,
     poll_records,
     poll_until,
@@ -33,7 +26,7 @@ RECORDS = [Record(value=b"%d" % index, partition=index % PARTITIONS) for index i
 
 @pytest.fixture
 def filled(kafka: MockKafka, topic: str) -> str:
-    """A topic of four partitions with 100 records each."""
+    """Return a topic of four partitions with 100 records each."""
     create_topic(kafka.bootstrap_servers, topic, PARTITIONS)
     AIOKAFKA.produce(kafka.bootstrap_servers, topic, RECORDS)
     return topic
@@ -49,7 +42,7 @@ def values_by_partition(records: list[Record]) -> dict[int, list[bytes | None]]:
 ALL_VALUES = values_by_partition(RECORDS)
 
 
-def test_a_lone_member_has_all_partitions_and_reads_all_of_them_in_order(
+def test_a_single_member_reads_all_partitions_in_order(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     with member(client, kafka.bootstrap_servers, filled, filled) as lone:
@@ -58,7 +51,7 @@ def test_a_lone_member_has_all_partitions_and_reads_all_of_them_in_order(
     assert values_by_partition(found) == ALL_VALUES
 
 
-def test_what_was_committed_is_not_read_again_and_what_was_not_is(
+def test_a_group_resumes_after_the_committed_offset(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -72,7 +65,7 @@ def test_what_was_committed_is_not_read_again_and_what_was_not_is(
     assert values_by_partition(rest) == {p: values[60:] for p, values in ALL_VALUES.items()}
 
 
-def test_a_plain_commit_is_of_what_was_polled(
+def test_commit_without_arguments_commits_the_polled_position(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -98,13 +91,13 @@ def test_a_commit_keeps_its_metadata_and_every_client_can_read_it(
     for reader_client in CLIENTS:
         with member(reader_client, servers, filled, filled) as reader:
             share_out([reader], PARTITIONS)
-            # librdkafka's Python binding counts the end of a C string to the text.
+            # librdkafka's Python binding includes the end of the C string in the text.
             offset, metadata = reader.committed(0) or (None, "")
             assert (offset, metadata.rstrip("\0")) == (17, "as of ☕"), reader_client.name
             assert reader.committed(1) is None, reader_client.name
 
 
-def test_a_second_member_takes_half_and_gives_it_back_when_it_leaves(
+def test_a_second_member_gets_half_of_the_partitions_until_it_leaves(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -119,7 +112,7 @@ def test_a_second_member_takes_half_and_gives_it_back_when_it_leaves(
             found += poll_records([first, second], PARTITIONS)
             first.commit()
             second.commit()
-        # It said goodbye: no session timeout, of 10 s here, needs to pass.
+        # It sent LeaveGroup, so the session timeout of 10 s does not have to pass.
         found += poll_until(
             [first], lambda: first.assigned() == set(range(PARTITIONS)), "all partitions back"
         )
@@ -148,7 +141,7 @@ def test_four_members_share_four_partitions_and_a_fifth_gets_none(
         assert len({record.offset for record in found if record.partition == 0}) <= 100
 
 
-def share_out_among_some(members: list[Member]) -> list[Record]:
+def share_out_among_some(members: list[MemberThread]) -> list[Record]:
     return poll_until(
         members,
         lambda: sorted(len(each.assigned()) for each in members) == [0, 1, 1, 1, 1],
@@ -183,11 +176,10 @@ def test_members_of_three_libraries_share_one_group(
 
 DOOMED = """
 import sys
-from tests.interop.clients import CLIENTS
+from scenarios.clients.installed import load_client
 from tests.interop.members import member, poll_until
 name, servers, topic = sys.argv[1:]
-[client] = [each for each in CLIENTS if each.name == name]
-with member(client, servers, topic, topic, session_timeout_ms=1000) as doomed:
+with member(load_client(name), servers, topic, topic, session_timeout_ms=1000) as doomed:
     poll_until([doomed], lambda: bool(doomed.assigned()), "an assignment")
     print("assigned", flush=True)
     while True:
@@ -216,7 +208,7 @@ def test_a_member_that_is_killed_loses_its_partitions_after_its_session_timeout(
         poll_until([survivor], lambda: len(survivor.assigned()) == PARTITIONS, "all partitions")
 
 
-def test_a_static_member_that_comes_back_has_its_partitions_and_disturbs_nobody(
+def test_a_static_member_that_returns_keeps_its_partitions_without_a_rebalance(
     kafka: MockKafka, filled: str, client: Client
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -232,21 +224,23 @@ def test_a_static_member_that_comes_back_has_its_partitions_and_disturbs_nobody(
             assert first.assigned() == set(range(PARTITIONS)) - partitions
 
 
-def test_cooperative_members_keep_what_they_need_not_give_up(kafka: MockKafka, filled: str) -> None:
+def test_cooperative_members_keep_the_partitions_that_do_not_move(
+    kafka: MockKafka, filled: str
+) -> None:
     servers = kafka.bootstrap_servers
 
     def cooperative() -> ConfluentMember:
-        return ConfluentMember(servers, filled, filled, assignor="cooperative-sticky")
+        return CONFLUENT.join(servers, filled, filled, assignor="cooperative-sticky")
 
     inner = cooperative()
-    first = InThread(inner)
+    first = MemberThread(inner)
     try:
         found = poll_records([first], len(RECORDS))
         assert first.assigned() == set(range(PARTITIONS))
-        second = InThread(cooperative())
+        second = MemberThread(cooperative())
         try:
             found += share_out([first, second], PARTITIONS)
-            # The two that go over were taken from it; of the two that stay it heard nothing.
+            # The two partitions that move were revoked; the other two were not.
             assert set().union(*inner.revoked) == second.assigned()
             assert len(second.assigned()) == 2
         finally:
@@ -266,7 +260,7 @@ def test_a_group_works_on_the_broker_that_coordinates_it(
     servers = kafka_of_three.bootstrap_servers
     create_topic(servers, topic, PARTITIONS, replication_factor=3)
     AIOKAFKA.produce(servers, topic, RECORDS)
-    for number in range(4):  # coordinators are spread by the name
+    for number in range(4):  # the name determines the coordinator
         with member(client, servers, topic, f"{topic}-{number}") as lone:
             found = poll_records([lone], len(RECORDS))
             lone.commit()

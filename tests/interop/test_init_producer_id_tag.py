@@ -1,7 +1,7 @@
-"""KIP-758's second phase: the window in InitProducerIdResponse, and clients that don't know of it.
+"""KIP-758's second phase: the window in InitProducerIdResponse, and clients that do not know it.
 
-kafka-python and librdkafka ask in a flexible version and pass over the tag; aiokafka asks in
-version 0, which has none.
+kafka-python and librdkafka use a flexible version and ignore the tag. aiokafka uses version 0,
+which has no tags.
 """
 
 import socket
@@ -18,13 +18,10 @@ from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
 from protocol import messages
-from tests.interop.clients import (
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    create_topic,
-)
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 from tests.interop.conftest import broker_errors
 
 WINDOW_KEY = "max.in.flight.sequence.number.per.connection"
@@ -49,7 +46,7 @@ def kafka_with_window(batches: int) -> Iterator[MockKafka]:
 
 
 def ask(server: str, version: int) -> Any:
-    """InitProducerId over a socket of our own; the response as kafka-python decodes it."""
+    """Send InitProducerId over a socket; return the response as kafka-python decodes it."""
     request: Any = messages.InitProducerIdRequest(
         version=version, transactional_id=None, transaction_timeout_ms=60_000
     )
@@ -68,7 +65,7 @@ def ask(server: str, version: int) -> Any:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("version", range(7))
-def test_the_window_is_on_the_wire_where_there_is_one(
+def test_init_producer_id_response_has_the_window_under_kip_758(
     kafka_with_window: MockKafka, batches: int, version: int
 ) -> None:
     response = ask(kafka_with_window.bootstrap_servers, version)
@@ -80,10 +77,10 @@ def test_the_window_is_on_the_wire_where_there_is_one(
 
 
 @pytest.mark.interop
-def test_clients_that_do_not_know_the_tag_produce_as_ever(
+def test_clients_that_do_not_know_the_tag_produce_as_before(
     kafka_with_window: MockKafka, batches: int, client: Client
 ) -> None:
-    """And get different producer ids, so that they have read the response to the right place."""
+    """The producer ids differ, so the clients decoded the response correctly."""
     servers = kafka_with_window.bootstrap_servers
     topic = f"tag.{client.name}"
     create_topic(servers, topic, partition_count=2)
@@ -131,7 +128,7 @@ def test_describe_configs_shows_the_window_and_a_broker_can_have_another(
 
 
 @pytest.mark.interop
-def test_describe_producers_says_who_does_not_have_a_partition(
+def test_describe_producers_on_a_broker_without_the_partition_is_an_error(
     kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers

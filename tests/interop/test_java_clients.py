@@ -1,4 +1,4 @@
-"""The Java clients (producer, consumer, admin), in the versions that Spark and Kafka bring."""
+"""The Java clients (producer, consumer, admin), in the versions of Spark and Kafka."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,11 +6,13 @@ import pytest
 
 from mock_kafka import ConfigValue, MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import CONFLUENT, by_partition, create_topic
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.interface import by_partition
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import Lines
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
-from tests.interop.java_clients import JavaClients, Lines, compile_java_clients
-from tests.maven import CannotRunError
+from tests.interop.java_clients import JavaClients, compile_java_clients
 
 VERSIONS = ("3.9.2", "4.1.0")
 RECORD_COUNT = 4000
@@ -18,7 +20,7 @@ RECORD_COUNT = 4000
 
 @pytest.fixture(scope="module", params=VERSIONS)
 def java(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> JavaClients:
-    """Clients of one version; without a JDK or Maven Central the skip says so."""
+    """Return clients of one version; skip without a JDK or Maven Central."""
     try:
         return compile_java_clients(request.param, tmp_path_factory.mktemp("classes"))
     except CannotRunError as error:
@@ -50,7 +52,7 @@ def test_records_are_produced_and_read_by_a_group_that_resumes(
 
 
 @pytest.mark.parametrize("assignor", ["RangeAssignor", "CooperativeStickyAssignor"])
-def test_members_of_a_group_share_partitions_and_take_over(
+def test_members_of_a_group_share_partitions_and_take_over_from_a_leaver(
     java: JavaClients, kafka_of_three: MockKafka, topic: str, assignor: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -69,7 +71,9 @@ def test_members_of_a_group_share_partitions_and_take_over(
     assert lines == [["read", "40"], ["shared", "2", "2"], ["alone", "4"]]
 
 
-def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, topic: str) -> None:
+def test_admin_operations_of_the_java_client(
+    java: JavaClients, kafka_of_three: MockKafka, topic: str
+) -> None:
     lines = java.run("administer", kafka_of_three.bootstrap_servers, topic)
     assert lines == [
         ["brokers", "3"],
@@ -94,7 +98,7 @@ def test_what_an_operator_does(java: JavaClients, kafka_of_three: MockKafka, top
     ]
 
 
-def test_a_leader_that_moves_costs_no_record(
+def test_no_record_is_lost_when_a_leader_moves(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -114,7 +118,7 @@ def test_topics_beyond_the_quota_are_created_by_retries(java: JavaClients, topic
         lines = java.run("create", kafka.bootstrap_servers, topic, 8)
         assert broker_errors(kafka) == []
     assert lines[:8] == [["created", str(number)] for number in range(8)]
-    # Four at once, one may overdraw; two a second for the other three.
+    # Four at once, of which one may overdraw the bucket; two a second for the other three.
     assert int(lines[8][1]) >= 1500
     [refused] = [line for line in lines if line[0] == "refused"]
     assert 0 < int(refused[1]) <= 500
@@ -132,10 +136,10 @@ def test_a_producer_beyond_its_quota_waits(java: JavaClients, topic: str) -> Non
     assert float(lines[-1][1]) > 0
 
 
-def test_a_producer_goes_on_after_records_expired(
+def test_a_producer_continues_after_records_expired(
     java: JavaClients, kafka_of_three: MockKafka, topic: str
 ) -> None:
-    """One record a round: of several the client sends a later one between two expiries."""
+    """One record per round: with several, the client sends a later one between two expiries."""
     servers = kafka_of_three.bootstrap_servers
     create_topic(servers, topic)
     lines = java.run("expire", servers, topic, 1, delivery_timeout_ms=3000, request_timeout_ms=500)
@@ -143,7 +147,7 @@ def test_a_producer_goes_on_after_records_expired(
 
 
 @pytest.mark.parametrize("batches", [1, 5], ids=["kip-758", "kafka"])
-def test_lost_responses_lose_no_record_and_double_none(
+def test_lost_responses_lose_and_duplicate_no_record(
     java: JavaClients, topic: str, batches: int
 ) -> None:
     port = free_port_run(2)
@@ -174,12 +178,12 @@ def test_lost_responses_lose_no_record_and_double_none(
         numbers = [int(record.value or b"") for record in read[partition]]
         assert numbers == list(range(partition, RECORD_COUNT, 2))
     for _, number, _partition, offset in sent[:-1]:
-        # A batch that was known already may have been answered without its offset.
+        # The response to a duplicate may have no offset.
         assert offset in {"-1", str(int(number) // 2)}
 
 
 def assert_acknowledged_records_are_stored(kafka: MockKafka, topic: str, lines: Lines) -> None:
-    """Every record whose future succeeded is in the log, once and at the offset of its future."""
+    """Check that each record whose future succeeded is in the log once, at the future's offset."""
     offsets: dict[str, list[int]] = {}
     for record in kafka.records(topic):
         offsets.setdefault((record.value or b"").decode(), []).append(record.offset)
@@ -188,7 +192,7 @@ def assert_acknowledged_records_are_stored(kafka: MockKafka, topic: str, lines: 
         if outcome != "TimeoutException":
             assert number in offsets, f"{number} was acknowledged and is not stored: {lines}"
             assert int(outcome) in {-1, *offsets[number]}
-    # The case this is about: a later record was stored before the first one, which came again.
+    # The tested case: a later record was stored before the retry of the first one.
     assert lines[0] == ["outcome", "0", "TimeoutException"]
     assert [line[2] for line in lines[1:]] == [str(offset) for offset in range(len(lines) - 1)]
     errors = {error for request in kafka.requests(api="Produce") for error in request.errors}
@@ -200,7 +204,7 @@ def assert_acknowledged_records_are_stored(kafka: MockKafka, topic: str, lines: 
 def test_acknowledged_records_are_stored_when_a_follower_returns(
     java: JavaClients, topic: str, batches: int
 ) -> None:
-    """The first request finds too few replicas in sync; those in flight behind it find enough."""
+    """The first request finds too few in-sync replicas; later ones in flight find enough."""
     with MockKafka(brokers=2, config={"producer.state.batches": batches}) as kafka:
         created = kafka.create_topic(topic, 1, 2, {"min.insync.replicas": "2"})
         [follower] = {1, 2} - {created.partitions[0].leader}

@@ -1,4 +1,4 @@
-"""Clients talk to a broker that poses as an older one, and keep to what that one serves."""
+"""Clients and a broker with the API versions of an older release."""
 
 import confluent_kafka
 import pytest
@@ -8,7 +8,10 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from mock_kafka import MockKafka, Request, StartError, cli
 from protocol.messages import api_key_of
 from protocol.releases import release_versions
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record, confluent_consumer
+from scenarios.clients.confluent_kafka import confluent_consumer
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 RELEASES = ("0.11", "1.1", "2.8", "3.9")
 KEY = "broker.api.versions"
@@ -21,7 +24,7 @@ def highest(requests: list[Request], api: str) -> int:
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
 @pytest.mark.parametrize("release", RELEASES)
-def test_records_go_there_and_back_in_the_versions_of_the_release(
+def test_records_are_written_and_read_in_the_versions_of_the_release(
     release: str, client: Client
 ) -> None:
     with MockKafka(config={KEY: release}) as kafka:
@@ -42,7 +45,7 @@ def test_records_go_there_and_back_in_the_versions_of_the_release(
         assert highest(requests, "Produce") == min(own, advertised)
 
 
-def test_groups_work_without_what_later_releases_have() -> None:
+def test_groups_work_with_the_apis_of_an_older_release() -> None:
     with MockKafka(config={KEY: "1.1"}) as kafka:
         kafka.create_topic("t")
         CLIENTS[2].produce(kafka.bootstrap_servers, "t", RECORDS[:3])
@@ -93,7 +96,7 @@ def test_a_broker_is_upgraded_while_it_runs() -> None:
         ("Prodcue=7", r"there is no Prodcue; did you mean Produce\?"),
     ],
 )
-def test_what_cannot_be_emulated_stops_the_start_with_a_line(value: str, problem: str) -> None:
+def test_an_unsupported_release_is_a_start_error_of_one_line(value: str, problem: str) -> None:
     with pytest.raises(StartError, match=problem):
         MockKafka(config={KEY: value}).start()
 
@@ -102,7 +105,7 @@ def test_what_cannot_be_emulated_stops_the_start_with_a_line(value: str, problem
 def test_a_release_refuses_a_quota_key_that_it_does_not_know(
     release: str, is_known: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """KIP-599: the operator of an old cluster gets INVALID_REQUEST."""
+    """KIP-599: an older broker returns INVALID_REQUEST."""
     with MockKafka(config={KEY: release}) as kafka:
         tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter", "--user", "u"]
         status = cli.main([*tool, "--add-config", "controller_mutation_rate=10"])

@@ -1,4 +1,4 @@
-"""A broker that has too many producers to remember ends under its clients, who lose nothing."""
+"""Clients lose nothing when a broker with too many producer ids stops."""
 
 import socket
 from contextlib import closing
@@ -10,7 +10,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.python_clients import CLIENTS
 
 
 def new_producer(servers: str) -> Any:
@@ -24,7 +25,7 @@ def send(producer: Any, partition: int, value: bytes) -> None:
     assert producer.flush(DEADLINE_S) == 0
 
 
-def test_producers_go_on_at_the_next_brokers_where_they_were_known_all_along() -> None:
+def test_producers_continue_at_the_next_brokers_with_their_producer_state() -> None:
     with MockKafka(brokers=3, config={"broker.max.producer.ids": 2}) as kafka:
         servers = kafka.bootstrap_servers
         topic = NewTopic("t", num_partitions=2, replica_assignment=[[1, 2], [1, 3]])

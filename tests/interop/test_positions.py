@@ -1,4 +1,4 @@
-"""Where a consumer reads from: seeks, offsets for times, what happens outside of the log."""
+"""Positions of a consumer: seeks, offsets for times, offsets out of range."""
 
 import asyncio
 from collections.abc import Callable
@@ -11,25 +11,21 @@ from kafka import KafkaAdminClient, OffsetAndMetadata, TopicPartition
 from kafka.errors import OffsetOutOfRangeError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
+from scenarios.clients.aiokafka import AIOKAFKA, poll_aiokafka
+from scenarios.clients.confluent_kafka import (
     CONFLUENT,
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Deadline,
-    Record,
     confluent_consumer,
     create_topic,
-    kafka_python_consumer,
-    poll_aiokafka,
     poll_confluent,
-    poll_kafka_python,
 )
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON, kafka_python_consumer, poll_kafka_python
 
 START_MS = 1_700_000_000_000
 STEP_MS = 10
 RECORDS = [Record(value=b"%d" % n, timestamp_ms=START_MS + n * STEP_MS) for n in range(100)]
-# Time asked for, and the offset of the first record at or after it (None: there is none).
+# A time, and the offset of the first record at or after it (None: there is none).
 TIMES = [
     (0, 0),
     (START_MS - 1, 0),
@@ -44,7 +40,7 @@ TIMES = [
 
 @pytest.fixture(params=["one batch", "many batches", "gzip"])
 def filled(kafka: MockKafka, topic: str, request: pytest.FixtureRequest) -> str:
-    """A topic of one partition with 100 records, 10 ms apart."""
+    """Return a topic of one partition with 100 records, 10 ms apart."""
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     step = 7 if request.param == "many batches" else 100
@@ -68,7 +64,9 @@ def test_kafka_python_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert [(r.offset, r.value) for r in poll_kafka_python(consumer, 1)] == [(100, b"new")]
 
 
-def test_kafka_python_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, filled: str) -> None:
+def test_kafka_python_finds_offsets_by_time_beginning_and_end(
+    kafka: MockKafka, filled: str
+) -> None:
     where = kafka_tp(filled)
     with kafka_python_consumer(kafka.bootstrap_servers) as consumer:
         for time_ms, offset in TIMES:
@@ -95,7 +93,7 @@ async def test_aiokafka_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert await consumer.position(where) == 100
 
 
-async def test_aiokafka_finds_offsets_by_time_and_at_both_ends(
+async def test_aiokafka_finds_offsets_by_time_beginning_and_end(
     kafka: MockKafka, filled: str
 ) -> None:
     where = aiokafka.TopicPartition(filled, 0)
@@ -115,11 +113,11 @@ def test_confluent_seeks_anywhere(kafka: MockKafka, filled: str) -> None:
         assert poll_confluent(consumer, 1)[0].offset == 0
 
 
-def test_confluent_finds_offsets_by_time_and_at_both_ends(kafka: MockKafka, filled: str) -> None:
+def test_confluent_finds_offsets_by_time_beginning_and_end(kafka: MockKafka, filled: str) -> None:
     with confluent_consumer(kafka.bootstrap_servers) as consumer:
         for time_ms, offset in TIMES:
             [found] = consumer.offsets_for_times([confluent_tp(filled, time_ms)], DEADLINE_S)
-            # librdkafka says "the end" where there is no such record.
+            # librdkafka returns the end if there is no such record.
             expected = confluent_kafka.OFFSET_END if offset is None else offset
             assert found.offset == expected
         low_high = consumer.get_watermark_offsets(confluent_tp(filled), DEADLINE_S)
@@ -136,7 +134,7 @@ def confluent_tp(topic: str, offset: int = 0) -> Any:
 
 @pytest.fixture
 def shortened(kafka: MockKafka, topic: str) -> str:
-    """A topic whose log begins at 30 and ends at 100."""
+    """Return a topic with log start offset 30 and log end offset 100."""
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     for start in range(0, 100, 10):
@@ -180,7 +178,7 @@ def first_of_aiokafka(servers: str, topic: str, start: int, reset: str) -> int:
     with runner:
         runner.run(open_consumer())
         try:
-            # A producer of its own loop writes during the poll, hence not AIOKAFKA.
+            # A producer writes during the poll in its own loop, hence not AIOKAFKA.
             return first_offset(servers, topic, lambda: runner.run(poll_consumer()))
         finally:
             runner.run(consumer.stop())
@@ -198,7 +196,7 @@ def first_of_confluent(servers: str, topic: str, start: int, reset: str) -> int:
 
 
 def first_offset(servers: str, topic: str, poll: Callable[[], list[int]]) -> int:
-    """The first offset polled, while now and then a record is added for who waits at the end."""
+    """Return the first polled offset; add records from time to time for a consumer at the end."""
     deadline = Deadline()
     while deadline.holds("a first record"):
         offsets = poll()
@@ -215,7 +213,7 @@ def first_offset(servers: str, topic: str, poll: Callable[[], list[int]]) -> int
     [first_of_kafka_python, first_of_aiokafka, first_of_confluent],
     ids=["kafka-python", "aiokafka", "confluent-kafka"],
 )
-def test_an_offset_out_of_range_is_reset_as_the_consumer_wants(
+def test_an_offset_out_of_range_is_reset_by_the_consumers_policy(
     kafka: MockKafka,
     shortened: str,
     first_of: Callable[[str, str, int, str], int],
@@ -226,7 +224,7 @@ def test_an_offset_out_of_range_is_reset_as_the_consumer_wants(
     assert offset == 30 if reset == "earliest" else offset >= 100
 
 
-def test_without_a_reset_policy_the_consumer_hears_that_its_offset_is_out_of_range(
+def test_without_a_reset_policy_the_consumer_gets_offset_out_of_range(
     kafka: MockKafka, shortened: str
 ) -> None:
     with kafka_python_consumer(kafka.bootstrap_servers, auto_offset_reset="none") as consumer:
@@ -236,21 +234,21 @@ def test_without_a_reset_policy_the_consumer_hears_that_its_offset_is_out_of_ran
             poll_kafka_python(consumer, 1)
 
 
-def test_a_new_group_starts_where_its_reset_policy_says(kafka: MockKafka, shortened: str) -> None:
+def test_a_new_group_starts_by_its_reset_policy(kafka: MockKafka, shortened: str) -> None:
     servers = kafka.bootstrap_servers
     with kafka_python_consumer(servers, shortened, group_id=shortened) as consumer:
         assert poll_kafka_python(consumer, 70)[0].offset == 30
 
 
 @pytest.mark.parametrize("isolation", ["read_committed", "read_uncommitted"])
-def test_both_isolation_levels_read_all_that_is_not_transactional(
+def test_both_isolation_levels_read_all_non_transactional_records(
     kafka: MockKafka, filled: str, isolation: str
 ) -> None:
     servers = kafka.bootstrap_servers
     with confluent_consumer(servers, isolation_level=isolation) as consumer:
         consumer.assign([confluent_tp(filled)])
         assert len(poll_confluent(consumer, 100)) == 100
-        # The end as this isolation level has it: the last stable offset.
+        # The end offset for this isolation level: the last stable offset.
         assert consumer.get_watermark_offsets(confluent_tp(filled), cached=True)[1] == 100
     with kafka_python_consumer(servers, isolation_level=isolation) as python_consumer:
         python_consumer.assign([kafka_tp(filled)])

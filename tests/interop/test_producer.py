@@ -20,7 +20,7 @@ from tests.interop.dropping_proxy import HOST, DroppingProxy, free_port_run
 
 
 def read(servers: str, topic: str, count: int) -> list[Any]:
-    """The first `count` records, by partition and offset."""
+    """Return the first `count` records, by partition and offset."""
     consumer = kafka_python.KafkaConsumer(
         topic, bootstrap_servers=servers, auto_offset_reset="earliest", consumer_timeout_ms=10_000
     )
@@ -40,7 +40,9 @@ async def produce(
 
 
 @pytest.mark.parametrize("compression_type", ["none", "gzip", "snappy", "lz4", "zstd"])
-async def test_what_is_sent_is_read(kafka: MockKafka, topic: str, compression_type: str) -> None:
+async def test_kafka_python_reads_what_the_producer_sends(
+    kafka: MockKafka, topic: str, compression_type: str
+) -> None:
     settings = ProducerSettings(compression_type=compression_type)
     async with asyncio.timeout(60), Producer(kafka.bootstrap_servers, settings) as producer:
         delivered = await (
@@ -54,7 +56,7 @@ async def test_what_is_sent_is_read(kafka: MockKafka, topic: str, compression_ty
     assert (record.partition, record.offset) == (delivered.partition, delivered.offset)
 
 
-def test_it_runs_on_uvloop_as_well(kafka: MockKafka, topic: str) -> None:
+def test_the_producer_runs_on_uvloop(kafka: MockKafka, topic: str) -> None:
     uvloop = pytest.importorskip("uvloop", reason="uvloop is not for this system")
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(produce(kafka.bootstrap_servers, topic, [b"v"]))
@@ -62,7 +64,9 @@ def test_it_runs_on_uvloop_as_well(kafka: MockKafka, topic: str) -> None:
     assert record.value == b"v"
 
 
-async def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, topic: str) -> None:
+async def test_keys_are_partitioned_as_by_kafka_python(
+    kafka_of_three: MockKafka, topic: str
+) -> None:
     keys = [b"key-%d" % number for number in range(100)]
     admin = kafka_python.KafkaAdminClient(bootstrap_servers=kafka_of_three.bootstrap_servers)
     admin.create_topics({topic: {"num_partitions": 6, "replication_factor": 1}})
@@ -76,7 +80,7 @@ async def test_keys_go_where_kafka_python_sends_them(kafka_of_three: MockKafka, 
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-async def test_every_record_is_stored_once_though_responses_are_lost(stored_batches: int) -> None:
+async def test_every_record_is_stored_once_although_responses_are_lost(stored_batches: int) -> None:
     values = [b"%05d" % number for number in range(3_000)]
     settings = ProducerSettings(batch_size=400, retry_backoff_ms=5, reconnect_backoff_ms=5)
     first = free_port_run(6)
@@ -101,10 +105,10 @@ async def test_every_record_is_stored_once_though_responses_are_lost(stored_batc
 
 
 @pytest.mark.parametrize("stored_batches", [1, 5])
-async def test_every_record_is_stored_once_though_the_producer_id_expired(
+async def test_every_record_is_stored_once_although_the_producer_id_expired(
     topic: str, stored_batches: int
 ) -> None:
-    """A partition that forgot the producer refuses its next batch and accepts the one behind it."""
+    """A partition without producer state refuses the next batch and accepts the one after it."""
     settings = ProducerSettings(batch_size=1, retry_backoff_ms=5)
     values = [b"a", b"b", b"c", b"d"]
 
@@ -133,7 +137,7 @@ async def test_every_record_is_stored_once_though_the_producer_id_expired(
     assert errors == {"NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER"}
 
 
-async def test_a_broker_that_comes_back_is_found_again(topic: str) -> None:
+async def test_the_producer_reconnects_to_a_restarted_broker(topic: str) -> None:
     port = free_port_run(1)
     kafka = MockKafka(port=port)
 
@@ -148,7 +152,9 @@ async def test_a_broker_that_comes_back_is_found_again(topic: str) -> None:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize("protocol", ["SASL_PLAINTEXT", "SASL_SSL"])
-async def test_it_says_who_it_is(tmp_path: Path, topic: str, mechanism: str, protocol: str) -> None:
+async def test_the_producer_authenticates(
+    tmp_path: Path, topic: str, mechanism: str, protocol: str
+) -> None:
     write_certificates(tmp_path, ["127.0.0.1"], [], SystemClock().now_ms())
     config = {
         "listeners": f"{protocol}://:0",
@@ -168,7 +174,7 @@ async def test_it_says_who_it_is(tmp_path: Path, topic: str, mechanism: str, pro
             await send(kafka.bootstrap_servers, "wrong")
 
 
-async def test_a_listener_that_speaks_something_else_is_no_delivery(
+async def test_a_listener_with_another_protocol_delivers_nothing(
     kafka: MockKafka, topic: str
 ) -> None:
     settings = ProducerSettings(delivery_timeout_ms=300, request_timeout_ms=200)
@@ -178,7 +184,7 @@ async def test_a_listener_that_speaks_something_else_is_no_delivery(
             await (await producer.send(topic, b"a"))
 
 
-def test_the_examples_of_its_page_run(
+def test_the_examples_of_docs_client_md_run(
     kafka: MockKafka, topic: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (Path(__file__).parents[2] / "docs" / "client.md").read_text(encoding="utf-8")
@@ -194,10 +200,10 @@ def test_the_examples_of_its_page_run(
 
 
 @pytest.mark.parametrize("window", [1, 7, None])
-async def test_the_window_is_learned_from_the_broker_and_kept(
+async def test_the_producer_gets_the_window_from_the_broker_and_keeps_to_it(
     window: int | None, topic: str
 ) -> None:
-    """The broker refuses numbers beyond its window; None is Kafka's rule of five batches."""
+    """The broker refuses sequences beyond its window; None is Kafka's rule of five batches."""
     rule: dict[str, ConfigValue] = {"producer.state.batches": 5}
     if window is not None:
         rule = {"max.in.flight.sequence.number.per.connection": window}

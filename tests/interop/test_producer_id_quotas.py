@@ -1,76 +1,47 @@
-"""KIP-936 with real clients: what a producer does whose new id is refused.
+"""KIP-936 with real clients: producers whose new id is refused.
 
-kafka-python tries again after THROTTLING_QUOTA_EXCEEDED; librdkafka and aiokafka report it. All of
-them try again after NOT_ENOUGH_REPLICAS, and then nothing is lost, doubled or out of order, though
-librdkafka and kafka-python had sent further batches behind the refused one.
+kafka-python retries THROTTLING_QUOTA_EXCEEDED; librdkafka and aiokafka report it. All retry
+NOT_ENOUGH_REPLICAS, and then nothing is lost, duplicated or out of order, although
+librdkafka and kafka-python had sent further batches after the refused one.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-import aiokafka
 import confluent_kafka
-import kafka
 import pytest
 
 from mock_kafka import MockKafka, cli
-from tests.interop.clients import DEADLINE_S, create_topic
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import CONFLUENT, create_topic
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Config, ProducerOptions, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 
 VALUES = [b"%d" % number for number in range(20)]
 Outcome = int | str
-"""The offset of a record, or the name of the error it ended in."""
-
-
-def by_kafka_python(servers: str, values: list[bytes]) -> list[Outcome]:
-    producer = kafka.KafkaProducer(
-        bootstrap_servers=servers, enable_idempotence=True, acks="all", linger_ms=0
-    )
-    futures = [producer.send("t", value, partition=0) for value in values]
-    outcomes: list[Outcome] = [future.get(DEADLINE_S).offset for future in futures]
-    producer.close()
-    return outcomes
-
-
-def by_aiokafka(servers: str, values: list[bytes]) -> list[Outcome]:
-    async def run() -> list[Outcome]:
-        producer = aiokafka.AIOKafkaProducer(
-            bootstrap_servers=servers, enable_idempotence=True, max_batch_size=100
-        )
-        await producer.start()
-        futures = [await producer.send("t", value, partition=0) for value in values]
-        outcomes: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
-        await producer.stop()
-        return [
-            type(each).__name__ if isinstance(each, Exception) else each.offset for each in outcomes
-        ]
-
-    return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
-
-
-def by_confluent(servers: str, values: list[bytes]) -> list[Outcome]:
-    outcomes: dict[bytes, Outcome] = {}
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": servers,
-            "enable.idempotence": True,
-            "linger.ms": 0,
-            "batch.num.messages": 1,
-        }
-    )
-
-    def note(error: Any, message: Any) -> None:
-        outcomes[message.value()] = error.name() if error else message.offset()
-
-    for value in values:
-        producer.produce("t", value, partition=0, on_delivery=note)
-    assert producer.flush(DEADLINE_S) == 0
-    return [outcomes[value] for value in values]
+"""The offset of a record, or the name of its error."""
 
 
 Send = Callable[[str, list[bytes]], list[Outcome]]
+"""Send values to partition 0 of topic "t", and return their outcomes."""
+
+
+def sender(client: Client, config: Config) -> Send:
+    def send(servers: str, values: list[bytes]) -> list[Outcome]:
+        records = [Record(value, timestamp_ms=None) for value in values]
+        with client.producer(servers, config, ProducerOptions(is_idempotent=True)) as producer:
+            deliveries = producer.send_all("t", records)
+        return [delivery.error_name or delivery.offset for delivery in deliveries]
+
+    return send
+
+
+by_kafka_python = sender(KAFKA_PYTHON, {"linger_ms": 0})
+by_aiokafka = sender(AIOKAFKA, {"max_batch_size": 100})
+by_confluent = sender(CONFLUENT, {"linger.ms": 0, "batch.num.messages": 1})
 SENDERS: dict[str, Send] = {
     "kafka-python": by_kafka_python,
     "aiokafka": by_aiokafka,
@@ -80,7 +51,7 @@ SENDERS: dict[str, Send] = {
 
 @contextmanager
 def one_a_second(error_code: str) -> Iterator[MockKafka]:
-    """A broker that lets a user bring a producer id every second; one was, and the clock stands."""
+    """A broker with a quota of one producer id per second, which is used up; its clock stands."""
     config = {
         "producer.id.quota.window.size.seconds": "1",
         "producer.id.quota.error.code": error_code,
@@ -94,7 +65,7 @@ def one_a_second(error_code: str) -> Iterator[MockKafka]:
 
 
 def refused_first(send: Send, mock_kafka: MockKafka, error_code: str) -> list[Outcome]:
-    """What a sender hears of its values; the clock goes on as soon as it was refused."""
+    """Return a sender's results; start the clock as soon as a batch is refused."""
     with ThreadPoolExecutor() as threads:
         outcomes = threads.submit(send, mock_kafka.bootstrap_servers, VALUES)
         mock_kafka.wait_for(api="Produce", error=error_code, timeout_s=DEADLINE_S)
@@ -107,32 +78,32 @@ def stored(mock_kafka: MockKafka) -> list[bytes | None]:
 
 
 @pytest.mark.parametrize("send", SENDERS.values(), ids=SENDERS)
-def test_every_client_tries_again_after_not_enough_replicas(send: Send) -> None:
+def test_every_client_retries_not_enough_replicas(send: Send) -> None:
     with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
         assert refused_first(send, mock_kafka, "NOT_ENOUGH_REPLICAS") == [*range(1, 21)]
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_kafka_python_tries_again_after_the_quotas_own_error() -> None:
+def test_kafka_python_retries_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         assert refused_first(by_kafka_python, mock_kafka, error) == [*range(1, 21)]
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_for_librdkafka_the_quotas_own_error_ends_the_records_in_flight() -> None:
+def test_librdkafka_fails_records_in_flight_on_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         outcomes = refused_first(by_confluent, mock_kafka, error)
         refused = outcomes.count(error)
-        # Five requests may be in flight; what comes behind them is admitted and stored.
+        # Five requests may be in flight; later ones are admitted and stored.
         assert outcomes[:refused] == [error] * refused
         assert 1 <= refused <= 5
         assert outcomes[refused:] == [*range(1, 1 + len(VALUES) - refused)]
         assert stored(mock_kafka) == [b"first", *VALUES[refused:]]
 
 
-def test_for_aiokafka_the_quotas_own_error_ends_the_producer() -> None:
+def test_aiokafka_fails_the_producer_on_throttling_quota_exceeded() -> None:
     error = "THROTTLING_QUOTA_EXCEEDED"
     with one_a_second(error) as mock_kafka:
         assert refused_first(by_aiokafka, mock_kafka, error) == ["UnknownError"] * len(VALUES)
@@ -141,7 +112,7 @@ def test_for_aiokafka_the_quotas_own_error_ends_the_producer() -> None:
         assert stored(mock_kafka) == [b"first", *VALUES]
 
 
-def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> None:
+def test_a_known_producer_is_not_refused_while_others_of_its_user_are() -> None:
     with one_a_second("NOT_ENOUGH_REPLICAS") as mock_kafka:
         throttles: list[Any] = []
         settings = {
@@ -177,7 +148,7 @@ def test_a_known_producer_writes_on_while_others_of_its_user_are_refused() -> No
         ("--entity-type ips --entity-name 127.0.0.1", False),
     ],
 )
-def test_the_tool_sets_it_for_users_alone(
+def test_the_tool_sets_the_quota_for_users_only(
     kafka: MockKafka, capsys: pytest.CaptureFixture[str], entity: str, is_set: bool
 ) -> None:
     tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers]

@@ -1,80 +1,53 @@
-"""KIP-936 with default settings: every client sends a refused batch again and loses nothing.
+"""KIP-936 with default settings: every client retries a refused batch and loses nothing.
 
-A broker in a thread of the test, so that a test can take a row out of the table of libraries that
+The broker runs in a thread of the test. So a test can remove a row from the table of libraries that
 fail a batch on THROTTLING_QUOTA_EXCEEDED: that library then loses records.
 """
 
-import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import aiokafka
-import confluent_kafka
 import kafka
 import pytest
 
 from broker.request import client_software
 from broker.request.client_software import FAILING_LIBRARIES, FailingLibrary
 from mock_kafka import ConfigValue, MockKafka, Request
-from tests.interop.clients import DEADLINE_S
-from tests.interop.go_and_node_clients import build_go, build_sarama, install_node, run_client
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import CONFLUENT
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, ProducerOptions, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
+from scenarios.maven import CannotRunError
+from tests.interop.client_program import ClientProgram
+from tests.interop.go_and_node_clients import build_franz_go, build_sarama, install_kafkajs
 from tests.interop.java_clients import compile_java_clients
-from tests.maven import CannotRunError
 
 TOPIC, PARTITIONS, COUNT = "t", 2, 4000
 THROTTLED, NOT_ENOUGH = "THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"
-# So large that every client needs several batches for each partition.
-VALUES = [b"%d " % number + bytes(1_000) for number in range(COUNT)]
+# Large, so that every client needs several batches for each partition.
+RECORDS = [
+    Record(b"%d " % number + bytes(1_000), partition=number % PARTITIONS) for number in range(COUNT)
+]
 EVERYTHING = [list(range(index, COUNT, PARTITIONS)) for index in range(PARTITIONS)]
 
 Send = Callable[[str], list[str]]
-"""Send COUNT numbered records, turn and turn about to both partitions; return the failures."""
+"""Send COUNT numbered records, alternately to both partitions; return the failures."""
 Make = Callable[[Path], Send]
-"""Make a client's program ready in an empty folder."""
+"""Prepare a client's program in an empty folder."""
 
 
-def send_by_kafka_python(servers: str) -> list[str]:
-    producer = kafka.KafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
-    futures = [
-        producer.send(TOPIC, value, partition=number % PARTITIONS)
-        for number, value in enumerate(VALUES)
-    ]
-    producer.flush(DEADLINE_S)
-    producer.close()
-    return [repr(future.exception) for future in futures if future.failed()]
+def python_sender(client: Client) -> Make:
+    def send(servers: str) -> list[str]:
+        options = ProducerOptions(is_idempotent=True)
+        with client.producer(servers, options=options) as producer:
+            deliveries = producer.send_all(TOPIC, RECORDS)
+        return [repr(delivery.error) for delivery in deliveries if delivery.error is not None]
 
-
-def send_by_aiokafka(servers: str) -> list[str]:
-    async def run() -> list[str]:
-        producer = aiokafka.AIOKafkaProducer(bootstrap_servers=servers, enable_idempotence=True)
-        await producer.start()
-        futures = [
-            await producer.send(TOPIC, value, partition=number % PARTITIONS)
-            for number, value in enumerate(VALUES)
-        ]
-        outcomes: list[Any] = await asyncio.gather(*futures, return_exceptions=True)
-        await producer.stop()
-        return [repr(each) for each in outcomes if isinstance(each, Exception)]
-
-    return asyncio.run(asyncio.wait_for(run(), DEADLINE_S))
-
-
-def send_by_confluent(servers: str) -> list[str]:
-    failures: list[str] = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": servers, "enable.idempotence": True})
-
-    def note(error: Any, _message: Any) -> None:
-        if error:
-            failures.append(error.name())
-
-    for number, value in enumerate(VALUES):
-        producer.produce(TOPIC, value, partition=number % PARTITIONS, on_delivery=note)
-    assert producer.flush(DEADLINE_S) == 0
-    return failures
+    return lambda _: send
 
 
 def java_sender(version: str) -> Make:
@@ -90,12 +63,12 @@ def java_sender(version: str) -> Make:
     return make
 
 
-def program_sender(build: Callable[[Path], tuple[list[str], dict[str, str]]]) -> Make:
+def program_sender(build: Callable[[Path], ClientProgram]) -> Make:
     def make(folder: Path) -> Send:
-        command, environment = build(folder)
+        program = build(folder)
 
         def send(servers: str) -> list[str]:
-            done = run_client(command, environment, "produce", servers, TOPIC, COUNT)
+            done = program.run_unchecked("produce", servers, TOPIC, COUNT)
             return [done.stderr] if done.returncode else []
 
         return send
@@ -105,7 +78,7 @@ def program_sender(build: Callable[[Path], tuple[list[str], dict[str, str]]]) ->
 
 @dataclass(frozen=True)
 class Sender:
-    """A client: how to make it, and the error that its refused batches get."""
+    """A client: how to prepare it, and the error of its refused batches."""
 
     make: Make
     error: str
@@ -113,20 +86,20 @@ class Sender:
 
 SENDERS = {
     "java": Sender(java_sender("4.1.0"), THROTTLED),
-    "kafka-python": Sender(lambda _: send_by_kafka_python, THROTTLED),
-    "franz-go": Sender(program_sender(build_go), THROTTLED),
+    "kafka-python": Sender(python_sender(KAFKA_PYTHON), THROTTLED),
+    "franz-go": Sender(program_sender(build_franz_go), THROTTLED),
     "kafka-clients": Sender(java_sender("2.6.3"), NOT_ENOUGH),
-    "librdkafka": Sender(lambda _: send_by_confluent, NOT_ENOUGH),
-    "aiokafka": Sender(lambda _: send_by_aiokafka, NOT_ENOUGH),
+    "librdkafka": Sender(python_sender(CONFLUENT), NOT_ENOUGH),
+    "aiokafka": Sender(python_sender(AIOKAFKA), NOT_ENOUGH),
     "sarama": Sender(program_sender(build_sarama), NOT_ENOUGH),
-    "kafkajs": Sender(program_sender(install_node), NOT_ENOUGH),
+    "kafkajs": Sender(program_sender(install_kafkajs), NOT_ENOUGH),
 }
 """The names of libraries that fail a batch are those of the table."""
 
 
 @pytest.fixture(scope="module")
 def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Send]:
-    """Make a client, once; without its toolchain or its registry the skip says so."""
+    """Prepare a client once; skip if its toolchain or registry is missing."""
     made: dict[str, Send] = {}
 
     def make(name: str) -> Send:
@@ -142,7 +115,7 @@ def make_sender(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Sen
 
 @contextmanager
 def kafka_with_quota() -> Iterator[MockKafka]:
-    """Serve a user who may bring the next producer id in 10 ms, when the clock runs again."""
+    """Serve a user whose next producer id is admitted 10 ms after the clock runs again."""
     config: dict[str, ConfigValue] = {
         "producer.id.quota.window.size.seconds": "1",
         "client.quotas": "user=<default>,producer_ids_rate=1",
@@ -154,13 +127,13 @@ def kafka_with_quota() -> Iterator[MockKafka]:
         producer = kafka.KafkaProducer(bootstrap_servers=mock_kafka.bootstrap_servers)
         producer.send("first", b"").get(DEADLINE_S)
         producer.close()
-        # Clients that wait for the throttle time by themselves, Java and kafka-python, wait 10 ms.
+        # Java and kafka-python wait for the throttle time themselves: 10 ms.
         mock_kafka.advance(ms=990)
         yield mock_kafka
 
 
 def send_refused(send: Send, mock_kafka: MockKafka, error: str) -> tuple[list[str], Request]:
-    """Send, and let the clock run as soon as a batch was refused with this error."""
+    """Send, and start the clock as soon as a batch is refused with this error."""
     with ThreadPoolExecutor() as threads:
         failures = threads.submit(send, mock_kafka.bootstrap_servers)
         try:

@@ -1,4 +1,4 @@
-"""KIP-758's floor over TCP: what was never stored is never answered as a duplicate."""
+"""KIP-758's floor over TCP: a batch that was never stored is never a duplicate."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ VERSION = 9
 
 
 def produce(client: RawClient, sequence: int, *, producer_id: int = 7, epoch: int = 0) -> Any:
-    """Produce one record to partition 0 of topic t; returns the partition's response."""
+    """Produce one record to partition 0 of topic t; return the partition's response."""
     batch = make_batch(
         b"%d" % sequence, producer_id=producer_id, producer_epoch=epoch, base_sequence=sequence
     )
@@ -28,7 +28,7 @@ def produce(client: RawClient, sequence: int, *, producer_id: int = 7, epoch: in
 
 
 def test_a_producer_id_refused_on_another_connection_was_not_stored() -> None:
-    """KIP-936 refuses the first batch; the second comes over another connection and is stored."""
+    """KIP-936 refuses the first batch; the second arrives on another connection and is stored."""
     config: dict[str, ConfigValue] = {
         "client.quotas": "user=<default>,producer_ids_rate=1",
         "connections.max.idle.ms": -1,

@@ -1,13 +1,15 @@
-"""Whatever one client writes, every client reads: all of it, in order, to the byte."""
+"""Every client reads the records of every other client, unchanged and in order."""
 
 from dataclasses import replace
 
 import pytest
 
 from mock_kafka import MockKafka
-from tests.interop.clients import CLIENTS, Client, Record, by_partition, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.interface import Client, Record, by_partition
+from scenarios.clients.python_clients import CLIENTS
 
-# acks=all is -1; an idempotent producer asks for it.
+# acks=all is -1; an idempotent producer needs it.
 WAYS = [(0, False), (1, False), (-1, False), (-1, True)]
 WAY_IDS = ["acks-0", "acks-1", "acks-all", "idempotent"]
 CODECS = [(client, codec) for client in CLIENTS for codec in client.compressions]
@@ -32,7 +34,7 @@ def forget_offsets(records: list[Record]) -> list[Record]:
 @pytest.mark.parametrize(
     ("client", "codec"), CODECS, ids=[f"{client.name}-{codec}" for client, codec in CODECS]
 )
-def test_records_come_back_whole_and_in_order(
+def test_records_are_read_unchanged_and_in_order(
     kafka: MockKafka, topic: str, client: Client, codec: str, acks: int, is_idempotent: bool
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -81,7 +83,7 @@ ODD_RECORDS = [
 
 
 def can_send(client: Client, record: Record) -> bool:
-    """Whether the library takes the record at all."""
+    """Return whether the library accepts the record."""
     if client.name == "confluent-kafka":
         return record.timestamp_ms != 0  # which means "now" there
     if client.name == "kafka-python" and any(value is None for _, value in record.headers):
@@ -90,7 +92,7 @@ def can_send(client: Client, record: Record) -> bool:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip"])
-def test_nulls_empties_and_many_headers_survive_each_pair_of_clients(
+def test_each_pair_of_clients_transfers_nulls_empty_values_and_many_headers(
     kafka: MockKafka, topic: str, client: Client, codec: str
 ) -> None:
     servers = kafka.bootstrap_servers
@@ -102,7 +104,7 @@ def test_nulls_empties_and_many_headers_survive_each_pair_of_clients(
 
 
 @pytest.mark.parametrize("is_idempotent", [False, True])
-def test_large_records_survive_each_pair_of_clients(
+def test_each_pair_of_clients_transfers_large_records(
     kafka: MockKafka, topic: str, client: Client, is_idempotent: bool
 ) -> None:
     servers = kafka.bootstrap_servers

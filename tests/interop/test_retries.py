@@ -1,31 +1,31 @@
-"""The promise of idempotence: lost responses cost nothing, whatever the client sends again.
+"""Idempotence: lost responses lose and duplicate nothing, whatever the client retries.
 
-A proxy loses answers to Produce requests whose batches are in the log already, by resetting the
+A proxy drops responses to Produce requests whose batches are already stored, by resetting the
 connection. Afterwards every record is in the log exactly once and in order, and the client has
 reported success for each.
 """
 
-import asyncio
+import functools
 import logging
 import multiprocessing
 import random
 import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-import aiokafka
-import confluent_kafka
 import kafka
 import pytest
 from kafka.admin import KafkaAdminClient
 
 from mock_kafka import ConfigValue, MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import Deadline, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import Deadline
+from scenarios.clients.installed import ClientName, load_client
+from scenarios.clients.interface import Config, Delivery, ProducerOptions, Record
 from tests.interop.conftest import broker_errors
 from tests.interop.dropping_proxy import HOST, DroppingProxy, Tally, free_port_run
 
@@ -40,7 +40,7 @@ RECORDS_PER_BURST, RECORDS_AT_ONCE = 60, 12
 DELIVERY_TIMEOUT_S = 60.0
 
 CODECS = ("none", "lz4")
-# What the broker says about the batches of a client that keeps to its word.
+# The broker's log lines about batches of a correct client.
 KNOWN_CODES = {1: {ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER}, 5: {ErrorCode.NONE}}
 RULE_SETS = {"kip-758": 1, "kafka": 5}
 
@@ -61,18 +61,18 @@ class Sender(Protocol):
     """An idempotent producer that stays open for several rounds."""
 
     def send_all(self, topic: str, values: Values) -> list[Delivered]:
-        """Send, wait for every delivery; raises what the client reports for any of them."""
+        """Send, and wait for every delivery; raise the first error of the client."""
 
     def close(self) -> None: ...
 
 
 class SeparateSender:
-    """A sender in a process of its own, so that the proxy need not wait for its turn beside it.
+    """A sender in its own process, so that it does not delay the proxy.
 
-    kafka-python's thread is never at rest while it has batches that it may not send yet.
+    kafka-python's thread is busy while it has batches that it may not send yet.
     """
 
-    def __init__(self, name: str, servers: str, compression: str) -> None:
+    def __init__(self, name: ClientName, servers: str, compression: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, name, servers, compression))
@@ -91,9 +91,9 @@ class SeparateSender:
         self._process.join()
 
 
-def _serve(pipe: Connection, name: str, servers: str, compression: str) -> None:
-    """The other process: sends what the pipe brings, until it brings None."""
-    with closing(SENDERS[name](servers, compression)) as sender:
+def _serve(pipe: Connection, name: ClientName, servers: str, compression: str) -> None:
+    """Run in the other process: send values from the pipe until it has None."""
+    with closing(ClientSender(name, servers, compression)) as sender:
         for topic, values in iter(pipe.recv, None):
             try:
                 pipe.send(sender.send_all(topic, values))
@@ -101,140 +101,76 @@ def _serve(pipe: Connection, name: str, servers: str, compression: str) -> None:
                 pipe.send(failure)
 
 
-class KafkaPythonSender:
-    """Up to five requests in flight to a broker, but one batch of a partition at a time."""
+CONFIGS: dict[ClientName, Config] = {
+    # Up to five requests in flight to a broker, but one batch of a partition at a time.
+    "kafka-python": {
+        "batch_size": 220,
+        "max_request_size": 700,
+        "max_in_flight_requests_per_connection": 5,
+        "retry_backoff_ms": 5,
+        "reconnect_backoff_ms": 1,
+        "reconnect_backoff_max_ms": 5,
+    },
+    # One request at a time to a broker, with a batch of every partition that has any.
+    "aiokafka": {"max_batch_size": 220, "retry_backoff_ms": 5},
+    # Up to five batches of the same partition in flight, one in each request.
+    "confluent-kafka": {
+        "batch.num.messages": 4,
+        "max.in.flight.requests.per.connection": 5,
+        "retry.backoff.ms": 5,
+        "retry.backoff.max.ms": 20,
+        "reconnect.backoff.ms": 1,
+        "reconnect.backoff.max.ms": 5,
+        "topic.metadata.refresh.fast.interval.ms": 10,
+        "log_level": 0,
+    },
+}
 
-    def __init__(self, servers: str, compression: str) -> None:
-        self._producer = kafka.KafkaProducer(
-            bootstrap_servers=servers,
-            enable_idempotence=True,
-            acks="all",
-            compression_type=None if compression == "none" else compression,
-            batch_size=220,
-            linger_ms=0,
-            max_request_size=700,
-            max_in_flight_requests_per_connection=5,
-            retry_backoff_ms=5,
-            reconnect_backoff_ms=1,
-            reconnect_backoff_max_ms=5,
-        )
+
+class ClientSender:
+    """A sender with any of the client libraries."""
+
+    def __init__(self, name: ClientName, servers: str, compression: str) -> None:
+        options = ProducerOptions(compression=compression, is_idempotent=True, linger_ms=0)
+        self._is_librdkafka = name == "confluent-kafka"
+        self._producer = load_client(name).producer(servers, CONFIGS[name], options)
 
     def send_all(self, topic: str, values: Values) -> list[Delivered]:
-        futures = [self._producer.send(topic, value, partition=part) for part, value in values]
-        self._producer.flush(DELIVERY_TIMEOUT_S)
+        records = [Record(value, partition=part, timestamp_ms=None) for part, value in values]
+        send = self._send_in_bursts if self._is_librdkafka else self._producer.send_all
+        deliveries = send(topic, records, DELIVERY_TIMEOUT_S)
+        for delivery in deliveries:
+            if delivery.error is not None:
+                raise delivery.error
         return [
-            Delivered(part, value, future.get(DELIVERY_TIMEOUT_S).offset)
-            for (part, value), future in zip(values, futures, strict=True)
+            Delivered(part, value, delivery.offset)
+            for (part, value), delivery in zip(values, deliveries, strict=True)
         ]
+
+    def _send_in_bursts(
+        self, topic: str, records: Sequence[Record], timeout_s: float
+    ) -> list[Delivery]:
+        # With a backlog librdkafka fills only two of its five places until a response arrives. It
+        # sends more when there are new records, so they are sent in bursts of a few at a time.
+        deliveries: list[Delivery] = []
+        for first in range(0, len(records), RECORDS_PER_BURST):
+            burst: dict[int, Delivery] = {}
+            for start in range(first, first + RECORDS_PER_BURST, RECORDS_AT_ONCE):
+                for index, record in enumerate(records[start : start + RECORDS_AT_ONCE], start):
+                    report = functools.partial(burst.__setitem__, index)
+                    self._producer.send(topic, record.value, report, partition=record.partition)
+                self._producer.poll(0.001)
+            self._producer.flush(timeout_s)
+            deliveries += [burst[index] for index in sorted(burst)]
+        return deliveries
 
     def close(self) -> None:
         self._producer.close()
 
 
-class AioKafkaSender:
-    """One request at a time to a broker, with a batch of every partition that has any."""
-
-    def __init__(self, servers: str, compression: str) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._producer = self._loop.run_until_complete(self._start(servers, compression))
-
-    async def _start(self, servers: str, compression: str) -> Any:
-        producer = aiokafka.AIOKafkaProducer(
-            bootstrap_servers=servers,
-            enable_idempotence=True,
-            compression_type=None if compression == "none" else compression,
-            max_batch_size=220,
-            retry_backoff_ms=5,
-        )
-        await producer.start()
-        return producer
-
-    def send_all(self, topic: str, values: Values) -> list[Delivered]:
-        return self._loop.run_until_complete(self._send_all(topic, values))
-
-    async def _send_all(self, topic: str, values: Values) -> list[Delivered]:
-        futures = [
-            await self._producer.send(topic, value, partition=part) for part, value in values
-        ]
-        results = await asyncio.wait_for(asyncio.gather(*futures), DELIVERY_TIMEOUT_S)
-        return [
-            Delivered(part, value, result.offset)
-            for (part, value), result in zip(values, results, strict=True)
-        ]
-
-    def close(self) -> None:
-        self._loop.run_until_complete(self._producer.stop())
-        self._loop.close()
-
-
-class ConfluentSender:
-    """librdkafka: up to five batches of the same partition in flight, one in each request."""
-
-    def __init__(self, servers: str, compression: str) -> None:
-        self._producer = confluent_kafka.Producer(
-            {
-                "bootstrap.servers": servers,
-                "enable.idempotence": True,
-                "compression.type": compression,
-                "batch.num.messages": 4,
-                "linger.ms": 0,
-                "max.in.flight.requests.per.connection": 5,
-                "retry.backoff.ms": 5,
-                "retry.backoff.max.ms": 20,
-                "reconnect.backoff.ms": 1,
-                "reconnect.backoff.max.ms": 5,
-                "topic.metadata.refresh.fast.interval.ms": 10,
-                "log_level": 0,
-            }
-        )
-
-    def send_all(self, topic: str, values: Values) -> list[Delivered]:
-        reports: list[Future[Delivered]] = []
-        for number, (part, value) in enumerate(values, start=1):
-            report: Future[Delivered] = Future()
-            reports.append(report)
-            self._producer.produce(
-                topic, value, partition=part, on_delivery=_reporter(report, part, value)
-            )
-            # With a backlog it fills two of its five places only, until a response comes: what
-            # makes it send more is new records, so they come in bursts of a few at a time.
-            if number % RECORDS_PER_BURST == 0:
-                self._flush()
-            elif number % RECORDS_AT_ONCE == 0:
-                self._producer.poll(0.001)
-        self._flush()
-        return [report.result(0) for report in reports]
-
-    def _flush(self) -> None:
-        left_count = self._producer.flush(DELIVERY_TIMEOUT_S)
-        assert left_count == 0, "records were not delivered in time"
-
-    def close(self) -> None:
-        self._flush()
-
-
-def _reporter(
-    report: "Future[Delivered]", partition: int, value: bytes
-) -> Callable[[Any, Any], None]:
-    def note(error: Any, message: Any) -> None:
-        if error is not None:
-            report.set_exception(AssertionError(f"not delivered: {error}"))
-        else:
-            report.set_result(Delivered(partition, value, message.offset()))
-
-    return note
-
-
-SENDERS: dict[str, Callable[[str, str], Sender]] = {
-    "kafka-python": KafkaPythonSender,
-    "aiokafka": AioKafkaSender,
-    "confluent-kafka": ConfluentSender,
-}
-
-
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Where a test writes."""
+    """The topic of a test."""
 
     name: str
     partition_count: int
@@ -242,7 +178,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Three brokers that clients reach through the proxy alone."""
+    """Three brokers that clients reach only through the proxy."""
 
     proxy: DroppingProxy
     kafka: MockKafka
@@ -265,7 +201,7 @@ def shared_cluster(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 
 @pytest.fixture
 def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
-    """The test fails when the broker reports a bug of its own during the test."""
+    """Yield the cluster; fail the test if the broker reports an internal error."""
     logging.disable(logging.CRITICAL)  # several lines for every lost connection, thousands in all
     before = len(broker_errors(shared_cluster.kafka))
     yield shared_cluster
@@ -275,7 +211,7 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 
 
 def values_of_round(rng: random.Random, next_numbers: list[int]) -> Values:
-    """Records for random partitions, numbered per partition, of random sizes."""
+    """Return records of random size for random partitions, numbered per partition."""
     values = []
     for _ in range(RECORDS_PER_ROUND):
         partition = rng.randrange(len(next_numbers))
@@ -286,12 +222,12 @@ def values_of_round(rng: random.Random, next_numbers: list[int]) -> Values:
 
 
 def send_through_drops(cluster: Cluster, sender: Sender, topic: Topic) -> list[Delivered]:
-    """Rounds of records until enough answers were lost; every delivery that was reported.
+    """Send rounds of records until enough responses were lost; return all reported deliveries.
 
-    The first round loses nothing, so that every partition knows the producer. One that doesn't
-    takes a batch of any sequence (KIP-360): when a batch is refused for its leader that moved and
-    the next in flight finds the leader back, the gap between them is never noticed, here or in
-    Kafka.
+    The first round loses nothing, so that every partition knows the producer. An unknown producer
+    may start with any sequence (KIP-360): if a batch is refused because the leader moved, and the
+    next one in flight is accepted because it moved back, neither our broker nor Kafka notices the
+    gap.
     """
     rng = random.Random(topic.name)
     proxy = cluster.proxy
@@ -309,7 +245,7 @@ def send_through_drops(cluster: Cluster, sender: Sender, topic: Topic) -> list[D
 
 
 def stored(cluster: Cluster, topic: Topic) -> dict[int, list[bytes]]:
-    """All values in each partition's log."""
+    """Return all values in each partition's log."""
     partitions = [kafka.TopicPartition(topic.name, i) for i in range(topic.partition_count)]
     found: dict[int, list[bytes]] = {part.partition: [] for part in partitions}
     with kafka.KafkaConsumer(
@@ -327,7 +263,7 @@ def stored(cluster: Cluster, topic: Topic) -> dict[int, list[bytes]]:
 
 
 def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) -> int:
-    """Each record once and in order; returns how many offsets the client reported wrongly."""
+    """Check that each record is stored once and in order; return the number of wrong offsets."""
     expected: dict[int, list[bytes]] = {index: [] for index in range(topic.partition_count)}
     wrong_count = 0
     for record in delivered:
@@ -338,13 +274,13 @@ def check_promise(cluster: Cluster, topic: Topic, delivered: list[Delivered]) ->
 
 
 def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
-    """What the client was put through is what the test claims to be about."""
+    """Check that the client had the retries and requests in flight that the test is about."""
     tally = cluster.proxy.tally
-    # A client may leave a batch that wouldn't get smaller as it is.
+    # A client may leave an incompressible batch uncompressed.
     assert set(tally.codecs) <= {compression, "none"}
     assert tally.codecs[compression] > tally.codecs.total() // 2
     if name == "confluent-kafka":
-        # The only one with several batches of a partition in flight, and one in a request.
+        # Only librdkafka has several batches of a partition in flight, one per request.
         assert max(tally.responses_per_drop) >= 4
         assert tally.shared_requests == 0
         assert (tally.unknown_offsets > 0) == (cluster.batches == 1)
@@ -358,9 +294,9 @@ def check_pressure(cluster: Cluster, name: str, compression: str) -> None:
 
 
 class LeaderMover:
-    """Moves the leader of one partition after the other, every few drops; a context manager.
+    """Move the leader of one partition after the other, every few drops; a context manager.
 
-    Leaders go round the brokers, so that one comes back only after both others had their turn.
+    Leadership rotates among the brokers, so that it returns only after both others had it.
     """
 
     def __init__(self, cluster: Cluster, topic: Topic) -> None:
@@ -395,7 +331,7 @@ class LeaderMover:
             self._failures.append(failure)
 
     def _move(self, admin: Any) -> None:
-        """The next order of the replicas, and an election of the first of them."""
+        """Rotate the replicas, and elect the first of them."""
         turn, index = divmod(self.moves, self._topic.partition_count)
         replicas = [1 + (index + turn + number) % BROKER_COUNT for number in range(BROKER_COUNT)]
         partition = kafka.TopicPartition(self._topic.name, index)
@@ -407,11 +343,11 @@ class LeaderMover:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("compression", CODECS)
-@pytest.mark.parametrize("name", SENDERS)
+@pytest.mark.parametrize("name", CONFIGS)
 def test_lost_responses_lose_no_record_and_double_none(
-    cluster: Cluster, name: str, compression: str
+    cluster: Cluster, name: ClientName, compression: str
 ) -> None:
-    """No batch is ever out of order: with fixed leaders nothing can come between two of them.
+    """With fixed leaders no batch is out of order.
 
     librdkafka gets base offset -1 for all but the newest of its batches in flight, and then
     reports -1, 0, 1, ... for the records of such a batch: it adds a record's index to the base
@@ -431,12 +367,14 @@ def test_lost_responses_lose_no_record_and_double_none(
 
 
 @pytest.mark.interop
-@pytest.mark.parametrize("name", SENDERS)
-def test_leaders_that_move_during_retries_change_nothing(cluster: Cluster, name: str) -> None:
+@pytest.mark.parametrize("name", CONFIGS)
+def test_leaders_that_move_during_retries_change_nothing(
+    cluster: Cluster, name: ClientName
+) -> None:
     """Leaders move every few drops, each to the next broker.
 
-    Not tried: a leader that goes and comes back at once. librdkafka 2.16 then knows the
-    right leader and epoch, and yet goes on sending to the other broker, which refuses each time.
+    Not tested: a leader that returns at once. librdkafka 2.16 then knows the
+    right leader and epoch, but still sends to the other broker, which refuses each time.
     """
     topic = Topic(f"retries.moves.{name}", PARTITION_COUNTS[name])
     create_topic(cluster.proxy.servers, topic.name, topic.partition_count, BROKER_COUNT)

@@ -1,4 +1,4 @@
-"""A cluster whose brokers differ, as in a rolling upgrade, and clients that notice nothing."""
+"""Clients and a cluster whose brokers differ, as in a rolling upgrade."""
 
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, C
 from mock_kafka import ControlError, MockKafka, StartError, cli
 from protocol.messages import api_key_of
 from protocol.releases import release_versions
-from tests.interop.clients import CLIENTS, DEADLINE_S, Client, Record
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.python_clients import CLIENTS
 
 RECORDS = [Record(b"%d" % number, key=b"k") for number in range(20)]
 BATCHES, VERSIONS = "producer.state.batches", "broker.api.versions"
@@ -22,7 +24,7 @@ MIXED = {
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
-def test_a_client_speaks_to_each_broker_of_a_mixed_cluster_in_its_versions(client: Client) -> None:
+def test_a_client_uses_the_versions_of_each_broker_of_a_mixed_cluster(client: Client) -> None:
     with MockKafka(brokers=3, config=MIXED) as kafka:
         kafka.create_topic("t", 1, 3)
         sent = []
@@ -41,7 +43,7 @@ def test_a_client_speaks_to_each_broker_of_a_mixed_cluster_in_its_versions(clien
 
 
 def set_config(kafka: MockKafka, broker: int, key: str, value: str) -> None:
-    """Set a key of one broker with librdkafka's admin client, which asks that broker."""
+    """Set a key of one broker with librdkafka's admin client, which sends it to that broker."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap_servers})
     entry = ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource("broker", str(broker), incremental_configs=[entry])
@@ -50,7 +52,7 @@ def set_config(kafka: MockKafka, broker: int, key: str, value: str) -> None:
 
 
 def produce_again(kafka: MockKafka, topic: str) -> str:
-    """The error of a batch of which the first response was lost, from the broker that leads."""
+    """Return the leader's error for a retry whose first response was lost."""
     kafka.drop_response(api="Produce", topic=topic, times=1)
     since = kafka.last_request_number()
     CLIENTS[2].produce(kafka.bootstrap_servers, topic, RECORDS[:1], is_idempotent=True)
@@ -58,7 +60,7 @@ def produce_again(kafka: MockKafka, topic: str) -> str:
     return ",".join(last.errors) or "NONE"
 
 
-def test_a_broker_changed_at_run_time_responses_by_its_own_rule() -> None:
+def test_a_broker_changed_at_run_time_responds_by_its_own_rule() -> None:
     with MockKafka(brokers=2) as kafka:
         for broker in (1, 2):
             kafka.create_topic(f"t{broker}", 1, 1)
@@ -88,7 +90,7 @@ def test_a_key_that_brokers_share_is_refused_for_one_of_them(
         assert produce_again(kafka, "t") == "NONE"
 
 
-def test_a_broker_is_upgraded_by_a_restart_that_clients_survive() -> None:
+def test_clients_continue_when_a_broker_is_upgraded_by_a_restart() -> None:
     with MockKafka(brokers=3, config=MIXED) as kafka:
         kafka.create_topic("t", 1, 3)
         kafka.move_leader("t", 0, 2)
@@ -104,7 +106,7 @@ def test_a_broker_is_upgraded_by_a_restart_that_clients_survive() -> None:
         assert max(request.version for request in requests) > release_versions("2.8")[0][1]
 
 
-def test_a_key_of_a_broker_that_does_not_exist_stops_the_start() -> None:
+def test_a_key_of_an_unknown_broker_is_a_start_error() -> None:
     with pytest.raises(StartError, match=r"broker\.7\.\*: there are brokers 1 to 3 only"):
         MockKafka(brokers=3, config={f"broker.7.{BATCHES}": 5}).start()
 

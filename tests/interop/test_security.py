@@ -1,4 +1,4 @@
-"""Clients that say who they are: every mechanism each of them has, with and without TLS."""
+"""Authentication: every mechanism of each client, with and without TLS."""
 
 import asyncio
 import base64
@@ -32,7 +32,7 @@ from broker.clock import SystemClock
 from broker.server.certificates import write_certificates
 from mock_kafka import MockKafka
 from protocol.errors import ErrorCode
-from tests.interop.clients import Deadline
+from scenarios.clients.deadline import Deadline
 
 LISTENERS = ("PLAINTEXT", "SASL_PLAINTEXT", "SASL_SSL", "SSL")
 PASSWORD_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -68,7 +68,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
         log = "\n".join(kafka.log_lines())
         assert "secret-of" not in log
         assert "Traceback" not in log
-    gc.collect()  # kafka-python leaves its sockets to it when it could not start
+    gc.collect()  # kafka-python leaves its sockets to the collector if it could not start
 
 
 def bearer() -> str:
@@ -92,7 +92,7 @@ class AioToken(aiokafka.abc.AbstractTokenProvider):  # type: ignore[misc]
 def python_settings(
     secured: Secured, listener: str, mechanism: str | None, password: str
 ) -> dict[str, Any]:
-    """What kafka-python and aiokafka have in common."""
+    """Return the settings that kafka-python and aiokafka have in common."""
     settings: dict[str, Any] = {
         "bootstrap_servers": secured.servers(listener),
         "security_protocol": listener,
@@ -204,7 +204,7 @@ ROUND_TRIPS = {
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_a_client_that_says_who_it_is_writes_and_reads(
+def test_an_authenticated_client_writes_and_reads(
     secured: Secured, topic: str, library: str, listener: str, mechanism: str
 ) -> None:
     value = ROUND_TRIPS[library](secured, topic, listener, mechanism, "secret-of-alice")
@@ -213,7 +213,9 @@ def test_a_client_that_says_who_it_is_writes_and_reads(
 
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "SSL"])
 @pytest.mark.parametrize("library", CLIENTS)
-def test_without_sasl_too(secured: Secured, topic: str, library: str, listener: str) -> None:
+def test_a_client_without_sasl_writes_and_reads(
+    secured: Secured, topic: str, library: str, listener: str
+) -> None:
     assert ROUND_TRIPS[library](secured, topic, listener, None, "secret-of-alice") == b"hello"
 
 
@@ -226,7 +228,7 @@ AUTHENTICATION_ERRORS = {
 
 @pytest.mark.parametrize("mechanism", PASSWORD_MECHANISMS)
 @pytest.mark.parametrize("library", CLIENTS)
-def test_a_wrong_password_is_the_clients_own_authentication_error(
+def test_a_wrong_password_is_an_authentication_error_of_the_client(
     secured: Secured, topic: str, library: str, mechanism: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     def reasons() -> int:
@@ -244,9 +246,7 @@ def test_a_wrong_password_is_the_clients_own_authentication_error(
 
 
 @pytest.mark.parametrize("mechanism", ["SCRAM_SHA_256", "SCRAM_SHA_512"])
-def test_a_user_that_an_administrator_made_gets_in_until_deleted(
-    secured: Secured, mechanism: str
-) -> None:
+def test_a_scram_user_can_authenticate_until_deleted(secured: Secured, mechanism: str) -> None:
     admin = AdminClient({"bootstrap.servers": secured.servers("PLAINTEXT")})
     kind = ScramMechanism[mechanism]
     name = f"made-{mechanism}"

@@ -1,4 +1,4 @@
-"""Quotas in shadow mode with real clients: nobody waits until the mode is switched off."""
+"""Quotas in shadow mode with real clients: no client is throttled until it is switched off."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +25,7 @@ def kafka() -> Iterator[MockKafka]:
 
 
 def enforce(kafka: MockKafka) -> None:
-    """As an operator does, with the command line tool."""
+    """Switch shadow mode off with the command line tool."""
     command = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter"]
     broker = ["--entity-type", "brokers", "--entity-default"]
     assert mock_kafka_command([*command, *broker, "--add-config", "client.quota.shadow=false"]) == 0

@@ -8,7 +8,7 @@ import pytest
 from kafka.admin import KafkaAdminClient
 
 from mock_kafka import MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 from tests.interop.spark_connector import Connector, Options, Row, offsets, write_at
 
 OLD_OFFSET_READER = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
@@ -28,7 +28,7 @@ def setting(connector: Connector, key: str, value: str) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_what_spark_writes_it_reads_back(
+def test_spark_reads_what_it_writes(
     connector: Connector, kafka_of_three: MockKafka, topic: str, compression: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic, partition_count=3)
@@ -48,14 +48,14 @@ def test_what_spark_writes_it_reads_back(
     assert {row.timestampType for row in read} == {0}
 
 
-def test_a_topic_is_made_by_the_first_write_when_the_broker_may(
+def test_the_first_write_creates_the_topic_with_auto_creation(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     connector.write([Row(topic, 0, None, b"first")])
     assert connector.rows({"subscribe": topic}) == [Row(topic, 0, None, b"first")]
 
 
-def test_a_range_is_read_by_its_offsets(
+def test_a_range_is_read_by_offsets(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic, partition_count=2)
@@ -71,7 +71,7 @@ def test_a_range_is_read_by_its_offsets(
     assert read == rows[0][3:] + rows[1][:4]
 
 
-def test_a_range_is_read_by_its_timestamps(
+def test_a_range_is_read_by_timestamps(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic)
@@ -86,7 +86,7 @@ def test_a_range_is_read_by_its_timestamps(
         "endingOffsetsByTimestamp": offsets(topic, {0: 4001}),
     }
     assert values({**of_each}) == [b"3000", b"4000"]
-    # Nothing is that late: an error, or nothing to read, or everything up to the end.
+    # No record is that late: an error, no records, or all records up to the end.
     assert values({"startingTimestamp": 2000, "endingTimestamp": 9000})[-1:] == [b"5000"]
     late: Options = {"startingTimestamp": 9000}
     assert values({**late, "startingOffsetsByTimestampStrategy": "latest"}) == []
@@ -118,7 +118,7 @@ def test_few_partitions_are_read_by_many_tasks(
     assert connector.rows(options) == written
 
 
-def test_committed_records_are_read_and_so_are_those_found_with_a_consumer_group(
+def test_read_committed_and_offsets_by_consumer_group_work(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic, partition_count=2)
@@ -130,7 +130,7 @@ def test_committed_records_are_read_and_so_are_those_found_with_a_consumer_group
         assert connector.rows({"subscribe": topic}) == written
 
 
-def test_tasks_that_write_at_once_share_an_idempotent_producer(
+def test_concurrent_tasks_share_an_idempotent_producer(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     create_topic(kafka_of_three.bootstrap_servers, topic)
@@ -144,7 +144,7 @@ def test_tasks_that_write_at_once_share_an_idempotent_producer(
     assert (producer.producer_epoch, producer.last_sequence) == (0, 1999)
 
 
-def test_a_topic_that_is_not_there_is_an_error(
+def test_a_missing_topic_is_an_error_in_spark(
     connector: Connector, kafka_of_three: MockKafka, topic: str
 ) -> None:
     with pytest.raises(Exception, match="UnknownTopicOrPartition"):
@@ -153,7 +153,7 @@ def test_a_topic_that_is_not_there_is_an_error(
         connector.write([Row(topic, 7, None, b"no such partition")], {"kafka.max.block.ms": 300})
 
 
-def test_spark_says_who_it_is(connector: Connector, topic: str) -> None:
+def test_spark_authenticates(connector: Connector, topic: str) -> None:
     config = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": "alice:secret-of-alice",

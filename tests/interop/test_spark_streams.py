@@ -10,7 +10,8 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewPartitions
 
 from mock_kafka import MockKafka
-from tests.interop.clients import DEADLINE_S, create_topic
+from scenarios.clients.confluent_kafka import create_topic
+from scenarios.clients.deadline import DEADLINE_S
 from tests.interop.spark_connector import Connector, Row, offsets, write_at
 
 
@@ -22,25 +23,25 @@ def numbered(topic: str, partition: int, numbers: Iterable[int]) -> list[Row]:
 
 
 def values(rows: list[Row], partition: int = 0) -> list[int]:
-    """The numbers in a partition, in the order of their offsets."""
+    """Return the numbers in a partition, in the order of their offsets."""
     return [int(row.value or b"") for row in rows if row.partition == partition]
 
 
 def last_offsets(query: Any) -> Any:
-    """Where the source of a stream ended: topic, then partition, then the offset after it."""
+    """Return the end offsets of a stream's source, by topic and partition."""
     return json.loads(query.lastProgress.sources[0].endOffset)
 
 
 @pytest.fixture
 def topics(kafka_of_three: MockKafka, topic: str) -> tuple[str, str]:
-    """Where a stream reads from and where it writes to; two partitions each."""
+    """Return the source and target topics of a stream; two partitions each."""
     source, sink = f"{topic}.source", f"{topic}.sink"
     for name in (source, sink):
         create_topic(kafka_of_three.bootstrap_servers, name, partition_count=2)
     return source, sink
 
 
-def test_a_stream_goes_on_from_its_checkpoint(
+def test_a_stream_resumes_from_its_checkpoint(
     connector: Connector, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -56,12 +57,12 @@ def test_a_stream_goes_on_from_its_checkpoint(
     read = connector.rows({"subscribe": source})
     assert [row._replace(topic=sink) for row in read] == copied
     assert values(copied, 0) == list(range(60))
-    # Nothing new: nothing is read, nothing written.
+    # Without new records nothing is read or written.
     third = connector.copy_all(options, sink, tmp_path)
     assert sum(progress.numInputRows for progress in third.recentProgress) == 0
 
 
-def test_a_trigger_takes_no_more_offsets_than_it_may(
+def test_max_offsets_per_trigger_limits_a_trigger(
     connector: Connector, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -74,7 +75,7 @@ def test_a_trigger_takes_no_more_offsets_than_it_may(
     assert values(copied, 0) == values(copied, 1) == list(range(30))
 
 
-def test_a_running_stream_sees_what_comes_and_new_partitions_and_topics(
+def test_a_running_stream_reads_new_records_partitions_and_topics(
     connector: Connector, kafka_of_three: MockKafka, topic: str, tmp_path: Path
 ) -> None:
     servers = kafka_of_three.bootstrap_servers
@@ -110,7 +111,7 @@ def test_a_running_stream_sees_what_comes_and_new_partitions_and_topics(
         query.stop()
 
 
-def test_a_stream_starts_where_a_timestamp_says(
+def test_a_stream_starts_at_a_timestamp(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -124,7 +125,7 @@ def test_a_stream_starts_where_a_timestamp_says(
     assert (values(copied, 0), values(copied, 1)) == ([1007, 1008, 1009], [1009])
 
 
-def test_records_that_are_gone_fail_a_stream_unless_it_does_not_mind(
+def test_deleted_records_fail_a_stream_unless_fail_on_data_loss_is_false(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics
@@ -142,7 +143,7 @@ def test_records_that_are_gone_fail_a_stream_unless_it_does_not_mind(
     assert values(copied) == [*range(10), *range(15, 20)]
 
 
-def test_a_stream_notices_that_its_topic_was_created_again(
+def test_a_stream_detects_a_recreated_topic(
     connector: Connector, kafka_of_three: MockKafka, topics: tuple[str, str], tmp_path: Path
 ) -> None:
     source, sink = topics

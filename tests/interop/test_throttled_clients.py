@@ -1,7 +1,6 @@
-"""Quotas as clients feel them: slowed to the rate, and nobody else with them.
+"""Quotas slow a client to its rate and do not slow other clients.
 
-librdkafka doesn't wait by itself when it is throttled: what slows it is the connection that falls
-silent (KIP-219).
+librdkafka does not wait when it is throttled: the muted connection slows it (KIP-219).
 """
 
 import json
@@ -13,19 +12,19 @@ import confluent_kafka
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 
 BYTES_PER_SECOND = 200_000
 RECORD = b"x" * 1000
 BATCH_BYTES = 10_000
-# Few windows: a burst may bring as much as all of them allow, and is made up for as long after.
+# Few windows: a burst may use all of them, and the client is then throttled for as long.
 WINDOWS = 3
 WARM_UP_S, MEASURED_S = 4, 60
 TOLERANCE = 0.05
 
 
 class Meter:
-    """Reads what librdkafka says it sent and received, second by second."""
+    """Read the bytes that librdkafka sent and received, second by second."""
 
     def __init__(self, field: str) -> None:
         self._field = field
@@ -44,7 +43,7 @@ class Meter:
         return not readings or readings[-1][0] - readings[0][0] < WARM_UP_S + MEASURED_S
 
     def bytes_per_second(self) -> float:
-        """From the first reading behind the warm-up to the last."""
+        """Return the rate from the first value after the warm-up to the last."""
         begin_s = self._readings[0][0] + WARM_UP_S
         first = next(reading for reading in self._readings if reading[0] >= begin_s)
         last = self._readings[-1]
@@ -74,7 +73,7 @@ def produce_all_the_time(servers: str, topic: str, client_id: str) -> float:
 
 
 def consume_all_the_time(servers: str, topic: str, client_id: str) -> float:
-    """Reads a few records again and again."""
+    """Read a few records again and again."""
     meter = Meter("rx_bytes")
     consumer = confluent_kafka.Consumer(
         {
@@ -106,7 +105,7 @@ def fill(servers: str, topic: str, byte_count: int) -> None:
 def produce_unthrottled(
     servers: str, topic: str, is_over: Callable[[], bool]
 ) -> tuple[int, list[Any]]:
-    """Records delivered one by one for a client without a quota, and its throttle times."""
+    """Deliver records one by one without a quota; return their count and the throttle times."""
     throttles: list[Any] = []
     producer = confluent_kafka.Producer(
         {

@@ -1,4 +1,4 @@
-"""The command line tools against Apache Kafka and our broker: the same words and effects."""
+"""The command line tools with Apache Kafka and with our broker: the same output and effects."""
 
 import itertools
 import re
@@ -7,25 +7,25 @@ from pathlib import Path
 import pytest
 
 from mock_kafka import cli
+from scenarios.clients.deadline import Deadline
 from tests.interop.apache_kafka import PASSWORD, USERNAME, ApacheKafka
-from tests.interop.clients import Deadline
 
 
 class Tool:
-    """Runs the tools on one cluster."""
+    """Run the tools on one cluster."""
 
     def __init__(self, servers: str, capsys: pytest.CaptureFixture[str]) -> None:
         self._servers = servers
         self._capsys = capsys
 
     def __call__(self, words: str) -> str:
-        """The output of a tool, which must succeed."""
+        """Return the output of a tool, which must succeed."""
         status, printed = self.status_and_output(words)
         assert status == 0, printed
         return printed
 
     def status_and_output(self, words: str) -> tuple[int, str]:
-        """The exit status, and standard output or, after a failure, standard error."""
+        """Return the exit status, and standard output or, after a failure, standard error."""
         tool, *arguments = words.split()
         self._capsys.readouterr()
         status = cli.main([tool, "--bootstrap-server", self._servers, *arguments])
@@ -41,20 +41,20 @@ def run(servers: str, capsys: pytest.CaptureFixture[str]) -> Tool:
 
 
 def refused(run: Tool, words: str) -> str:
-    """The one line of a tool that fails."""
+    """Return the error line of a tool that fails."""
     status, line = run.status_and_output(words)
     assert (status, line.count("\n")) == (1, 1), line
     return line.rstrip("\n")
 
 
 def comes_to(run: Tool, words: str, expected: str) -> None:
-    """The tool prints this, at once or soon: Apache Kafka's broker follows its controller."""
+    """Wait until the tool prints this: Apache Kafka's broker lags behind its controller."""
     deadline = Deadline()
     while (printed := run(words)) != expected and deadline.holds(f"{expected!r}, not {printed!r}"):
         pass
 
 
-def test_a_topic_from_its_creation_to_its_end(run: Tool) -> None:
+def test_a_topic_is_created_described_altered_and_deleted(run: Tool) -> None:
     created = run(
         "topics --create --topic life --partitions 2 --config cleanup.policy=compact,delete"
     )
@@ -104,13 +104,13 @@ def test_a_topic_from_its_creation_to_its_end(run: Tool) -> None:
         ("--describe --topic none", "Topic 'none' does not exist as expected"),
     ],
 )
-def test_an_error_is_kafkas_sentence(words: str, error: str, run: Tool) -> None:
+def test_errors_have_the_text_of_kafkas_tool(words: str, error: str, run: Tool) -> None:
     run("topics --create --topic taken --partitions 2 --if-not-exists")
     comes_to(run, "topics --list --topic taken", "taken\n")
     assert refused(run, f"topics {words}") == f"Error while executing topic command : {error}"
 
 
-def test_a_topics_configuration_is_changed_described_and_taken_back(run: Tool) -> None:
+def test_a_topics_configuration_is_set_described_and_removed(run: Tool) -> None:
     run("topics --create --topic set")
     comes_to(run, "topics --list --topic set", "set\n")
     topic = "--entity-type topics --entity-name set"
@@ -156,7 +156,7 @@ def test_a_topics_configuration_is_changed_described_and_taken_back(run: Tool) -
         ),
     ],
 )
-def test_a_brokers_configuration_is_changed_described_and_taken_back(
+def test_a_brokers_configuration_is_set_described_and_removed(
     broker: str, heading: str, said: str, source: str, run: Tool
 ) -> None:
     broker = f"--entity-type brokers {broker}"
@@ -190,7 +190,7 @@ def test_a_brokers_configuration_is_changed_described_and_taken_back(
         ),
     ],
 )
-def test_client_quotas_are_set_described_and_taken_back(
+def test_client_quotas_are_set_described_and_removed(
     entity: str, said: str, described: str, run: Tool
 ) -> None:
     changes = "controller_mutation_rate=10,producer_byte_rate=10485760"
@@ -215,7 +215,9 @@ def test_client_quotas_are_set_described_and_taken_back(
     comes_to(run, f"configs --describe {entity}", "")
 
 
-def test_a_topic_change_above_the_quota_is_refused_with_its_wait(run: Tool, tmp_path: Path) -> None:
+def test_a_topic_change_above_the_quota_is_refused_with_its_throttle_time(
+    run: Tool, tmp_path: Path
+) -> None:
     run("configs --alter --add-config controller_mutation_rate=0.1 --client limited")
     comes_to(
         run,
@@ -225,7 +227,7 @@ def test_a_topic_change_above_the_quota_is_refused_with_its_wait(run: Tool, tmp_
     limited = f"--command-config {write(tmp_path / 'client.properties', client_id='limited')}"
     deadline = Deadline()
     for number in itertools.count():
-        # The first is above the quota's burst and goes through; the next one pays.
+        # The first exceeds the quota's burst and passes; the next one is throttled.
         words = f"topics --create --topic much{number} --partitions 40 {limited}"
         status, printed = run.status_and_output(words)
         if status:
@@ -248,7 +250,7 @@ def write(path: Path, **properties: str) -> str:
 
 @pytest.mark.parametrize("mechanism", ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"])
 @pytest.mark.parametrize(("password", "status"), [(PASSWORD, 0), ("wrong", 1)])
-def test_apache_kafka_lets_in_who_knows_the_password(
+def test_the_tool_authenticates_to_apache_kafka_with_a_password(
     mechanism: str,
     password: str,
     status: int,
@@ -268,7 +270,7 @@ def test_apache_kafka_lets_in_who_knows_the_password(
         assert "invalid" in capsys.readouterr().err.lower()
 
 
-def test_apache_kafka_is_reached_by_tls_with_its_certificate_and_only_with_it(
+def test_the_tool_connects_to_apache_kafka_by_tls_only_with_its_certificate(
     apache_kafka: ApacheKafka, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["topics", "--bootstrap-server", apache_kafka.tls_servers, "--list"]

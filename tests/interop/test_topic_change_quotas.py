@@ -1,4 +1,4 @@
-"""KIP-599 with real clients: who knows the error gets it, who doesn't is never refused."""
+"""KIP-599 with real clients: only clients that know the error are refused."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from kafka import KafkaAdminClient
 from kafka.errors import NodeNotReadyError, ThrottlingQuotaExceededError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import DEADLINE_S
+from scenarios.clients.deadline import DEADLINE_S
 
 PER_SECOND = 100
 CONFIG = {
@@ -26,7 +26,7 @@ def limited() -> Iterator[MockKafka]:
 
 
 @pytest.mark.interop
-def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka) -> None:
+def test_kafka_python_is_refused_and_its_retries_succeed(limited: MockKafka) -> None:
     with closing(KafkaAdminClient(bootstrap_servers=limited.bootstrap_servers)) as admin:
         wanted = {"num_partitions": PER_SECOND + 50, "replication_factor": 1}
         started_s = time.monotonic()
@@ -37,7 +37,7 @@ def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka)
         is_created = False
         while not is_created:
             assert time.monotonic() - started_s < DEADLINE_S
-            # While it has to pause, the client takes the broker for one that isn't ready.
+            # While it is throttled, the client considers the broker not ready.
             with suppress(ThrottlingQuotaExceededError, NodeNotReadyError):
                 admin.create_topics({"second": wanted})
                 is_created = True
@@ -45,7 +45,7 @@ def test_kafka_python_is_refused_and_its_retries_get_through(limited: MockKafka)
 
 
 @pytest.mark.interop
-def test_librdkafka_asks_in_versions_that_are_never_refused(limited: MockKafka) -> None:
+def test_librdkafka_uses_versions_that_are_never_refused(limited: MockKafka) -> None:
     admin = AdminClient({"bootstrap.servers": limited.bootstrap_servers})
     for name in ("first", "second"):
         topics = admin.create_topics([NewTopic(name, PER_SECOND + 50, 1)])

@@ -1,4 +1,4 @@
-"""Topics that nobody created: asking for them makes them, when it may and the name is legal."""
+"""Automatic creation of topics by Metadata requests."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,15 +11,11 @@ from confluent_kafka.admin import AdminClient
 from kafka.errors import KafkaTimeoutError
 
 from mock_kafka import MockKafka
-from tests.interop.clients import (
-    AIOKAFKA,
-    DEADLINE_S,
-    KAFKA_PYTHON,
-    Client,
-    Record,
-    confluent_consumer,
-    poll_confluent,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import confluent_consumer, poll_confluent
+from scenarios.clients.deadline import DEADLINE_S
+from scenarios.clients.interface import Client, Record
+from scenarios.clients.kafka_python import KAFKA_PYTHON
 from tests.interop.members import member, share_out
 
 PARTITIONS = 3
@@ -27,14 +23,14 @@ PARTITIONS = 3
 
 @pytest.fixture(scope="module")
 def creating() -> Iterator[MockKafka]:
-    """A broker that creates topics, of three partitions."""
+    """Return a broker that creates topics with three partitions automatically."""
     with MockKafka(config={"num.partitions": PARTITIONS}) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def strict() -> Iterator[MockKafka]:
-    """A broker that doesn't."""
+    """Return a broker that does not create topics automatically."""
     with MockKafka(config={"auto.create.topics.enable": False}) as cluster:
         yield cluster
 
@@ -60,7 +56,7 @@ def test_subscribing_creates_the_topic(creating: MockKafka, topic: str, client: 
     assert partition_counts(creating)[topic] == PARTITIONS
 
 
-def test_librdkafkas_consumer_creates_nothing_and_gets_an_error(
+def test_the_consumer_of_librdkafka_gets_an_error_and_creates_no_topic(
     creating: MockKafka, topic: str
 ) -> None:
     with confluent_consumer(creating.bootstrap_servers, group_id=topic) as consumer:
@@ -80,7 +76,7 @@ async def test_an_illegal_name_is_an_error_and_creates_nothing(creating: MockKaf
     assert "not a name" not in partition_counts(creating)
 
 
-async def test_without_auto_creation_a_missing_topic_stays_missing(strict: MockKafka) -> None:
+async def test_without_auto_creation_no_topic_is_created(strict: MockKafka) -> None:
     assert confluent_delivery_error(strict, "missing") in {
         confluent_kafka.KafkaError._MSG_TIMED_OUT,
         confluent_kafka.KafkaError._UNKNOWN_TOPIC,

@@ -1,17 +1,17 @@
-"""Quotas of users: every authenticated user has their own, whatever they call their client."""
+"""Quotas of users: each authenticated user has its own, whatever the client id."""
 
 import confluent_kafka
 import pytest
 
 from mock_kafka import ConfigValue, MockKafka
-from tests.interop.clients import create_topic
+from scenarios.clients.confluent_kafka import create_topic
 
 RECORD = b"x" * 50_000
 RECORD_COUNT = 5
 
 
 def throttles_of(servers: str, user: str) -> list[float]:
-    """Send more than a burst, all delivered; the throttle times in seconds."""
+    """Send more than a burst, all delivered; return the throttle times in seconds."""
     throttle_times_s: list[float] = []
     producer = confluent_kafka.Producer(
         {
@@ -33,7 +33,7 @@ def throttles_of(servers: str, user: str) -> list[float]:
 
 
 @pytest.mark.interop
-def test_each_user_has_a_quota_of_their_own() -> None:
+def test_each_user_has_its_own_quota() -> None:
     config: dict[str, ConfigValue] = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": "alice:secret-of-alice,bob:secret-of-bob",

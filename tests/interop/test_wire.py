@@ -1,4 +1,4 @@
-"""What the libraries rely on and never test: versions, order, waiting, byte by byte."""
+"""The wire protocol: versions, order of responses, and waiting fetches."""
 
 import asyncio
 import time
@@ -11,15 +11,11 @@ import pytest
 from mock_kafka import MockKafka
 from protocol import messages
 from protocol.api_keys import ApiKey
-from tests.interop.clients import (
-    AIOKAFKA,
-    DEADLINE_S,
-    Deadline,
-    Record,
-    confluent_consumer,
-    create_topic,
-    kafka_python_consumer,
-)
+from scenarios.clients.aiokafka import AIOKAFKA
+from scenarios.clients.confluent_kafka import confluent_consumer, create_topic
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.interface import Record
+from scenarios.clients.kafka_python import kafka_python_consumer
 from tests.interop.raw_client import RawClient
 
 UNSUPPORTED_VERSION = 35
@@ -69,13 +65,13 @@ def fetch_request(
 
 
 def receive_fetch(client: RawClient, version: int = 11) -> dict[int, Any]:
-    """Partitions of the next response, by index."""
+    """Return the partitions of the next response, by index."""
     _, response = client.receive(messages.FetchResponse, ApiKey.FETCH, version)
     return {part.partition_index: part for each in response.responses for part in each.partitions}
 
 
 @pytest.mark.parametrize("version", [5, 99])
-def test_an_unknown_version_of_api_versions_gets_ours_in_the_oldest_format(
+def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0(
     kafka: MockKafka, version: int
 ) -> None:
     with RawClient(kafka.bootstrap_servers) as client:
@@ -88,7 +84,7 @@ def test_an_unknown_version_of_api_versions_gets_ours_in_the_oldest_format(
         assert response.error_code == UNSUPPORTED_VERSION
         [only] = response.api_keys
         assert (only.api_key, only.min_version, only.max_version) == (ApiKey.API_VERSIONS, 0, 4)
-        # The same connection goes on with the version that the response names.
+        # The same connection continues with the version in the response.
         assert ask_api_versions(client, only.max_version).error_code == 0
 
 
@@ -101,7 +97,7 @@ def test_every_version_of_api_versions_returns_the_same_ranges(
             each.api_key: (each.min_version, each.max_version)
             for each in ask_api_versions(client, version).api_keys
         }
-    # From 0, or older librdkafka compresses nothing.
+    # From 0, because otherwise older librdkafka compresses nothing.
     assert found[ApiKey.PRODUCE] == (0, 13)
     assert found[ApiKey.FETCH] == (4, 18)
     assert found[ApiKey.METADATA] == (0, 13)
@@ -118,7 +114,7 @@ def test_a_version_of_produce_that_is_not_served_closes_the_connection(
         assert client.is_closed_by_peer()
 
 
-def test_an_unknown_api_closes_that_connection_and_no_other(kafka: MockKafka) -> None:
+def test_an_unknown_api_closes_only_its_connection(kafka: MockKafka) -> None:
     with RawClient(kafka.bootstrap_servers) as other, RawClient(kafka.bootstrap_servers) as client:
         client.send_body(9999, 0, b"", is_flexible=False)
         assert client.is_closed_by_peer()
@@ -138,7 +134,7 @@ def test_responses_come_in_the_order_of_the_requests_even_when_one_must_wait(
         assert client.receive_frame()[0] == second
 
 
-def test_an_empty_fetch_waits_for_a_record_and_no_longer(kafka: MockKafka, topic: str) -> None:
+def test_an_empty_fetch_waits_until_a_record_is_appended(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     with RawClient(servers) as client:
@@ -151,26 +147,24 @@ def test_an_empty_fetch_waits_for_a_record_and_no_longer(kafka: MockKafka, topic
 
 
 def ask_on_another_connection(servers: str) -> None:
-    """A round trip, after which the broker has seen what was sent before."""
+    """Make a round trip, after which the broker has read what was sent before."""
     with RawClient(servers) as client:
         ask_api_versions(client, 0)
 
 
-def test_fewer_bytes_than_asked_for_do_not_end_the_wait(kafka: MockKafka, topic: str) -> None:
+def test_a_fetch_waits_for_min_bytes(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
     with RawClient(servers) as client:
         client.send(fetch_request(topic, {0: 0}, LONG_WAIT_MS, 5000), ApiKey.FETCH, 11)
         AIOKAFKA.produce(servers, topic, [Record(value=b"small")])
         AIOKAFKA.produce(servers, topic, [Record(value=b"." * 5000)])
-        # Had the first been enough, the second would not be in this response.
+        # If the first had been enough, the second would not be in this response.
         assert len(receive_fetch(client)[0].records) > 5000
 
 
-def test_nothing_comes_from_a_partition_that_was_read_to_its_end(
-    kafka: MockKafka, topic: str
-) -> None:
-    # A batch from before the offset asked for, and librdkafka reports a message too large.
+def test_a_fetch_at_the_log_end_returns_no_records(kafka: MockKafka, topic: str) -> None:
+    # With a batch before the fetch offset librdkafka would report that a message is too large.
     servers = kafka.bootstrap_servers
     create_topic(servers, topic, partition_count=2)
     AIOKAFKA.produce(servers, topic, [Record(value=b"x", partition=p) for p in (0, 1)])
@@ -194,7 +188,9 @@ def test_an_offset_beyond_the_end_is_out_of_range_and_the_end_itself_is_not(
         assert receive_fetch(client)[0].error_code == error_code
 
 
-def test_librdkafkas_request_for_all_topics_is_understood(kafka: MockKafka, topic: str) -> None:
+def test_librdkafkas_metadata_request_for_all_topics_is_decoded(
+    kafka: MockKafka, topic: str
+) -> None:
     # The count of topics has four bytes instead of one, so three follow the body.
     create_topic(kafka.bootstrap_servers, topic)
     with RawClient(kafka.bootstrap_servers) as client:
@@ -204,13 +200,13 @@ def test_librdkafkas_request_for_all_topics_is_understood(kafka: MockKafka, topi
 
 
 def cpu_seconds(pid: int) -> float:
-    """Processor time of a process so far."""
+    """Return the CPU time of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / 100
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads processor time from /proc")
-def test_idle_consumers_cost_the_broker_next_to_nothing(kafka: MockKafka, topic: str) -> None:
+def test_idle_consumers_need_almost_no_cpu_time(kafka: MockKafka, topic: str) -> None:
     servers = kafka.bootstrap_servers
     create_topic(servers, topic)
 
@@ -231,5 +227,5 @@ def test_idle_consumers_cost_the_broker_next_to_nothing(kafka: MockKafka, topic:
         asyncio.run(asyncio.wait_for(poll_aiokafka_a_while(), DEADLINE_S))
         assert not python_consumer.poll(timeout_ms=1000)
         used_s = cpu_seconds(kafka.pid) - before
-    # Two seconds have passed; answering empty fetches at once would have filled them.
+    # Two seconds have passed; responding to empty fetches at once would have used that CPU time.
     assert used_s < 0.3

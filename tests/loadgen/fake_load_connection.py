@@ -1,4 +1,4 @@
-"""A connection without a socket, for clients that are driven frame by frame."""
+"""A connection without a socket, for tests of single frames."""
 
 from struct import Struct
 from typing import Any
@@ -14,7 +14,7 @@ _CORRELATION = Struct(">i")
 
 
 class FakeWire:
-    """Knows one version of everything."""
+    """A codec with one version of each API."""
 
     def version_of(self, api_key: ApiKey) -> int:
         return VERSION if api_key == ApiKey.PRODUCE else 1
@@ -25,14 +25,15 @@ class FakeWire:
 
 
 class FakeConnection:
-    """Keeps what is sent; `response` and `lose` are the broker's part."""
+    """A connection that records frames; tests call `response` and `lose` as the broker."""
 
     def __init__(self, producer_id: int = 70) -> None:
         self.wire = FakeWire()
-        self.reader: Reader | None = None
+        self.on_lost: Any = None
         self.throttled_until_us = 0
         self.is_lost = False
         self.sent: list[tuple[int, BatchHeader]] = []
+        self._reader: Reader | None = None
         self.is_aborted = False
         self._producer_id = producer_id
 
@@ -46,7 +47,8 @@ class FakeConnection:
             producer_epoch=0,
         )
 
-    def send(self, frame: bytes) -> None:
+    def send(self, frame: bytes, reader: Reader) -> None:
+        self._reader = reader
         (correlation_id,) = _CORRELATION.unpack_from(frame, 8)
         (size,) = Struct(">h").unpack_from(frame, 12)
         request = decode_request(VERSION, frame, 14 + size + 1, len(frame))
@@ -59,13 +61,12 @@ class FakeConnection:
         result = PartitionResult(0, error_code)
         body = encode_response(VERSION, [TopicResult("t", None, [result])], throttle_time_ms)
         frame = _CORRELATION.pack(correlation_id) + b"\0" + bytes(body)
-        assert self.reader is not None
-        self.reader.responded(frame, 0, len(frame), now_us)
+        assert self._reader is not None
+        self._reader.responded(frame, 0, len(frame), now_us)
 
     def abort(self) -> None:
         self.is_aborted = True
 
     def lose(self, now_us: int) -> None:
         self.is_lost = True
-        assert self.reader is not None
-        self.reader.lost(now_us)
+        self.on_lost(now_us)

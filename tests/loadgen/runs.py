@@ -1,4 +1,4 @@
-"""Runs of plans without Spark: the schedule by hand, one worker, rows as dictionaries."""
+"""Run plans without Spark, with one worker; rows are dictionaries."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _numbers = count()
 
 
 def plan_of(text: str, duration_s: float = 0.5) -> Plan:
-    """A plan with the topic `t`, of four partitions, and these tenants (YAML, a flow sequence)."""
+    """Return a plan with the topic `t`, of four partitions, and these tenants (YAML)."""
     numbered = f"t{next(_numbers)}"
     return parse_plan(
         f"duration_s: {duration_s}\ndrain_s: 3\ntopics: [{{name: {numbered}, partitions: 4}}]\n"
@@ -31,7 +31,7 @@ def plan_of(text: str, duration_s: float = 0.5) -> Plan:
 
 
 def events_of(plan: Plan) -> list[pa.RecordBatch]:
-    """The whole schedule in the order of time."""
+    """Return the complete schedule in the order of time."""
     ids = np.arange(sum(schedule.event_counts(plan)), dtype=np.int64)
     batches: list[pa.RecordBatch] = (
         pa.Table.from_batches([schedule.events(plan, ids)])
@@ -42,7 +42,7 @@ def events_of(plan: Plan) -> list[pa.RecordBatch]:
 
 
 def run(plan: Plan, servers: str, **spec_fields: Any) -> list[Row]:
-    """Prepare the cluster, run the plan in this process, return its rows."""
+    """Prepare the cluster, run the plan in this process, and return its rows."""
     run_id = f"r{next(_numbers)}"
     found = prepare(plan, run_id, servers, sets_quotas=True)
     batches = run_on(plan, run_id, found, **spec_fields)
@@ -58,10 +58,10 @@ def run_on(
 
 
 def of_api(rows: list[Row], api: str, tenant: str | None = None) -> list[Row]:
-    """The rows of one API."""
+    """Return the rows of one API."""
     return [row for row in rows if row["api"] == api and tenant in {None, row["tenant"]}]
 
 
 def endings(rows: list[Row]) -> Mapping[tuple[str, str, int | None], int]:
-    """How many rows have which status, kind and error code."""
+    """Return the number of rows by status, kind and error code."""
     return Counter((row["status"], row["kind"], row["error_code"]) for row in rows)

@@ -1,4 +1,4 @@
-"""A run without a cluster, for clients that are looked at by themselves."""
+"""A run without a cluster, for tests of single clients."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from loadgen.rows import Rows
 
 
 def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
-    """A run of this tenant alone against one broker on this port of the loopback address."""
+    """Return a run of this tenant with one broker on this loopback port."""
     plan = Plan(
         name="p", duration_s=10, tenants=(tenant,), topics=(Topic(tenant.topic, 1),), **plan_fields
     )
@@ -22,7 +22,7 @@ def run_of(tenant: Tenant, port: int = 1, **plan_fields: Any) -> Run:
 
 
 def rows_of(run: Run) -> list[dict[str, Any]]:
-    """All rows so far."""
+    """Return all rows so far."""
     constants = dict.fromkeys(("worker", "worker_cpu_us", "worker_wall_us"), 0)
     owners = run.spec.tenant_of_clients()
     batches = run.rows.batches(0, constants, run.plan.tenants, owners)

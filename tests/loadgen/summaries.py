@@ -1,4 +1,4 @@
-"""A summary of a small run."""
+"""Make the summary of a small run."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ CONFIG = {
 
 
 def summary_of(**changes: Any) -> dict[str, Any]:
-    """The summary of a run of `PLAN`."""
+    """Return the summary of a run of `PLAN`."""
     second = {"tenant": "writer", "requests": 5, "responded": 5, "errors": 1, "throttled": 1}
     request = {
         "tenant": "writer",

@@ -1,4 +1,4 @@
-"""Command line: errors before the load are one line and come at once."""
+"""Command line: errors before the load are one line, without delay."""
 
 import signal
 import socket

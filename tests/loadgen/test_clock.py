@@ -1,9 +1,9 @@
-"""The clocks go on, and in microseconds."""
+"""The clocks count microseconds."""
 
 from loadgen import clock
 
 
-def test_no_clock_goes_back() -> None:
+def test_clocks_never_go_back() -> None:
     for read in (clock.now_us, clock.epoch_us, clock.cpu_us):
         values = [read() for _ in range(100)]
         assert values == sorted(values)

@@ -52,7 +52,7 @@ def spark_home() -> Path:
 def daemon(
     spark_home: Path, folder: Path, said: str, environment: dict[str, str], *words: str
 ) -> Iterator[Callable[[], None]]:
-    """A part of the cluster until the end of the block; what is given waits until it has `said`."""
+    """Run a Spark daemon during the block, after it has printed `said`."""
     process = subprocess.Popen(
         [str(spark_home / "bin" / "spark-class"), *words],
         stdout=subprocess.PIPE,
@@ -76,7 +76,7 @@ def daemon(
         else:
             pytest.fail("".join(heard))
         deadline.cancel()
-        # Nobody may stop reading, or the process would wait for that.
+        # Read all output, or the process would block.
         reader.start()
 
     try:
@@ -92,7 +92,7 @@ def daemon(
 
 @pytest.mark.long
 @pytest.mark.interop
-def test_the_same_job_runs_on_a_cluster(spark_home: Path, tmp_path: Path) -> None:
+def test_the_job_runs_on_a_spark_cluster(spark_home: Path, tmp_path: Path) -> None:
     environment = {
         **os.environ,
         "SPARK_HOME": str(spark_home),

@@ -15,12 +15,12 @@ def test_the_cpu_time_of_a_process_can_be_read() -> None:
     assert 0 < used_us <= (sum(os.times()[:2]) + 1) * 1e6
 
 
-def test_nobody_has_used_nothing() -> None:
+def test_the_cpu_time_of_an_unknown_process_is_none() -> None:
     assert cpu_us_of(None) is None
     assert cpu_us_of(2**30) is None
 
 
-def test_shares_are_of_the_whole_machine() -> None:
+def test_percentages_are_of_all_cpus() -> None:
     assert percent(1_000_000, 1_000_000, 2) == 50.0
     assert percent(None, 1, 2) is None
     assert percent(1, 0, 2) is None

@@ -71,7 +71,7 @@ def run_until(
         return run(spark, out, str(plan), "--bootstrap-server", servers)
 
 
-def test_a_target_that_dies_aborts_the_run_and_keeps_its_results(
+def test_a_target_that_stops_aborts_the_run_and_keeps_its_results(
     spark: "SparkSession", tmp_path: Path
 ) -> None:
     kafka = MockKafka().start()

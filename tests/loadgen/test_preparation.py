@@ -25,7 +25,7 @@ def test_an_invalid_address_is_reported() -> None:
         prepare(plan_of(STEADY), "r", "a:x", sets_quotas=True)
 
 
-def test_the_cluster_is_looked_at_and_the_topics_are_made(servers: str) -> None:
+def test_prepare_reads_the_cluster_and_creates_the_topics(servers: str) -> None:
     plan = plan_of(
         "[{name: a, behaviour: steady, topic: t, rate: 1},"
         " {name: d, behaviour: topic-deleter, rate: 2, topics_per_request: 2, partitions: 3}]"
@@ -69,7 +69,7 @@ def test_a_target_that_enforces_no_quota_is_recognised() -> None:
 
 def test_a_refused_connection_is_reported_within_seconds() -> None:
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and nobody listens
+        taken.bind(("127.0.0.1", 0))  # without listening
         servers = f"127.0.0.1:{taken.getsockname()[1]}"
         with pytest.raises(PreparationError, match=f"{servers}: cannot connect to .* refused"):
             prepare(plan_of(STEADY), "r", servers, sets_quotas=True)
@@ -98,5 +98,5 @@ def test_more_workers_than_slots_or_clients_are_reported() -> None:
     assert "4 workers for 3 clients" in str(slots_error(plan, 4, 8))
 
 
-def test_open_files_follow_from_the_clients() -> None:
+def test_the_limit_of_open_files_depends_on_the_clients() -> None:
     assert open_files_needed(plan_of(STEADY), 2) == 3 + 256

@@ -1,4 +1,4 @@
-"""What the driver hears of its workers."""
+"""Progress reports of the workers to the driver."""
 
 import json
 import socket
@@ -12,7 +12,7 @@ def report(worker: int, **fields: Any) -> bytes:
     return json.dumps({"worker": worker, **fields}).encode()
 
 
-def test_a_workers_last_report_counts() -> None:
+def test_the_last_report_of_a_worker_counts() -> None:
     progress = Progress()
     for datagram in (
         report(0, done=3, t_s=1.0, reasons=["x"]),
@@ -23,14 +23,14 @@ def test_a_workers_last_report_counts() -> None:
     assert (progress.total("done"), progress.t_s, progress.reasons) == (9, 2.0, ["x", "y"])
 
 
-def test_nonsense_is_passed_over() -> None:
+def test_invalid_datagrams_are_ignored() -> None:
     progress = Progress()
     for datagram in (b"", b"\xff", b"[]", b"{}", b'{"worker": "x"}', b"3"):
         progress.take(datagram)
     assert (progress.total("done"), progress.t_s, progress.reasons) == (0, 0, [])
 
 
-def test_the_speed_is_that_of_a_whole_second() -> None:
+def test_the_rate_covers_a_full_second() -> None:
     rate_meter = RateMeter()
     reports = [(-2.0, 100), (-1.5, 130), (-1.0, 150), (-0.9, 190), (0.5, 210), (0.6, 999)]
     assert [rate_meter.update(t_s, requests) for t_s, requests in reports] == [0, 0, 50, 50, 40, 40]

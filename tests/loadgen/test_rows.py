@@ -119,5 +119,5 @@ def test_the_buffer_grows() -> None:
     assert [row["event_id"] for row in rows_of(rows)] == list(range(50_000))
 
 
-def test_no_rows_are_no_batches() -> None:
+def test_without_rows_there_are_no_batches() -> None:
     assert rows_of(Rows()) == []

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class FakeConf:
-    """The settings of a session."""
+    """The settings of a fake session."""
 
     def __init__(self, **changes: str) -> None:
         self._values = {**settings(), **{f"spark.{key}": value for key, value in changes.items()}}
@@ -27,7 +27,7 @@ class FakeConf:
 
 
 class FakeSession:
-    """A session that is nothing but settings."""
+    """A fake session with settings only."""
 
     def __init__(self, **changes: str) -> None:
         self.conf: Any = FakeConf(**changes)

@@ -1,4 +1,4 @@
-"""The audit as a test calls it: by one verb, and as a readable report."""
+"""The method `audit` and the text of its report."""
 
 import asyncio
 from dataclasses import FrozenInstanceError
@@ -63,7 +63,7 @@ def send(kafka: MockKafka, *values: bytes) -> None:
     producer.close()
 
 
-def test_a_report_reads_as_lines_that_name_everything() -> None:
+def test_the_text_of_a_report_has_every_finding_and_count() -> None:
     report = audit_report_of(PLAIN)
     assert f"{report}\n" == REPORT
     assert report.excluded == {6: 4}
@@ -71,12 +71,12 @@ def test_a_report_reads_as_lines_that_name_everything() -> None:
         report.covered = 0  # type: ignore[misc]
 
 
-def test_a_report_says_how_many_lines_it_leaves_out() -> None:
+def test_a_long_report_is_cut_and_says_how_many_lines_are_missing() -> None:
     report = audit_report_of(PLAIN | {"findings": [FINDING] * 25, "finding_count": 1_200})
     assert str(report).splitlines()[21] == "  and 1180 more"
 
 
-def test_what_has_no_producer_topic_or_client_reads_as_well() -> None:
+def test_findings_without_producer_topic_or_client_have_a_text() -> None:
     finding = AuditFinding("offset_beyond_log_end", "orders", 0, "group 'g' ...", 9, group="g")
     assert str(finding) == "offset_beyond_log_end  orders-0 offset 9  group 'g' ..."
     assert str(NotCovered(None, None, None, 5, 0, 4, 9)) == "5 of further partitions"
@@ -91,7 +91,7 @@ def test_findings_raise_an_assertion_error_with_the_report() -> None:
 
 @pytest.mark.interop
 @pytest.mark.parametrize("in_process", [False, True])
-def test_a_cluster_is_audited_by_a_verb_and_by_its_twin(in_process: bool) -> None:
+def test_audit_works_in_synchronous_and_asynchronous_code(in_process: bool) -> None:
     with MockKafka(audit=True, in_process=in_process) as kafka:
         rule = kafka.respond(api="Produce", response={"throttle_time_ms": 0}, times=1)
         send(kafka, b"1", b"2")
@@ -109,7 +109,7 @@ async def _audit(kafka: MockKafka) -> AuditReport:
 
 
 @pytest.mark.interop
-def test_records_that_a_log_has_lost_are_found() -> None:
+def test_audit_finds_records_that_a_log_has_lost() -> None:
     with MockKafka(audit=True, in_process=True) as kafka:
         send(kafka, b"1", b"2")
         process: Any = kafka._process
@@ -122,7 +122,7 @@ def test_records_that_a_log_has_lost_are_found() -> None:
 
 
 @pytest.mark.interop
-def test_a_committed_offset_beyond_the_log_end_is_found() -> None:
+def test_audit_finds_a_committed_offset_beyond_the_log_end() -> None:
     with MockKafka(audit=True) as kafka:
         send(kafka, b"1")
         consumer = KafkaConsumer(bootstrap_servers=kafka.bootstrap_servers, group_id="billing")
@@ -138,6 +138,6 @@ def test_a_committed_offset_beyond_the_log_end_is_found() -> None:
         )
 
 
-def test_without_a_recording_the_verb_says_how_to_begin_one() -> None:
+def test_audit_of_a_cluster_without_recording_is_an_error_that_says_how_to_enable_it() -> None:
     with MockKafka() as kafka, pytest.raises(ControlError, match=r"MockKafka\(audit=True\)"):
         kafka.audit()

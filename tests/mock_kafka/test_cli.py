@@ -1,4 +1,4 @@
-"""`mock-kafka` finds each command's own command line."""
+"""`mock-kafka` runs the command that its first argument names."""
 
 from importlib.metadata import version
 
@@ -26,7 +26,7 @@ def test_each_command_has_its_own_help(command: str, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(("arguments", "word"), [([], "usage"), (["server"], "'server'")])
-def test_no_command_is_a_usage_error(
+def test_a_missing_or_unknown_command_is_a_usage_error(
     arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(arguments) == 2
@@ -34,11 +34,11 @@ def test_no_command_is_a_usage_error(
     assert (captured.out, word in captured.err) == ("", True)
 
 
-def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--version"]) == 0
     assert capsys.readouterr().out == f"mock-kafka {version('mock-kafka')}\n"
 
 
-def test_a_commands_status_is_the_scripts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_exit_status_is_that_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["serve", "-o", "num.partitions=none"]) == 1
     assert "num.partitions" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""MockKafka from outside: what its user sees."""
+"""MockKafka as its users see it."""
 
 import asyncio
 import gc
@@ -22,7 +22,7 @@ from tests.mock_kafka.sockets import can_connect
 
 
 def await_end(pid: int) -> None:
-    """Wait until a process that is not our child is gone."""
+    """Wait until a process that is not our child has ended."""
     descriptor = os.pidfd_open(pid)
     try:
         assert select.select([descriptor], [], [], 10)[0], f"process {pid} still runs"
@@ -30,7 +30,7 @@ def await_end(pid: int) -> None:
         os.close(descriptor)
 
 
-def test_every_listener_has_its_addresses() -> None:
+def test_each_listener_has_its_own_addresses() -> None:
     config = {"listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0", "sasl.users": "alice:secret"}
     with MockKafka(brokers=2, config=config) as kafka:
         servers = kafka.bootstrap_servers_of("SASL_PLAINTEXT").split(",")
@@ -39,7 +39,7 @@ def test_every_listener_has_its_addresses() -> None:
             kafka.bootstrap_servers_of("SSL")
 
 
-def test_a_with_block_has_a_cluster_that_accepts_connections_and_none_afterwards() -> None:
+def test_a_with_block_starts_a_cluster_and_stops_it_at_its_end() -> None:
     with MockKafka() as kafka:
         address = kafka.bootstrap_servers
         assert can_connect(address)
@@ -48,7 +48,7 @@ def test_a_with_block_has_a_cluster_that_accepts_connections_and_none_afterwards
     assert not kafka.is_running
 
 
-async def test_an_async_with_block_does_the_same() -> None:
+async def test_an_async_with_block_starts_and_stops_a_cluster() -> None:
     async with MockKafka() as kafka:
         servers = kafka.bootstrap_servers
         assert await asyncio.to_thread(can_connect, servers)
@@ -64,7 +64,7 @@ def test_every_broker_has_an_address() -> None:
 
 
 @pytest.mark.slow
-def test_start_and_stop_work_without_a_block_and_again() -> None:
+def test_a_cluster_can_be_started_again_after_stop() -> None:
     kafka = MockKafka()
     assert kafka.start() is kafka
     with pytest.raises(RuntimeError, match="started already"):
@@ -76,17 +76,17 @@ def test_start_and_stop_work_without_a_block_and_again() -> None:
     kafka.stop()
 
 
-def test_without_an_admin_port_there_are_no_verbs() -> None:
+def test_without_an_admin_port_methods_raise() -> None:
     with (
         MockKafka(admin_port=None) as kafka,
-        pytest.raises(RuntimeError, match="admin_port=None; leave that out"),
+        pytest.raises(RuntimeError, match="remove admin_port=None"),
     ):
         kafka.topics()
     with pytest.raises(RuntimeError, match="not running"):
         MockKafka().topics()
 
 
-def test_addresses_are_to_be_had_only_while_it_runs() -> None:
+def test_addresses_of_a_stopped_cluster_raise() -> None:
     kafka = MockKafka()
     with pytest.raises(RuntimeError, match="not running"):
         _ = kafka.bootstrap_servers
@@ -94,7 +94,7 @@ def test_addresses_are_to_be_had_only_while_it_runs() -> None:
         _ = kafka.pid
 
 
-def test_an_unknown_key_is_a_start_error_with_the_brokers_own_words() -> None:
+def test_an_unknown_key_is_a_start_error_with_the_brokers_message() -> None:
     with pytest.raises(StartError, match=r"num\.partition\b.*num\.partitions"):
         MockKafka(config={"num.partition": 3}).start()
 
@@ -103,7 +103,7 @@ def test_an_unknown_key_is_a_start_error_with_the_brokers_own_words() -> None:
     ("key", "value"),
     [("num.partitions", 3), ("num.partitions", "3"), ("auto.create.topics.enable", False)],
 )
-def test_values_may_be_words_numbers_and_booleans(key: str, value: str | int | bool) -> None:
+def test_values_may_be_strings_numbers_and_booleans(key: str, value: str | int | bool) -> None:
     with MockKafka(config={key: value}) as kafka:
         assert kafka.is_running
 
@@ -113,14 +113,14 @@ def test_a_bad_value_is_a_start_error() -> None:
         MockKafka(config={"auto.create.topics.enable": "perhaps"}).start()
 
 
-def test_a_port_that_is_taken_is_a_start_error_that_names_it() -> None:
+def test_a_port_in_use_is_a_start_error_that_names_it() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(StartError, match=f"127.0.0.1:{port}"):
             MockKafka(port=port).start()
 
 
-def test_what_the_broker_logs_can_be_read_after_it_stopped() -> None:
+def test_log_lines_are_available_after_stop() -> None:
     with MockKafka(log_level="debug") as kafka:
         host, _, port = kafka.bootstrap_servers.rpartition(":")
         with socket.create_connection((host, int(port)), timeout=5) as client:
@@ -129,7 +129,7 @@ def test_what_the_broker_logs_can_be_read_after_it_stopped() -> None:
     assert any("127.0.0.1" in line for line in kafka.log_lines())
 
 
-def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
+def test_stop_cleans_up_a_broker_that_was_killed() -> None:
     with MockKafka() as kafka:
         os.kill(kafka.pid, signal.SIGKILL)
         await_end(kafka.pid)
@@ -138,7 +138,7 @@ def test_a_broker_that_died_by_itself_is_cleaned_up_without_a_fuss() -> None:
 
 @pytest.mark.slow
 def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
-    gc.collect()  # what other tests have left
+    gc.collect()  # objects of other tests
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with MockKafka() as kafka:
@@ -151,8 +151,8 @@ def test_a_stopped_cluster_leaves_no_process_and_no_open_pipe() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["broker", "protocol", "quotas", "json"])
-def test_a_users_own_module_of_the_same_name_is_not_what_runs(tmp_path: Path, name: str) -> None:
-    """In the current folder, beside the script and on PYTHONPATH at once."""
+def test_a_module_of_the_user_with_the_same_name_does_not_run(tmp_path: Path, name: str) -> None:
+    """The module is in the current folder, beside the script, and on PYTHONPATH."""
     program = tmp_path / "program.py"
     program.write_text("""
 from mock_kafka import MockKafka
@@ -176,7 +176,7 @@ with MockKafka() as kafka:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", ["pass", "import os; os.kill(os.getpid(), 9)", "1 / 0"])
-def test_a_program_that_forgets_to_stop_it_or_is_killed_leaves_no_broker(ending: str) -> None:
+def test_a_program_that_does_not_call_stop_or_is_killed_leaves_no_broker(ending: str) -> None:
     program = f"""
 from mock_kafka import MockKafka
 kafka = MockKafka().start()
@@ -220,7 +220,7 @@ def listed(kafka: MockKafka) -> list[object]:
     return [dict(fault.rule) for fault in kafka.faults()]
 
 
-def test_one_file_gives_the_same_rules_through_every_interface(rules_path: Path) -> None:
+def test_a_rules_file_has_the_same_effect_through_every_interface(rules_path: Path) -> None:
     program = "import sys; from mock_kafka.cli import main; main(sys.argv[1:])"
     command = [sys.executable, "-c", program, "serve", "--port", "0", "--admin-port", "0"]
     command += ["--faults", str(rules_path)]
@@ -254,7 +254,7 @@ def test_one_file_gives_the_same_rules_through_every_interface(rules_path: Path)
 
 
 @pytest.mark.parametrize("in_process", [False, True])
-def test_rules_of_the_start_come_back_with_a_reset(rules_path: Path, in_process: bool) -> None:
+def test_reset_restores_the_rules_of_the_start(rules_path: Path, in_process: bool) -> None:
     for faults in (rules_path, str(rules_path), RULES):
         with MockKafka(faults=faults, in_process=in_process) as kafka:
             assert listed(kafka) == RULES
@@ -265,7 +265,7 @@ def test_rules_of_the_start_come_back_with_a_reset(rules_path: Path, in_process:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("in_process", [False, True])
-def test_a_wrong_rule_is_a_start_error_of_one_line_that_says_which(in_process: bool) -> None:
+def test_an_invalid_rule_is_a_start_error_of_one_line_with_its_number(in_process: bool) -> None:
     for faults in ([{"drop": "x"}], [{"delay_ms": 1}, {"delay_ms": 1, "broker": 7}]):
         with pytest.raises(StartError, match=r"rule \d: (drop: must be one of|broker: there is)"):
             MockKafka(faults=faults, in_process=in_process).start()

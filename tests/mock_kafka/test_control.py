@@ -1,4 +1,4 @@
-"""The control client: problems as errors, connections that are kept, and those that went away."""
+"""The client of the admin port: errors, persistent connections, and connections that closed."""
 
 import threading
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class OneResponseAConnection(BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def forgetful_url() -> Iterator[str]:
+def closing_url() -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), OneResponseAConnection) as server:
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
@@ -40,8 +40,8 @@ def forgetful_url() -> Iterator[str]:
         thread.join()
 
 
-def test_a_kept_connection_that_the_server_closed_is_replaced(forgetful_url: str) -> None:
-    control = Control(forgetful_url)
+def test_a_kept_connection_that_the_server_closed_is_replaced(closing_url: str) -> None:
+    control = Control(closing_url)
     OneResponseAConnection.responded = 0
     for number in range(3):
         assert control.ask("GET", f"/{number}") == {"path": f"/{number}"}
@@ -49,14 +49,16 @@ def test_a_kept_connection_that_the_server_closed_is_replaced(forgetful_url: str
     control.close()
 
 
-def test_what_is_none_is_left_out_and_flags_are_words(forgetful_url: str) -> None:
-    control = Control(forgetful_url)
+def test_query_values_that_are_none_are_omitted_and_booleans_are_lowercase(
+    closing_url: str,
+) -> None:
+    control = Control(closing_url)
     response = control.ask("GET", "/x", query={"a": None, "bodies": False, "topic": "é &"})
     assert response == {"path": "/x?bodies=false&topic=%C3%A9+%26"}
     control.close()
 
 
-def test_nobody_there_is_a_connection_error_that_says_where() -> None:
+def test_a_stopped_cluster_is_a_connection_error_with_the_url() -> None:
     with MockKafka() as kafka:
         control = kafka.control
         assert control.ask("GET", "/healthz")["status"] == "ok"
@@ -67,7 +69,7 @@ def test_nobody_there_is_a_connection_error_that_says_where() -> None:
         control.ask("GET", "/healthz")
 
 
-def test_a_token_is_sent_where_one_is_set() -> None:
+def test_the_token_is_sent_if_it_is_set() -> None:
     with MockKafka(config={"broker.admin.token": "secret"}) as kafka:
         assert kafka.topics() == []
         stranger = Control(kafka.admin_url)

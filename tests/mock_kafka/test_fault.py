@@ -13,10 +13,10 @@ from broker.faults.match import Match, Trigger
 from broker.faults.rule import rule_schema
 from mock_kafka.control import Control
 from mock_kafka.fault import Fault, When, document_of, rules_file
-from mock_kafka.verbs import At, ClusterVerbs
+from mock_kafka.methods import At, ClusterMethods
 
 
-def test_it_says_which_rule_it_is() -> None:
+def test_the_repr_has_the_id_and_the_fields() -> None:
     plain = {"id": 3, "rule": {"api": "Produce", "times": 1}, "fired": 0}
     fault = Fault(Control("http://127.0.0.1:1"), plain)
     assert repr(fault) == "<Fault 3: api='Produce', times=1>"
@@ -29,18 +29,18 @@ RULES: list[dict[str, Any]] = [
 ]
 
 
-def test_rules_are_those_of_a_file_or_of_a_list(tmp_path: Path) -> None:
+def test_rules_come_from_a_file_or_a_list(tmp_path: Path) -> None:
     path = tmp_path / "faults.json"
     path.write_text(json.dumps(RULES))
     assert document_of(path) == document_of(str(path)) == document_of(iter(RULES)) == RULES
     path.write_text(json.dumps(RULES[0]))
     assert document_of(path) == RULES[:1]
     path.write_text("[")
-    with pytest.raises(ValueError, match=r"faults\.json: no JSON"):
+    with pytest.raises(ValueError, match=r"faults\.json: not JSON"):
         document_of(path)
 
 
-def test_a_list_has_a_file_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
+def test_a_list_of_rules_is_a_temporary_file_during_the_block(tmp_path: Path) -> None:
     with rules_file(RULES) as made:
         assert made is not None
         assert json.loads(made.read_bytes()) == RULES
@@ -53,14 +53,14 @@ def test_a_list_has_a_file_for_as_long_as_it_is_needed(tmp_path: Path) -> None:
 
 def test_when_has_the_fields_of_a_match_and_a_trigger() -> None:
     declared = {each.name: kind_of(each).python_type for each in (*fields(Match), *fields(Trigger))}
-    # A verb waits for requests, and so is never at once.
+    # The methods wait for requests, so `at_once` is not among their arguments.
     del declared["at_once"]
     assert get_type_hints(When) == {"name": str, **declared}
     assert list(get_args(At)) == rule_schema()["at"]["enum"]
 
 
-class RecordingVerbs(ClusterVerbs):
-    """Verbs of no cluster: keeps the rules that would be added."""
+class RecordingMethods(ClusterMethods):
+    """Record the rules instead of adding them to a cluster."""
 
     def __init__(self) -> None:
         self.rules: list[dict[str, Any]] = []
@@ -74,20 +74,20 @@ class RecordingVerbs(ClusterVerbs):
         return Fault(Control("http://127.0.0.1:1"), {"id": 1, "rule": rule})
 
 
-def test_every_verb_makes_a_valid_rule() -> None:
-    verbs = RecordingVerbs()
-    verbs.fail(error="NOT_CONTROLLER", at="before_response", times=1)
-    verbs.respond(api="Metadata", response={"controller_id": 7})
-    verbs.respond(api="Metadata", response={"controller_id": 7}, handle=False)
-    verbs.delay(ms=5, jitter_ms=3)
-    verbs.delay(ms=5, at="before_handling", probability=0.5, seed=7)
-    verbs.drop_request(api="Produce", topic="t", partition=0)
-    verbs.drop_response(nth=2)
-    verbs.drop_response(after_bytes=5, every=2)
-    verbs.hang(group="g")
-    verbs.hang(at="before_handling", user="alice")
-    verbs.throttle(throttle_time_ms=5, mute=False)
-    for rule in verbs.rules:
+def test_every_fault_method_makes_a_valid_rule() -> None:
+    methods = RecordingMethods()
+    methods.fail(error="NOT_CONTROLLER", at="before_response", times=1)
+    methods.respond(api="Metadata", response={"controller_id": 7})
+    methods.respond(api="Metadata", response={"controller_id": 7}, handle=False)
+    methods.delay(ms=5, jitter_ms=3)
+    methods.delay(ms=5, at="before_handling", probability=0.5, seed=7)
+    methods.drop_request(api="Produce", topic="t", partition=0)
+    methods.drop_response(nth=2)
+    methods.drop_response(after_bytes=5, every=2)
+    methods.hang(group="g")
+    methods.hang(at="before_handling", user="alice")
+    methods.throttle(throttle_time_ms=5, mute=False)
+    for rule in methods.rules:
         written = FaultRule.from_json(rule).to_json()
         assert written.items() <= rule.items()
-    assert len(verbs.rules) == 11
+    assert len(methods.rules) == 11

@@ -13,10 +13,10 @@ from tests.mock_kafka.sockets import can_connect
 
 
 def threads() -> list[str]:
-    return [each.name for each in threading.enumerate() if each.name == "mock-kafka"]
+    return [t.name for t in threading.enumerate() if t.name == "mock-kafka"]
 
 
-def test_it_serves_from_a_thread_and_leaves_none_behind() -> None:
+def test_the_cluster_runs_in_a_thread_that_ends_with_stop() -> None:
     config = {"listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0", "sasl.users": "alice:secret"}
     with MockKafka(brokers=2, config=config, in_process=True) as kafka:
         assert threads() == ["mock-kafka"]
@@ -33,13 +33,13 @@ def test_it_serves_from_a_thread_and_leaves_none_behind() -> None:
     assert not can_connect(address)
 
 
-def test_two_of_them_do_not_meet() -> None:
+def test_two_clusters_in_one_process_are_independent() -> None:
     with MockKafka(in_process=True) as one, MockKafka(in_process=True) as other:
         one.create_topic("orders")
         assert other.topics() == []
 
 
-def test_what_stops_the_start_is_said() -> None:
+def test_a_start_error_has_the_reason() -> None:
     with pytest.raises(StartError, match=r"num\.partitions"):
         MockKafka(config={"num.partition": 1}, in_process=True).start()
     with MockKafka(in_process=True) as kafka:
@@ -49,11 +49,13 @@ def test_what_stops_the_start_is_said() -> None:
     assert threads() == []
 
 
-def test_somebody_elses_broker_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_package_named_broker_is_a_start_error_with_its_path(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     other = ModuleType("broker")
     other.__file__ = str(tmp_path / "broker.py")
     monkeypatch.setitem(__import__("sys").modules, "broker", other)
-    with pytest.raises(StartError, match=r"broker\.py, not mock-kafka's: leave in_process"):
+    with pytest.raises(StartError, match=r"broker\.py, not mock-kafka's: remove in_process"):
         MockKafka(in_process=True).start()
 
 
@@ -62,7 +64,7 @@ def test_a_hook_sees_requests_and_decides_them() -> None:
 
     def hook(request: Request) -> dict[str, Any] | None:
         seen.append(request)
-        sends = [each for each in seen if each.api == "Produce"]
+        sends = [request for request in seen if request.api == "Produce"]
         return {"error": "NOT_ENOUGH_REPLICAS"} if sends == [request] else None
 
     with MockKafka(in_process=True) as kafka:
@@ -72,8 +74,10 @@ def test_a_hook_sees_requests_and_decides_them() -> None:
         producer.close()
         refused, stored = kafka.requests(api="Produce")
         assert (refused.errors, stored.errors) == (("NOT_ENOUGH_REPLICAS",), ())
-        sends = [each for each in seen if each.api == "Produce"]
-        assert [(each.client_id, each.topics) for each in sends] == [("me", ("orders",))] * 2
+        sends = [request for request in seen if request.api == "Produce"]
+        assert [(request.client_id, request.topics) for request in sends] == [
+            ("me", ("orders",))
+        ] * 2
         kafka.hook(None)
         count = len(seen)
         kafka.requests()

@@ -1,4 +1,4 @@
-"""The guard ends the broker when nobody holds the other end of its standard input."""
+"""The launcher stops the broker when its standard input closes."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import sys
 from mock_kafka import isolated_launcher
 
 
-def test_the_broker_ends_in_order_when_its_parents_pipe_closes() -> None:
+def test_the_broker_shuts_down_when_the_parents_pipe_closes() -> None:
     command = [sys.executable, "-I", isolated_launcher.__file__, "serve", "--port", "0"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL

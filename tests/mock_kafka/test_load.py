@@ -1,4 +1,4 @@
-"""`mock-kafka load` finds the load generator, or says what is missing."""
+"""`mock-kafka load` runs the load generator, or names the missing package."""
 
 import sys
 
@@ -7,7 +7,7 @@ import pytest
 from mock_kafka import cli, load
 
 
-def test_it_prints_its_options_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_lists_options_and_plans(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["load", "--help"])
     assert ended.value.code == 0
@@ -16,7 +16,7 @@ def test_it_prints_its_options_and_plans(capsys: pytest.CaptureFixture[str]) -> 
         assert word in printed
 
 
-def test_without_pyspark_it_says_what_to_install(
+def test_without_pyspark_the_error_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
@@ -24,7 +24,7 @@ def test_without_pyspark_it_says_what_to_install(
     assert "pip install 'mock-kafka[spark]'" in capsys.readouterr().err
 
 
-def test_a_plan_that_is_not_there_is_one_line(
+def test_an_unknown_plan_is_an_error_of_one_line(
     capsys: pytest.CaptureFixture[str], tmp_path: object
 ) -> None:
     assert cli.main(["load", "stead", "--out", f"{tmp_path}/out"]) == 2

@@ -1,4 +1,4 @@
-"""Clusters that are lent, reset and lent again."""
+"""The pool resets clusters and lends them again."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from mock_kafka.pool import IDLE_MAX, ClusterPool
 
 
 class FakeCluster:
-    """What a pool needs of a MockKafka."""
+    """The parts of MockKafka that the pool uses."""
 
     def __init__(self, brokers: int, config: dict[str, str]) -> None:
         self.brokers, self.config = brokers, config
@@ -29,7 +29,7 @@ def make_pool() -> ClusterPool:
     return ClusterPool(FakeCluster)  # type: ignore[arg-type]
 
 
-def test_the_same_kind_is_lent_again_after_a_reset_and_another_kind_is_not() -> None:
+def test_a_cluster_with_the_same_settings_is_reset_and_lent_again() -> None:
     pool = make_pool()
     first = pool.lend(1, {"num.partitions": 3})
     second = pool.lend(1, {"num.partitions": "3"})
@@ -41,7 +41,7 @@ def test_the_same_kind_is_lent_again_after_a_reset_and_another_kind_is_not() -> 
     assert first.resets == 1  # type: ignore[attr-defined]
 
 
-def test_one_that_was_stopped_is_forgotten() -> None:
+def test_a_stopped_cluster_is_not_lent_again() -> None:
     pool = make_pool()
     kafka = pool.lend(1, {})
     kafka.stop()
@@ -49,7 +49,7 @@ def test_one_that_was_stopped_is_forgotten() -> None:
     assert pool.lend(1, {}) is not kafka
 
 
-def test_of_many_kinds_the_one_not_used_for_longest_is_stopped() -> None:
+def test_beyond_the_maximum_the_least_recently_used_cluster_is_stopped() -> None:
     pool = make_pool()
     lent = [pool.lend(count, {}) for count in range(1, IDLE_MAX + 2)]
     for kafka in lent:
@@ -59,7 +59,7 @@ def test_of_many_kinds_the_one_not_used_for_longest_is_stopped() -> None:
     assert not any(kafka.is_running for kafka in lent)
 
 
-def test_a_real_one_cuts_who_was_connected_and_one_that_died_is_replaced() -> None:
+def test_reset_closes_connections_and_a_killed_cluster_is_replaced() -> None:
     pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
     kafka = pool.lend(1, {})
     host, _, port = kafka.bootstrap_servers.rpartition(":")
@@ -80,7 +80,7 @@ def test_a_real_one_cuts_who_was_connected_and_one_that_died_is_replaced() -> No
     pool.close()
 
 
-def test_a_bad_configuration_raises_in_the_caller() -> None:
+def test_an_invalid_configuration_raises_in_the_caller() -> None:
     pool = ClusterPool(lambda brokers, config: MockKafka(brokers, config).start())
     with pytest.raises(RuntimeError, match=r"num\.partitions"):
         pool.lend(1, {"num.partition": 1})

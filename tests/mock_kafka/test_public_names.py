@@ -1,7 +1,10 @@
 """`mock_kafka` has every name that users import, and loads what a name needs when it is used."""
 
+import ast
 import subprocess
 import sys
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -23,8 +26,21 @@ def test_the_public_names_of_the_client_are_those_of_mock_kafka() -> None:
         assert getattr(mock_kafka, name) is getattr(client, name)
 
 
-def test_every_name_that_the_client_imports_for_type_checkers_is_public() -> None:
-    assert sorted(client.__all__) == sorted(client._MODULES)
+@pytest.mark.parametrize("package", [client, mock_kafka])
+def test_type_checkers_see_the_public_names_and_no_others(package: ModuleType) -> None:
+    source = Path(package.__file__ or "").read_text(encoding="utf-8")
+    [block] = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
+    names = [alias.asname for node in imports for alias in node.names]
+    if package is mock_kafka:  # `from client import *`
+        names[:1] = client.__all__
+    assert sorted(map(str, names)) == package.__all__
+
+
+def test_a_star_import_gives_every_public_name() -> None:
+    found: dict[str, object] = {}
+    exec("from mock_kafka import *", found)
+    assert found.keys() - {"__builtins__"} == set(mock_kafka.__all__)
 
 
 @pytest.mark.parametrize("package", [client, mock_kafka])
@@ -36,7 +52,8 @@ def test_another_name_is_an_attribute_error(package: object) -> None:
 @pytest.mark.parametrize(
     ("used", "loaded"),
     [
-        ("__all__", set()),
+        ("__doc__", set()),
+        ("__all__", {"client"}),
         ("ControlError", set()),
         ("NewTopic", {"client"}),
         ("open_admin", {"client"}),

@@ -1,4 +1,4 @@
-"""The pytest plugin, as a project of somebody else's sees it."""
+"""The pytest plugin in a project that uses mock-kafka."""
 
 import subprocess
 import sys
@@ -14,22 +14,22 @@ PASSING = """
     seen = []
 
     @pytest.mark.parametrize("number", range(3))
-    def test_each_is_alone(mock_kafka, number):
+    def test_the_cluster_is_empty(mock_kafka, number):
         assert mock_kafka.topics() == []
         mock_kafka.create_topic("orders")
         seen.append(mock_kafka.pid)
         assert len(set(seen)) == 1
 
-    def test_who_was_connected_is_cut(mock_kafka, request):
+    def test_leave_a_connection_open(mock_kafka, request):
         host, port = mock_kafka.bootstrap_servers.split(":")
         request.session.left = socket.create_connection((host, int(port)), timeout=30)
 
-    def test_what_the_last_test_left(mock_kafka, request):
+    def test_the_connection_of_the_last_test_is_closed(mock_kafka, request):
         assert request.session.left.recv(1) == b""
         request.session.left.close()
 
     @pytest.mark.mock_kafka(brokers=2, config={"num.partitions": 3})
-    def test_a_marker_says_what_it_is_like(mock_kafka):
+    def test_a_marker_configures_the_cluster(mock_kafka):
         assert mock_kafka.brokers == 2
         assert len(mock_kafka.create_topic("orders").partitions) == 3
 
@@ -50,7 +50,7 @@ FAILING = """
         producer.close()
         assert mock_kafka.records("orders") == []
 
-    def test_nothing_came(mock_kafka):
+    def test_without_requests(mock_kafka):
         raise AssertionError
 
     @pytest.mark.mock_kafka(faults=[{"refuse_connection": True}])
@@ -60,7 +60,7 @@ FAILING = """
             mock_kafka.wait_for(kind="connection")
         raise AssertionError
 
-    def test_a_dead_cluster(mock_kafka):
+    def test_a_stopped_cluster(mock_kafka):
         mock_kafka.stop()
         raise AssertionError
 
@@ -68,7 +68,7 @@ FAILING = """
         pass
 """
 CONFIGURED = """
-    def test_as_set(mock_kafka):
+    def test_the_options_apply(mock_kafka):
         assert mock_kafka.brokers == 2
         topic = mock_kafka.create_topic("orders")
         assert (len(topic.partitions), len(topic.partitions[0].replicas)) == (4, 2)
@@ -96,10 +96,10 @@ AUDITED = """
         commit(mock_kafka, 7)
 
     @pytest.mark.mock_kafka(audit=False)
-    def test_one_that_is_not_audited(mock_kafka):
+    def test_without_audit(mock_kafka):
         commit(mock_kafka, 7)
 
-    def test_that_fails_by_itself(mock_kafka):
+    def test_that_fails_for_another_reason(mock_kafka):
         commit(mock_kafka, 7)
         assert "its own reason" == ""
 
@@ -134,13 +134,14 @@ ASYNC = """
 
 
 @pytest.mark.slow
-def test_tests_share_a_process_and_find_it_fresh(pytester: pytest.Pytester) -> None:
+def test_tests_share_a_process_that_is_reset(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(PASSING)
     pytester.runpytest_subprocess("-p", "no:cacheprovider", "--strict-markers").assert_outcomes(
         passed=7
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loop_scope", ["function", "session"])
 def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
     pytester: pytest.Pytester, loop_scope: str
@@ -158,12 +159,12 @@ def test_async_tests_of_pytest_asyncio_use_the_same_fixtures(
 
 
 @pytest.mark.slow
-def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None:
+def test_each_xdist_worker_has_its_own_process(pytester: pytest.Pytester) -> None:
     pytester.makepyfile("""
         import os, pathlib, pytest
 
         @pytest.mark.parametrize("number", range(8))
-        def test_each_is_alone(mock_kafka, number):
+        def test_the_cluster_is_empty(mock_kafka, number):
             assert mock_kafka.topics() == []
             mock_kafka.create_topic("orders")
             pathlib.Path(f"{os.environ['PYTEST_XDIST_WORKER']}-{mock_kafka.pid}").touch()
@@ -174,16 +175,16 @@ def test_workers_of_xdist_have_a_process_each(pytester: pytest.Pytester) -> None
     assert len(pairs) == len({worker for worker, _ in pairs}) == len({pid for _, pid in pairs}) == 2
 
 
-def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) -> None:
+def test_the_report_of_a_failing_test_has_the_last_requests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")
     done.assert_outcomes(failed=4, passed=1)
     done.stdout.fnmatch_lines(
         ["*mock-kafka requests*", "#*broker 1*kafka-python*Produce v* orders *-> responded*"]
     )
-    done.stdout.fnmatch_lines(["*test_nothing_came*", "*mock-kafka requests*", "none came"])
+    done.stdout.fnmatch_lines(["*test_without_requests*", "*mock-kafka requests*", "no requests"])
     done.stdout.fnmatch_lines(
-        ["*test_a_dead_cluster*", "not to be had: the cluster is not running*"]
+        ["*test_a_stopped_cluster*", "not available: the cluster is not running*"]
     )
 
     done.stdout.fnmatch_lines(["*test_refused*", "*new connection  -> refused  [[]#1 refuse_c*"])
@@ -194,7 +195,7 @@ def test_a_failing_test_shows_the_requests_that_came(pytester: pytest.Pytester) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
-def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: bool) -> None:
+def test_options_configure_the_clusters(pytester: pytest.Pytester, is_ini: bool) -> None:
     pytester.makepyfile(CONFIGURED)
     options = []
     if is_ini:
@@ -213,7 +214,9 @@ def test_options_say_what_clusters_are_like(pytester: pytest.Pytester, is_ini: b
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
-def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool) -> None:
+def test_fault_rules_of_the_options_and_of_a_marker_both_apply(
+    pytester: pytest.Pytester, is_ini: bool
+) -> None:
     pytester.makepyfile("""
         import pytest
 
@@ -231,6 +234,7 @@ def test_rules_for_all_tests_and_for_one(pytester: pytest.Pytester, is_ini: bool
     pytester.runpytest_subprocess(*options).assert_outcomes(passed=2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_ini", [True, False])
 def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
     pytester: pytest.Pytester, is_ini: bool
@@ -247,33 +251,32 @@ def test_a_test_fails_when_the_audit_of_its_cluster_has_findings(
             "  offset_beyond_log_end  orders-0 offset 7  group 'billing' has committed offset 7*",
             "*its own reason*",
             "FAILED *test_an_offset_beyond_the_end*",
-            "FAILED *test_that_fails_by_itself*",
+            "FAILED *test_that_fails_for_another_reason*",
         ]
     )
 
 
-def test_nothing_is_audited_unless_it_is_asked_for(pytester: pytest.Pytester) -> None:
+@pytest.mark.slow
+def test_the_audit_is_off_by_default(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(AUDITED)
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or not_audited")
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or without_audit")
     done.assert_outcomes(passed=2)
 
 
 @pytest.mark.slow
-def test_one_test_may_ask_for_its_audit(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        AUDITED.replace("audit=False", "audit=True").replace("is_not_audited", "is")
-    )
-    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or one_that")
+def test_a_marker_enables_the_audit_for_one_test(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(AUDITED.replace("audit=False", "audit=True"))
+    done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-k", "beyond or without_audit")
     done.assert_outcomes(passed=1, failed=1)
 
 
-def test_a_word_without_a_value_is_reported(pytester: pytest.Pytester) -> None:
+def test_a_config_option_without_a_value_is_an_error(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(CONFIGURED)
     done = pytester.runpytest_subprocess("--mock-kafka-config=num.partitions")
-    done.stdout.fnmatch_lines(["*'num.partitions' should be KEY=VALUE*"])
+    done.stdout.fnmatch_lines(["*'num.partitions' must be KEY=VALUE*"])
 
 
-def test_a_project_that_uses_none_of_it_loads_none_of_it() -> None:
+def test_a_project_without_the_fixtures_does_not_import_the_cluster() -> None:
     program = "import sys, mock_kafka.pytest_plugin; print(*sorted(sys.modules))"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True

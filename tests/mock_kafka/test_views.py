@@ -1,12 +1,24 @@
-"""JSON of the admin port as frozen values."""
+"""Results as frozen values, from the admin port's JSON."""
 
+from collections.abc import Mapping
 from dataclasses import FrozenInstanceError, fields
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
+from broker.http_admin import audit as rest_audit
+from broker.http_admin import quotas as rest_quotas
+from broker.http_admin import topics as rest_topics
+from mock_kafka.audit import AuditFinding, AuditReport, NotCovered
 from mock_kafka.views import (
+    Metric,
+    Partition,
+    Record,
     Request,
+    ShadowCount,
     ShadowEvent,
+    Topic,
     metric_of,
     record_of,
     request_of,
@@ -40,7 +52,7 @@ PLAIN = {
 }
 
 
-def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
+def test_a_request_is_frozen_and_hashable_and_has_a_text_of_one_line() -> None:
     request = request_of({**PLAIN, "of_a_newer_version": 1})
     assert request.topics == ("orders",)
     assert request.request is None
@@ -51,7 +63,7 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     )
     with pytest.raises(FrozenInstanceError):
         request.number = 8  # type: ignore[misc]
-    assert {each.name for each in fields(Request)} == {
+    assert {declared.name for declared in fields(Request)} == {
         *PLAIN,
         *("request", "response", "kind", "peer", "delay_ms", "shadow_throttle_times_ms"),
         "transactional_ids",
@@ -59,7 +71,7 @@ def test_a_request_is_frozen_hashes_its_lists_and_reads_as_one_line() -> None:
     assert hash(request) == hash(request_of(PLAIN))
 
 
-def test_a_request_says_which_quota_in_shadow_mode_would_throttle_it() -> None:
+def test_the_text_of_a_request_names_the_shadow_quota_that_would_throttle_it() -> None:
     request = request_of({**PLAIN, "shadow_throttle_times_ms": {"producer_ids_rate": 36_000}})
 
     assert "would be throttled 36000 ms by producer_ids_rate" in str(request)
@@ -76,7 +88,7 @@ def test_the_events_of_a_shadow_quota_are_values() -> None:
     assert (count.quota, count.over_quota) == ("producer_ids_rate", 3)
 
 
-def test_a_connection_that_a_rule_refused_reads_as_one_line_too() -> None:
+def test_a_refused_connection_has_a_text_of_one_line() -> None:
     plain = {
         "kind": "connection",
         "number": 3,
@@ -116,7 +128,7 @@ def test_a_metric_may_have_no_value() -> None:
     assert (metric.name, metric.tags["user"], metric.value) == ("byte-rate", "a", None)
 
 
-def test_a_disconnect_is_a_closed_line_with_its_reason() -> None:
+def test_the_text_of_a_disconnect_has_the_reason() -> None:
     line = request_of(
         {
             "kind": "disconnect",
@@ -135,3 +147,49 @@ def test_a_disconnect_is_a_closed_line_with_its_reason() -> None:
         "client disconnected",
     )
     assert str(line) == "#5  broker 1  127.0.0.1 as alice  disconnect  -> client disconnected"
+
+
+VIEWS: dict[type[Any], type[Any]] = {
+    rest_audit.AuditView: AuditReport,
+    rest_audit.FindingView: AuditFinding,
+    rest_audit.NotCoveredView: NotCovered,
+    rest_quotas.MeasurementView: Metric,
+    rest_quotas.ShadowEventView: ShadowEvent,
+    rest_quotas.ShadowView: ShadowCount,
+    rest_topics.PartitionView: Partition,
+    rest_topics.RecordView: Record,
+    rest_topics.TopicView: Topic,
+}
+"""What the admin port returns, and the frozen value that users get of it."""
+RENAMED: dict[tuple[Any, str], str] = {(rest_topics.RecordView, "timestamp"): "timestamp_ms"}
+RETYPED: dict[tuple[Any, str], Any] = {
+    (rest_topics.RecordView, "key"): bytes | None,
+    (rest_topics.RecordView, "value"): bytes | None,
+    (rest_topics.RecordView, "headers"): tuple[tuple[str, bytes | None], ...],
+    (rest_audit.AuditView, "excluded"): Mapping[int, int],
+}
+NOT_IN_JSON = {Record: {"topic": str}}
+LEFT_OUT = {Partition: {"bytes", "batches", "producers"}}
+
+
+def frozen_type(of_json: Any) -> Any:
+    """Return the type of a frozen value for a type of the admin port's JSON."""
+    arguments = get_args(of_json)
+    if get_origin(of_json) is list:
+        return tuple[frozen_type(arguments[0]), ...]  # type: ignore[misc]
+    if get_origin(of_json) is dict:
+        key, value = arguments
+        return Mapping[key, value]  # type: ignore[valid-type]
+    assert get_origin(of_json) in {None, UnionType}, of_json
+    return VIEWS.get(of_json, of_json)
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.__name__)
+def test_a_frozen_value_has_the_fields_of_the_admin_ports_json(view: type[Any]) -> None:
+    kind = VIEWS[view]
+    expected = {
+        RENAMED.get((view, name), name): RETYPED.get((view, name), frozen_type(of_json))
+        for name, of_json in get_type_hints(view).items()
+        if name not in LEFT_OUT.get(kind, ())
+    }
+    assert get_type_hints(kind) == {**NOT_IN_JSON.get(kind, {}), **expected}

@@ -1,4 +1,4 @@
-"""A partition to write histories on: a log that only counts, and its producers."""
+"""A partition for tests: a log that only counts records, and its producer state."""
 
 import pytest
 
@@ -14,7 +14,7 @@ both_rules = pytest.mark.parametrize("batches", [5, 1], ids=["kafka", "kip-758"]
 
 
 class Partition:
-    """A log that only counts, with the state of its producers beside."""
+    """A log that only counts records, and the state of its producers."""
 
     def __init__(self, batches: int, window: int = WINDOW) -> None:
         self.producers = ProducerStateManager(batches=batches, window=window)
@@ -55,7 +55,7 @@ class Partition:
         timestamp_ms: int = NOW_MS,
         is_transactional: bool = False,
     ) -> None:
-        """Take a batch in without a check."""
+        """Apply a batch without a check."""
         self.producers.apply(
             producer_id,
             epoch,
@@ -70,7 +70,7 @@ class Partition:
     def mark(
         self, epoch: int, coordinator_epoch: int = 0, *, timestamp_ms: int = NOW_MS
     ) -> ErrorCode:
-        """Check a transaction marker, and write it if it may be."""
+        """Check a transaction marker, and write it if it is valid."""
         error_code = self.producers.check_marker(PRODUCER, epoch, coordinator_epoch)
         if error_code == ErrorCode.NONE:
             self.producers.apply_marker(PRODUCER, epoch, coordinator_epoch, timestamp_ms)

@@ -1,4 +1,4 @@
-"""Producer ids: unique over all brokers, in blocks as Kafka hands them out."""
+"""Producer ids are unique over all brokers, and allocated in blocks as in Kafka."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +19,7 @@ def test_brokers_take_blocks_in_the_order_of_their_first_request() -> None:
     ]
 
 
-def test_a_used_up_block_is_followed_by_the_next_free_one() -> None:
+def test_a_broker_takes_the_next_free_block_when_its_block_is_used_up() -> None:
     allocator = ProducerIdAllocator()
     of_one = [allocator.next_id(1) for _ in range(BLOCK_SIZE)]
     of_two = allocator.next_id(2)
@@ -44,7 +44,7 @@ def test_no_two_brokers_ever_give_the_same_id(turns: list[tuple[int, int]]) -> N
     assert len(set(given_ids)) == len(given_ids)
 
 
-def test_a_bump_keeps_the_id_until_its_epochs_are_used_up() -> None:
+def test_an_epoch_bump_keeps_the_id_until_its_epochs_are_used_up() -> None:
     allocator = ProducerIdAllocator()
     producer_id = allocator.next_id(2)
 
@@ -52,7 +52,7 @@ def test_a_bump_keeps_the_id_until_its_epochs_are_used_up() -> None:
     assert allocator.bumped(producer_id, 32765, 2) == (producer_id, 32766)
 
 
-def test_a_producer_at_its_last_epoch_gets_a_new_id_from_the_broker_it_asked() -> None:
+def test_a_producer_at_its_last_epoch_gets_a_new_id_from_the_block_of_the_broker() -> None:
     allocator = ProducerIdAllocator()
     producer_id = allocator.next_id(2)
 

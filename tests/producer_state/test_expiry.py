@@ -1,4 +1,4 @@
-"""Producers that wrote nothing for long are forgotten, by the timestamps of what they wrote."""
+"""Producers expire by the timestamps of their batches and markers."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.producer_state.counting_partition import NOW_MS, PRODUCER, Partition,
 
 
 @both_rules
-def test_a_producer_is_forgotten_when_the_expiration_has_passed_to_the_millisecond(
+def test_a_producer_expires_exactly_after_expiration_ms(
     batches: int,
 ) -> None:
     partition = Partition(batches)
@@ -25,7 +25,7 @@ def test_a_producer_is_forgotten_when_the_expiration_has_passed_to_the_milliseco
 
 @both_rules
 @pytest.mark.parametrize("sequence", [1, 2, SEQUENCE_MAX])
-def test_a_forgotten_producer_may_start_anywhere_and_with_any_epoch(
+def test_an_expired_producer_may_start_with_any_sequence_and_epoch(
     batches: int, sequence: int
 ) -> None:
     partition = Partition(batches)
@@ -48,14 +48,14 @@ def test_the_age_counts_from_the_newest_batch(batches: int) -> None:
 
 
 @both_rules
-def test_a_producer_without_a_timestamp_is_old(batches: int) -> None:
+def test_a_producer_without_a_timestamp_expires_at_once(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, timestamp_ms=-1)
     assert partition.producers.expire(NOW_MS, 86_400_000) == 1
 
 
 @both_rules
-def test_expiry_forgets_the_old_among_many_and_only_them(batches: int) -> None:
+def test_exactly_the_old_producers_of_many_expire(batches: int) -> None:
     partition = Partition(batches)
     for producer_id in range(1000):
         partition.send(0, producer_id=producer_id, timestamp_ms=NOW_MS + producer_id)
@@ -67,7 +67,7 @@ def test_expiry_forgets_the_old_among_many_and_only_them(batches: int) -> None:
 
 
 @both_rules
-def test_expiry_looks_at_nobody_when_nobody_can_be_due(
+def test_expiry_checks_no_producer_if_none_can_be_due(
     batches: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     partition = Partition(batches)
@@ -98,7 +98,7 @@ def test_expiry_in_steps_may_be_interrupted_by_appends(batches: int) -> None:
 
 
 @both_rules
-def test_a_round_of_expiry_that_was_given_up_hides_nobody(batches: int) -> None:
+def test_after_an_abandoned_round_all_due_producers_expire(batches: int) -> None:
     partition = Partition(batches)
     for producer_id in range(1000):
         partition.send(0, producer_id=producer_id)

@@ -1,4 +1,4 @@
-"""Histories of one partition: what is remembered of its producers, shown, forgotten; its cost."""
+"""The producer state of one partition: decisions, descriptions, expiry and memory."""
 
 import sys
 
@@ -34,7 +34,7 @@ MAX = SEQUENCE_MAX
 
 
 @both_rules
-def test_sequences_one_after_the_other_are_appended(batches: int) -> None:
+def test_consecutive_sequences_are_appended(batches: int) -> None:
     partition = Partition(batches)
 
     assert [partition.send(sequence) for sequence in range(20)] == [APPEND] * 20
@@ -43,7 +43,7 @@ def test_sequences_one_after_the_other_are_appended(batches: int) -> None:
 
 
 @both_rules
-def test_a_refused_batch_leaves_no_trace(batches: int) -> None:
+def test_a_refused_batch_does_not_change_the_state(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0, epoch=1)
     before = partition.producers.entry(PRODUCER)
@@ -57,7 +57,7 @@ def test_a_refused_batch_leaves_no_trace(batches: int) -> None:
 
 
 @both_rules
-def test_a_bumped_epoch_fences_the_one_before(batches: int) -> None:
+def test_a_new_epoch_fences_the_previous_one(batches: int) -> None:
     partition = Partition(batches)
     assert [partition.send(0), partition.send(1)] == [APPEND] * 2
     assert partition.send(0, epoch=1) == APPEND
@@ -65,10 +65,10 @@ def test_a_bumped_epoch_fences_the_one_before(batches: int) -> None:
 
 
 @both_rules
-def test_a_bumped_epoch_starts_at_zero_whatever_it_skips(batches: int) -> None:
+def test_a_new_epoch_starts_at_sequence_0(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0)
-    # The number that is next in the epoch before is nothing special in the new one.
+    # The next sequence of the previous epoch is out of order in the new one.
     assert partition.send(1, epoch=1) == OUT_OF_ORDER
     assert partition.send(2, epoch=2) == OUT_OF_ORDER
     assert partition.send(2, epoch=1) == OUT_OF_ORDER
@@ -76,7 +76,7 @@ def test_a_bumped_epoch_starts_at_zero_whatever_it_skips(batches: int) -> None:
 
 
 @both_rules
-def test_a_bumped_epoch_forgets_the_batches_before_it(batches: int) -> None:
+def test_a_new_epoch_drops_the_batches_of_the_previous_one(batches: int) -> None:
     partition = Partition(batches)
     for sequence in range(5):
         partition.send(sequence)
@@ -89,7 +89,7 @@ def test_a_bumped_epoch_forgets_the_batches_before_it(batches: int) -> None:
 
 
 @both_rules
-def test_an_unknown_producer_starts_in_the_middle_and_goes_on_from_there(batches: int) -> None:
+def test_an_unknown_producer_may_start_with_any_sequence(batches: int) -> None:
     partition = Partition(batches)
     assert partition.send(3, epoch=1) == APPEND
     assert partition.send(5, epoch=1) == OUT_OF_ORDER
@@ -97,7 +97,7 @@ def test_an_unknown_producer_starts_in_the_middle_and_goes_on_from_there(batches
 
 
 @both_rules
-def test_after_the_last_number_comes_zero(batches: int) -> None:
+def test_sequence_numbers_wrap_to_0(batches: int) -> None:
     partition = Partition(batches)
     partition.replicate(MAX, epoch=15)
 
@@ -107,7 +107,7 @@ def test_after_the_last_number_comes_zero(batches: int) -> None:
 
 
 @both_rules
-def test_a_batch_that_starts_over_keeps_both_of_its_ends(batches: int) -> None:
+def test_a_batch_whose_sequences_wrap_keeps_its_first_and_last_sequence(batches: int) -> None:
     partition = Partition(batches)
     partition.end_offset = 2000
     partition.replicate(MAX - 10, 21)
@@ -117,7 +117,7 @@ def test_a_batch_that_starts_over_keeps_both_of_its_ends(batches: int) -> None:
     assert partition.send(10) == APPEND
 
 
-def test_kafka_s_rule_finds_the_five_newest_batches_and_no_part_of_one() -> None:
+def test_kafkas_rule_finds_only_complete_batches_of_the_five_newest() -> None:
     partition = Partition(5)
     for sequence in range(6):
         partition.send(sequence, timestamp_ms=NOW_MS + sequence)
@@ -130,7 +130,7 @@ def test_kafka_s_rule_finds_the_five_newest_batches_and_no_part_of_one() -> None
     assert partition.end_offset == 9
 
 
-def test_kip_758_knows_the_offset_of_the_newest_batch_alone() -> None:
+def test_kip_758_knows_only_the_offset_of_the_newest_batch() -> None:
     partition = Partition(1)
     for sequence in range(6):
         partition.send(sequence)
@@ -192,7 +192,7 @@ def test_a_marker_of_the_same_epoch_keeps_the_floor() -> None:
     assert partition.send(5, is_transactional=True) == OLD_DUPLICATE
 
 
-def test_a_producer_that_was_forgotten_has_a_new_floor() -> None:
+def test_an_expired_producer_gets_a_new_floor() -> None:
     partition = Partition(1)
     partition.send(0, 5)
     assert partition.producers.expire(NOW_MS + 1000, 1000) == 1
@@ -202,7 +202,7 @@ def test_a_producer_that_was_forgotten_has_a_new_floor() -> None:
     assert partition.send(6) == OLD_DUPLICATE
 
 
-def test_numbers_that_start_over_are_not_before_the_floor_of_the_first_round() -> None:
+def test_wrapped_sequences_are_not_before_the_floor() -> None:
     partition = Partition(1)
     partition.send(7)
     partition.replicate(8, MAX - 8)
@@ -221,7 +221,7 @@ def test_numbers_that_start_over_are_not_before_the_floor_of_the_first_round() -
         max_size=20,
     ),
 )
-def test_what_lies_in_the_window_and_was_stored_is_a_duplicate_and_nothing_else(
+def test_exactly_the_stored_batches_in_the_window_are_duplicates(
     start: int, window: int, counts: list[int]
 ) -> None:
     """Positions go on where sequence numbers start over, so what is stored is start to newest."""
@@ -242,13 +242,13 @@ def test_what_lies_in_the_window_and_was_stored_is_a_duplicate_and_nothing_else(
 
 
 @pytest.mark.parametrize(("batches", "window"), [(2, WINDOW), (0, WINDOW), (1, 0), (1, 2**30 + 1)])
-def test_rules_that_do_not_exist_are_refused(batches: int, window: int) -> None:
+def test_invalid_rule_sets_are_refused(batches: int, window: int) -> None:
     with pytest.raises(ValueError, match="not"):
         ProducerStateManager(batches=batches, window=window)
 
 
 @both_rules
-def test_the_next_batch_is_answered_without_a_new_object(batches: int) -> None:
+def test_the_decision_on_the_next_batch_creates_no_object(batches: int) -> None:
     partition = Partition(batches)
     partition.send(0)
 
@@ -257,7 +257,7 @@ def test_the_next_batch_is_answered_without_a_new_object(batches: int) -> None:
 
 
 @both_rules
-def test_producers_do_not_see_one_another(batches: int) -> None:
+def test_producers_are_independent(batches: int) -> None:
     partition = Partition(batches)
     for producer_id in range(300):
         partition.send(0, producer_id + 1, producer_id=producer_id)
@@ -271,7 +271,7 @@ def test_producers_do_not_see_one_another(batches: int) -> None:
 
 
 @both_rules
-def test_a_marker_alone_fences_older_epochs(batches: int) -> None:
+def test_a_marker_for_an_unknown_producer_fences_older_epochs(batches: int) -> None:
     partition = Partition(batches)
     assert partition.mark(2) == ErrorCode.NONE
     assert len(partition.producers) == 1
@@ -326,7 +326,7 @@ def test_a_marker_of_an_older_coordinator_is_refused(batches: int) -> None:
     assert partition.mark(0, coordinator_epoch=1) == ErrorCode.TRANSACTION_COORDINATOR_FENCED
 
 
-# What is shown -------------------------------------------------------------------------------
+# Descriptions --------------------------------------------------------------------------------
 
 
 @both_rules
@@ -344,7 +344,7 @@ def test_all_producers_are_described_by_id(batches: int) -> None:
     assert len(partition.producers) == 3
 
 
-def test_nothing_is_described_of_a_partition_without_producers() -> None:
+def test_a_partition_without_producers_describes_none() -> None:
     producers = ProducerStateManager(batches=1, window=WINDOW)
 
     assert producers.describe() == []
@@ -352,7 +352,7 @@ def test_nothing_is_described_of_a_partition_without_producers() -> None:
 
 
 def everything_behind(root: object) -> int:
-    """The bytes of all objects that only the state of one partition can have."""
+    """Return the bytes of all objects that belong to one partition's state."""
     seen: set[int] = set()
     waiting = [root]
     held = 0
@@ -376,7 +376,7 @@ def everything_behind(root: object) -> int:
 
 
 @both_rules
-def test_the_bytes_held_are_those_of_the_objects_that_are_there(batches: int) -> None:
+def test_bytes_held_is_the_size_of_all_objects(batches: int) -> None:
     partition = Partition(batches)
     for producer_id in range(2000):
         partition.send(0, producer_id=producer_id, is_transactional=producer_id % 100 == 0)
@@ -424,7 +424,7 @@ def numbered(partition: Partition, sequences: list[int], epoch: int = 0) -> list
     return [partition.send(sequence, epoch=epoch) for sequence in sequences]
 
 
-def test_from_five_batches_to_one_the_newest_stays_and_the_oldest_known_is_the_floor() -> None:
+def test_converting_to_1_batch_keeps_the_newest_and_sets_the_floor() -> None:
     partition = Partition(5)
     numbered(partition, list(range(8)))
     newest = partition.newest_batch()
@@ -452,7 +452,7 @@ def test_a_converted_floor_is_exact_while_fewer_than_five_batches_were_stored() 
     assert numbered(partition, [20, 19]) == [OLD_DUPLICATE, OUT_OF_ORDER]
 
 
-def test_from_one_batch_to_five_that_batch_is_all_of_the_history() -> None:
+def test_converting_to_5_batches_keeps_the_newest_batch() -> None:
     partition = Partition(1)
     numbered(partition, list(range(8)))
     newest = partition.newest_batch()
@@ -468,9 +468,7 @@ def test_from_one_batch_to_five_that_batch_is_all_of_the_history() -> None:
 
 
 @pytest.mark.parametrize(("before", "after"), [(1, 5), (5, 1)])
-def test_a_conversion_keeps_epochs_transactions_and_how_long_producers_stay(
-    before: int, after: int
-) -> None:
+def test_a_conversion_keeps_epochs_transactions_and_expiry(before: int, after: int) -> None:
     partition = Partition(before)
     partition.send(0, epoch=2, timestamp_ms=NOW_MS, is_transactional=True)
     partition.mark(3, 1, timestamp_ms=NOW_MS + 5)
@@ -487,7 +485,7 @@ def test_a_conversion_keeps_epochs_transactions_and_how_long_producers_stay(
     assert partition.producers.expire(NOW_MS + 15, 10) == 1
 
 
-def test_a_round_of_expiry_goes_on_through_a_conversion() -> None:
+def test_a_round_of_expiry_continues_after_a_conversion() -> None:
     partition = Partition(5)
     for producer_id in range(300):
         partition.send(0, producer_id=producer_id)
@@ -498,7 +496,7 @@ def test_a_round_of_expiry_goes_on_through_a_conversion() -> None:
     assert len(partition.producers) == 0
 
 
-def test_a_new_window_counts_at_once() -> None:
+def test_a_new_window_applies_at_once() -> None:
     partition = Partition(1, window=10)
     numbered(partition, list(range(10)))
     assert partition.send(0) == OLD_DUPLICATE

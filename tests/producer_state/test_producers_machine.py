@@ -1,7 +1,7 @@
-"""The producers of a partition against a model that never forgets a batch and counts without end.
+"""The producers of a partition against a model that keeps all batches at unbounded positions.
 
 The model keeps every batch ever appended, at positions that never start over: position p is sent
-as sequence number p mod 2^31. What the two rules see of that past is then plain arithmetic.
+as sequence number p mod 2^31. Both rules are then simple arithmetic.
 """
 
 from collections.abc import Iterator
@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from producer_state.producer_state_manager import ProducerDescription, ProducerStateManager
 from producer_state.rules import Append, Decision, Duplicate, Refused
 from protocol.errors import ErrorCode
+from tests.examples import examples
 
 SEQUENCES = 2**31
 EXPIRATION_MS = 1000
@@ -34,7 +35,7 @@ class Stored:
 
 @dataclass
 class Known:
-    """What the model has of a producer since it was last unknown; its epochs' batches apart."""
+    """A producer in the model since it was last unknown, with its batches by epoch."""
 
     epoch: int
     batches: dict[int, list[Stored]] = field(default_factory=dict)
@@ -117,7 +118,7 @@ class Model:
 
 
 def response_to(decision: Decision) -> Response:
-    """A decision in the model's words."""
+    """Return a decision in the model's form."""
     if isinstance(decision, Append):
         return APPENDED
     if isinstance(decision, Refused):
@@ -128,7 +129,7 @@ def response_to(decision: Decision) -> Response:
 
 producer_ids = st.integers(0, 5) | st.integers(0, 80) | st.just(2**63 - 1)
 counts = st.integers(1, 4) | st.integers(1, 40)
-# Some producers jump most of the way, so that they start over within few batches.
+# Some producers skip most sequence numbers, so that they wrap within few batches.
 long_counts = counts | st.just(2**30) | st.integers(2**29, 2**31 - 1)
 timestamps = st.integers(-1, 50) | st.integers(0, 3000)
 
@@ -156,7 +157,7 @@ class ProducersAgainstModel(RuleBasedStateMachine):
         timestamp: int = 0,
         is_transactional: bool = False,
     ) -> Response:
-        """One batch to both: they agree on it, and append it when that is the response."""
+        """Check one batch in both; they must agree, and append it if that is the decision."""
         expected = self.model.response(
             producer_id, epoch, sequence, count, is_transactional=is_transactional
         )
@@ -430,5 +431,5 @@ class Kip758AgainstModel(ProducersAgainstModel):
 
 TestKafkaAgainstModel = KafkaAgainstModel.TestCase
 TestKip758AgainstModel = Kip758AgainstModel.TestCase
-TestKafkaAgainstModel.settings = settings(max_examples=60, stateful_step_count=40)
-TestKip758AgainstModel.settings = settings(max_examples=60, stateful_step_count=40)
+TestKafkaAgainstModel.settings = settings(max_examples=examples(60), stateful_step_count=40)
+TestKip758AgainstModel.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -1,4 +1,4 @@
-"""The table of rows against a dict, through growth, removal and keys that hide in other rows."""
+"""The table of rows against a dict: growth, removal, and keys whose bytes occur in other rows."""
 
 import random
 
@@ -21,7 +21,7 @@ ID_MAX = 2**63 - 1
 
 
 def fields_of(number: int) -> bytes:
-    """Fields that tell a row from every other one."""
+    """Return fields that differ for every row."""
     return number.to_bytes(FIELD_BYTES, "little")
 
 
@@ -60,7 +60,7 @@ def filled(producer_ids: range | list[int]) -> RowTable:
     return table
 
 
-# Few enough that one comes back, and with the ends of the range and blocks as they are handed out.
+# Few ids, so that some repeat, with both ends of the range and blocks of allocated ids.
 producer_ids = (
     st.integers(0, 40)
     | st.integers(ID_MAX - 3, ID_MAX)
@@ -140,7 +140,7 @@ def test_an_empty_table_finds_nothing_and_has_no_bucket() -> None:
     assert list(table.producer_ids()) == []
 
 
-def test_two_empty_tables_share_nothing_that_is_written() -> None:
+def test_a_row_added_to_one_table_is_not_in_another() -> None:
     first, second = RowTable(ROW_BYTES), RowTable(ROW_BYTES)
     assert first.find(1) < 0
     assert second.find(1) < 0
@@ -162,7 +162,7 @@ def test_an_id_whose_bytes_occur_in_another_row_s_fields_is_not_found_there(shif
 
 
 @given(start=st.integers(0, ID_MAX - 2**40), step=st.sampled_from([1, 1000, 2**10, 2**16, 2**32]))
-def test_ids_of_any_regular_pattern_spread_over_the_buckets(start: int, step: int) -> None:
+def test_ids_of_a_regular_pattern_are_spread_over_the_buckets(start: int, step: int) -> None:
     table = filled([start + number * step for number in range(200)])
 
     sizes = [len(table.rows_of(index)) // ROW_BYTES for index in range(table.bucket_count)]
@@ -180,7 +180,7 @@ def test_growing_moves_one_bucket_at_a_time() -> None:
         assert len(table) <= ROWS_PER_BUCKET * bucket_count
 
 
-def test_a_table_whose_rows_went_gives_their_memory_back() -> None:
+def test_a_table_without_rows_releases_their_memory() -> None:
     table = filled(range(5000))
     full_bytes = table.bytes_held()
     assert remove(table, set(range(10, 5000))) == 4990

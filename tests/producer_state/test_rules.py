@@ -1,4 +1,4 @@
-"""The rules as pure decisions: tables of states and batches with what each of them gets."""
+"""The rules as pure decisions: tables of states, batches and expected decisions."""
 
 import dataclasses
 
@@ -79,18 +79,18 @@ def singles(newest: int, count: int) -> list[tuple[int, int]]:
         (MAX, -MAX, 0),
     ],
 )
-def test_sequence_numbers_start_over_at_zero(sequence: int, count: int, expected: int) -> None:
+def test_sequence_after_wraps_to_0(sequence: int, count: int, expected: int) -> None:
     assert sequence_after(sequence, count) == expected
 
 
 @pytest.mark.parametrize("batches", [-1, 0, 2, 4, 6])
-def test_only_one_and_five_batches_are_rules(batches: int) -> None:
+def test_only_1_and_5_batches_are_accepted(batches: int) -> None:
     with pytest.raises(ValueError, match=f"not {batches}"):
         RuleSet(batches, WINDOW_DEFAULT)
 
 
 @pytest.mark.parametrize("window", [-1, 0, WINDOW_MAX + 1])
-def test_a_window_that_would_confuse_behind_and_ahead_is_refused(window: int) -> None:
+def test_a_window_above_half_of_the_sequence_numbers_is_refused(window: int) -> None:
     with pytest.raises(ValueError, match=f"not {window}"):
         RuleSet(1, window)
 
@@ -100,7 +100,7 @@ def test_windows_up_to_half_of_the_sequence_numbers_are_accepted(window: int) ->
     assert RuleSet(1, window).window == window
 
 
-def test_a_rule_set_does_not_change() -> None:
+def test_a_rule_set_is_immutable() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         KAFKA.batches = 1  # type: ignore[misc]
 
@@ -109,7 +109,7 @@ def test_a_rule_set_does_not_change() -> None:
 @pytest.mark.parametrize("epoch", [0, 1, 32767])
 @pytest.mark.parametrize("sequence", [0, 1, 17, MAX])
 @pytest.mark.parametrize("is_transactional", [False, True])
-def test_an_unknown_producer_may_start_anywhere(
+def test_an_unknown_producer_is_appended_at_any_sequence(
     rules: RuleSet, epoch: int, sequence: int, is_transactional: bool
 ) -> None:
     assert decide(rules, None, epoch, sequence, 3, is_transactional=is_transactional) == APPEND
@@ -125,7 +125,7 @@ def test_an_unknown_producer_may_start_anywhere(
         (entry_of((1, 1), (0, 0)), 0, 5, OUT_OF_ORDER),
         (entry_of((1, 1), (0, 0)), 0, 3, OUT_OF_ORDER),
         (entry_of((7, 7), epoch=5), 5, 8, APPEND),
-        # An epoch ahead starts at 0, also one that skips some.
+        # A newer epoch starts at 0, also if epochs are skipped.
         (entry_of((0, 0)), 1, 0, APPEND),
         (entry_of((0, 0)), 2, 0, APPEND),
         (entry_of((0, 0)), 2, 2, OUT_OF_ORDER),
@@ -134,7 +134,7 @@ def test_an_unknown_producer_may_start_anywhere(
         (entry_of((0, 0)), 32767, 0, APPEND),
         # The batch of the old epoch's newest numbers is another one under a new epoch.
         (entry_of((4, 9)), 1, 4, OUT_OF_ORDER),
-        # An epoch behind, also with a batch that the newer epoch has.
+        # An older epoch, also with a batch that the newer epoch has.
         (entry_of((0, 0), epoch=1), 0, 0, STALE_EPOCH),
         (entry_of((0, 0), epoch=1), 0, 1, STALE_EPOCH),
         (entry_of((0, 0), epoch=32767), 32766, 0, STALE_EPOCH),
@@ -159,11 +159,11 @@ def test_epochs_and_the_next_sequence_are_the_same_under_both_rules(
 
 
 @pytest.mark.parametrize("rules", BOTH)
-def test_a_batch_may_itself_start_over(rules: RuleSet) -> None:
+def test_sequences_may_wrap_within_a_batch(rules: RuleSet) -> None:
     assert decide(rules, entry_of((0, MAX - 2)), 0, MAX - 1, 9) == APPEND
 
 
-def test_what_is_refused_has_kafka_s_codes() -> None:
+def test_refused_batches_have_kafkas_error_codes() -> None:
     refusals = (OUT_OF_ORDER, STALE_EPOCH, OUTSIDE_TRANSACTION)
     assert [int(refusal.error_code) for refusal in refusals] == [45, 47, 48]
     assert [int(value) for value in OLD_DUPLICATE] == [46, -1, -1]
@@ -176,12 +176,12 @@ def test_what_is_refused_has_kafka_s_codes() -> None:
         (0, 1, True, APPEND),
         (0, 1, False, OUTSIDE_TRANSACTION),
         (1, 0, False, OUTSIDE_TRANSACTION),
-        # The sequence is judged before the transaction, and a repetition before both.
+        # The sequence is checked before the transaction, and a duplicate before both.
         (0, 9, False, OUT_OF_ORDER),
         (0, 9, True, OUT_OF_ORDER),
     ],
 )
-def test_an_open_transaction_takes_transactional_batches_alone(
+def test_an_open_transaction_accepts_only_transactional_batches(
     rules: RuleSet, epoch: int, sequence: int, is_transactional: bool, expected: Decision
 ) -> None:
     entry = entry_of((0, 0), open_at=OFFSET)
@@ -225,7 +225,7 @@ SIX_THEN_THREE = ((6, 8), *singles(5, 4))
         (((0, 4), (MAX, MAX)), MAX, 6, OUT_OF_ORDER),
     ],
 )
-def test_kafka_s_rule_knows_each_of_the_five_newest_batches_exactly(
+def test_under_kafkas_rule_exactly_the_five_newest_batches_are_duplicates(
     batches: tuple[tuple[int, int], ...], sequence: int, count: int, expected: Decision
 ) -> None:
     assert decide(KAFKA, entry_of(*batches), 0, sequence, count - 1) == expected
@@ -350,7 +350,7 @@ WINDOW_VECTORS: list[tuple[tuple[int, int], int, dict[Decision, list[tuple[int, 
         for sequence, count in vectors
     ],
 )
-def test_kip_758_calls_duplicate_what_lies_wholly_in_the_window(
+def test_kip_758_duplicates_are_batches_completely_inside_the_window(
     newest: tuple[int, int], window: int, sequence: int, count: int, expected: Decision
 ) -> None:
     rules = RuleSet(1, window)
@@ -399,7 +399,7 @@ FLOOR_VECTORS: list[tuple[int, tuple[int, int], dict[Decision, list[tuple[int, i
         for sequence, count in vectors
     ],
 )
-def test_kip_758_never_calls_a_batch_from_before_the_floor_a_duplicate(
+def test_under_kip_758_a_batch_before_the_floor_is_out_of_order(
     floor: int, newest: tuple[int, int], sequence: int, count: int, expected: Decision
 ) -> None:
     entry = entry_of(newest, floor=floor)
@@ -408,7 +408,7 @@ def test_kip_758_never_calls_a_batch_from_before_the_floor_a_duplicate(
 
 
 @pytest.mark.parametrize("floor", [0, 5, 11])
-def test_kafka_s_rule_does_not_look_at_the_floor(floor: int) -> None:
+def test_kafkas_rule_ignores_the_floor(floor: int) -> None:
     entry = entry_of((10, 19), (8, 9), floor=floor)
 
     assert decide(KAFKA, entry, 0, 8, 1) == duplicate(1)
@@ -442,7 +442,7 @@ deltas = st.integers(0, MAX) | st.integers(0, 30)
 def test_no_batch_ahead_of_the_newest_is_ever_a_duplicate(
     last: int, delta: int, window: int, ahead: st.DataObject
 ) -> None:
-    """What a producer may have in flight, up to a window's worth, is never taken for old."""
+    """Batches in flight, up to a window of sequences, are never duplicates."""
     entry = entry_of((sequence_after(last, -delta), last))
     start = ahead.draw(st.integers(1, window))
     count = ahead.draw(st.integers(1, 2**20))
@@ -453,7 +453,7 @@ def test_no_batch_ahead_of_the_newest_is_ever_a_duplicate(
 
 
 @given(rules=st.sampled_from([KAFKA, KIP_758]), last=sequences, delta=deltas, shift=sequences)
-def test_where_the_numbers_start_over_makes_no_difference(
+def test_shifting_all_sequences_changes_no_decision(
     rules: RuleSet, last: int, delta: int, shift: int
 ) -> None:
     """Moving the state and the batch by the same count of numbers changes no decision."""
@@ -469,6 +469,6 @@ def test_where_the_numbers_start_over_makes_no_difference(
     assert here == there
 
 
-def test_the_frequent_response_is_one_object() -> None:
+def test_append_is_one_shared_object() -> None:
     assert decide(KIP_758, entry_of((0, 0)), 0, 1, 0) is APPEND
     assert isinstance(APPEND, Append)

@@ -24,7 +24,7 @@ RECORDS = st.lists(
 
 
 @given(records=RECORDS, compression=st.sampled_from(COMPRESSION_NAMES))
-def test_what_goes_in_comes_out(
+def test_records_survive_the_round_trip_through_a_batch(
     records: list[tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]],
     compression: str,
 ) -> None:
@@ -38,11 +38,12 @@ def test_what_goes_in_comes_out(
     built = builder.build()
     assert HEADER_BYTES < len(built) <= size_bytes
     assert [
-        (each.timestamp, each.key, each.value, list(each.headers)) for each in read_records(built)
+        (read_record.timestamp, read_record.key, read_record.value, list(read_record.headers))
+        for read_record in read_records(built)
     ] == records
 
 
-def test_a_batch_takes_no_more_than_its_size_but_always_a_first_record() -> None:
+def test_a_batch_accepts_any_first_record_and_more_up_to_bytes_max() -> None:
     builder = BatchBuilder("none", 80)
     assert builder.append(0, None, b"x" * 100, ())
     assert not builder.append(0, None, b"", ())
@@ -50,11 +51,11 @@ def test_a_batch_takes_no_more_than_its_size_but_always_a_first_record() -> None
 
 
 @pytest.mark.parametrize("compression", ["none", "gzip"])
-def test_a_stamped_batch_has_the_numbers_and_is_otherwise_the_same(compression: str) -> None:
+def test_stamping_changes_only_producer_fields_and_crc(compression: str) -> None:
     builder = BatchBuilder(compression, 10_000)
     builder.append(5, b"k", b"v" * 500, ())
-    plain = builder.build()
-    stamped = stamp_producer(plain, 2**40, 7, 2**31 - 1)
+    unstamped = builder.build()
+    stamped = stamp_producer(unstamped, 2**40, 7, 2**31 - 1)
     header = read_header(stamped, 0)
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (
         2**40,
@@ -62,5 +63,5 @@ def test_a_stamped_batch_has_the_numbers_and_is_otherwise_the_same(compression: 
         2**31 - 1,
     )
     assert has_valid_crc(stamped, 0, len(stamped), header.crc)
-    assert list(read_records(stamped)) == list(read_records(plain))
-    assert stamp_producer(stamped, -1, -1, -1) == plain
+    assert list(read_records(stamped)) == list(read_records(unstamped))
+    assert stamp_producer(stamped, -1, -1, -1) == unstamped

@@ -1,4 +1,4 @@
-"""Headers and bodies: what is not what it claims to be is a DecodeError."""
+"""Headers and bodies: malformed bytes are a DecodeError."""
 
 from struct import pack
 
@@ -18,7 +18,7 @@ from protocol.errors import ErrorCode
     st.none() | st.text(max_size=50),
     st.binary(max_size=10),
 )
-def test_a_header_is_read_wherever_it_stands(
+def test_a_header_is_decoded_at_any_position(
     api_key: int, version: int, correlation_id: int, client_id: str | None, before: bytes
 ) -> None:
     encoded = b"" if client_id is None else client_id.encode()
@@ -45,7 +45,7 @@ def test_a_varint_without_an_end_is_refused() -> None:
         codec.read_unsigned_varint(b"\xff" * 9, 0)
 
 
-def test_tagged_fields_are_passed_over() -> None:
+def test_tagged_fields_are_skipped() -> None:
     section = b"\x02" + b"\x00\x03abc" + b"\x4d\x08" + b"12345678"
     assert codec.skip_tagged_fields(b"--" + section + b"--", 2, len(section) + 4) == (
         len(section) + 2
@@ -65,13 +65,13 @@ def test_a_body_that_ends_early_is_refused() -> None:
         codec.decode_request(ApiKey.METADATA, 4, body[:-1], 0, len(body) - 1)
 
 
-def test_bytes_behind_a_body_are_ignored_as_librdkafka_needs_it() -> None:
+def test_bytes_after_a_body_are_ignored_as_librdkafka_needs() -> None:
     # Its request for all topics: the count takes four bytes instead of the one it should.
     body = bytes.fromhex("00000000010000")
     assert codec.decode_request(ApiKey.METADATA, 13, body, 0, len(body)).topics is None
 
 
-def test_a_body_larger_than_the_bound_is_not_even_looked_at() -> None:
+def test_a_body_above_the_size_limit_is_refused_without_decoding() -> None:
     frame = bytes(codec.SCHEMA_BODY_BYTES_MAX + 1)
     with pytest.raises(codec.DecodeError, match="larger than"):
         codec.decode_request(ApiKey.METADATA, 4, frame, 0, len(frame))
@@ -125,7 +125,7 @@ def test_an_api_versions_response_is_decoded_in_the_version_the_broker_wrote(
     decoded = codec.decode_response(frame, ApiKey.API_VERSIONS, 4)
 
     assert (decoded.error_code, decoded.version) == (error_code, written_version)
-    assert [each.max_version for each in decoded.api_keys] == [4]
+    assert [api_key.max_version for api_key in decoded.api_keys] == [4]
 
 
 def test_a_response_frame_that_ends_early_is_refused() -> None:

@@ -7,7 +7,7 @@ from protocol.errors import INVALID_METADATA_ERRORS, RETRIABLE_ERRORS, ErrorCode
 
 
 @pytest.mark.parametrize("error_code", ErrorCode)
-def test_kafka_python_knows_every_code(error_code: ErrorCode) -> None:
+def test_kafka_python_has_every_error_code(error_code: ErrorCode) -> None:
     assert for_code(error_code).errno == error_code
 
 

@@ -1,4 +1,4 @@
-"""However a stream is cut into reads, the same frames come out."""
+"""Any chunking of a stream into reads gives the same frames."""
 
 from struct import pack
 from sys import getrefcount
@@ -44,7 +44,7 @@ def test_any_chunking_gives_the_same_frames(
     assert reader.buffered_bytes == 0
 
 
-def test_a_frame_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> None:
+def test_a_frame_of_the_maximum_size_is_accepted_and_one_byte_more_is_refused() -> None:
     reader = FrameReader(8)
     reader.feed(pack(">i", 8) + b"12345678")
     assert drain(reader) == [b"12345678"]
@@ -71,7 +71,7 @@ def test_a_large_frame_in_small_reads_grows_one_buffer_in_place() -> None:
     assert reader._buffer is buffer
 
 
-def test_what_was_taken_is_not_kept() -> None:
+def test_returned_frames_are_not_kept() -> None:
     reader = FrameReader(100_000)
     data = pack(">i", 50_000) + b"x" * 50_000
     references = getrefcount(data)

@@ -1,4 +1,4 @@
-"""The window in InitProducerIdResponse, held against kafka-python's own decoder."""
+"""The window in InitProducerIdResponse, checked with kafka-python's decoder."""
 
 from typing import Any
 
@@ -52,17 +52,17 @@ def test_without_a_window_the_body_is_that_of_the_schema(
     )
 
 
-def test_the_bytes_of_the_tag_are_these() -> None:
+def test_the_tagged_field_has_these_bytes() -> None:
     response = messages.InitProducerIdResponse(
         version=2, throttle_time_ms=0, error_code=0, producer_id=1, producer_epoch=2
     )
-    plain = "00000000000000000000000000010002"
+    body_hex = "00000000000000000000000000010002"
     section = "01904e0400989680"
-    assert encode_response(response, 2, 10_000_000).hex() == plain + section
+    assert encode_response(response, 2, 10_000_000).hex() == body_hex + section
 
 
 @given(response=responses(), window=st.one_of(st.none(), st.integers(1, 2**30)))
-def test_a_client_that_knows_the_tag_learns_the_window(response: Any, window: int | None) -> None:
+def test_window_of_returns_the_window_of_a_response(response: Any, window: int | None) -> None:
     body = encode_response(response, response.version, window)
     decoded = messages.InitProducerIdResponse.decode(body, version=response.version)
     assert window_of(decoded) == (window if response.version in FLEXIBLE_VERSIONS else None)

@@ -1,4 +1,4 @@
-"""Messages become plain values, and bytes that are none become an error and nothing worse."""
+"""Messages are converted to JSON values, and invalid bytes to a DecodeError."""
 
 import json
 
@@ -20,7 +20,7 @@ def test_apis_and_errors_have_the_names_that_kafka_gives_them() -> None:
 
 
 @given(st.sampled_from(ApiKey), st.integers(0, 20), st.binary(max_size=80))
-def test_arbitrary_frames_decode_or_say_why_not(api_key: ApiKey, version: int, rest: bytes) -> None:
+def test_any_frame_is_decoded_or_a_decode_error(api_key: ApiKey, version: int, rest: bytes) -> None:
     header = api_key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(4) + b"\xff\xff"
     for frame, decode in (
         (header + rest, json_view.decode_request_frame),
@@ -35,20 +35,18 @@ def test_arbitrary_frames_decode_or_say_why_not(api_key: ApiKey, version: int, r
 
 
 @given(st.binary(max_size=300), st.integers(0, 3), st.integers(0, 200))
-def test_batches_are_summed_up_as_far_as_they_are_whole(
-    junk: bytes, batch_count: int, cut: int
-) -> None:
-    whole = make_batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=3)
-    summary = json_view.batch_summaries(whole * batch_count + whole[: cut % len(whole)])
+def test_complete_batches_are_summarized(junk: bytes, batch_count: int, cut: int) -> None:
+    batch = make_batch(b"a", b"b", producer_id=7, producer_epoch=1, base_sequence=3)
+    summary = json_view.batch_summaries(batch * batch_count + batch[: cut % len(batch)])
 
     assert summary["batch_count"] == batch_count
     assert [batch["record_count"] for batch in summary["batches"]] == [2] * batch_count
     assert all(batch["base_sequence"] == 3 for batch in summary["batches"])
-    assert summary.get("unreadable_bytes", 0) == cut % len(whole)
+    assert summary.get("unreadable_bytes", 0) == cut % len(batch)
     json_view.batch_summaries(junk)
 
 
-def test_a_field_of_very_many_batches_is_counted_and_not_listed() -> None:
+def test_batches_beyond_the_maximum_are_only_counted() -> None:
     summary = json_view.batch_summaries(make_batch(b"a") * (json_view.BATCHES_MAX + 5))
 
     assert summary["batch_count"] == json_view.BATCHES_MAX + 5

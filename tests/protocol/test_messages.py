@@ -26,7 +26,7 @@ def test_a_request_and_its_response_have_the_same_key() -> None:
         (ApiKey.OFFSET_DELETE, (0, 0), None),
     ],
 )
-def test_ranges_and_flexible_versions_are_kafkas(
+def test_version_ranges_and_flexible_versions_are_those_of_kafka(
     api_key: ApiKey, versions: tuple[int, int], first_flexible: int | None
 ) -> None:
     assert schema_versions(api_key) == versions
@@ -34,7 +34,7 @@ def test_ranges_and_flexible_versions_are_kafkas(
     assert (flexible[0] if flexible else None) == first_flexible
 
 
-def test_everything_that_is_exported_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     assert [name for name in messages.__all__ if not hasattr(messages, name)] == []
 
 

@@ -32,7 +32,7 @@ def test_a_null_element_of_an_array_of_strings_is_refused() -> None:
         decode_request(ApiKey.DESCRIBE_GROUPS, 0, body, 0, len(body))
 
 
-def test_a_null_array_is_taken_from_the_version_on_that_allows_it() -> None:
+def test_a_null_array_is_accepted_from_the_version_that_allows_it() -> None:
     request = messages.MetadataRequest(version=1, topics=None)
     assert decode(request, ApiKey.METADATA, 1).topics is None
     with pytest.raises(DecodeError, match="topics must not be null"):

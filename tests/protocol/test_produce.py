@@ -50,7 +50,7 @@ def encode_with_schema(version: int, request: dict[str, Any]) -> bytes:
 
 
 @given(st.sampled_from(VERSIONS), requests, st.binary(max_size=9))
-def test_what_the_schema_encodes_is_decoded_the_same(
+def test_requests_encoded_by_the_schema_are_decoded_equally(
     version: int, request: dict[str, Any], prefix: bytes
 ) -> None:
     body = encode_with_schema(version, request)
@@ -122,7 +122,7 @@ results = st.builds(
     ),
     st.integers(0, 2**31 - 1),
 )
-def test_what_is_encoded_is_what_the_schema_decodes(
+def test_encoded_responses_are_decoded_equally_by_the_schema(
     version: int, topics: list[produce.TopicResult], throttle_time_ms: int
 ) -> None:
     body = produce.encode_response(version, topics, throttle_time_ms)
@@ -148,7 +148,7 @@ def test_what_is_encoded_is_what_the_schema_decodes(
 
 
 @pytest.mark.parametrize("version", [10, 13])
-def test_node_endpoints_travel_as_a_tagged_field(version: int) -> None:
+def test_node_endpoints_are_a_tagged_field(version: int) -> None:
     endpoint = produce.NodeEndpoint(2, "localhost", 9094, None)
     body = produce.encode_response(
         version, [produce.TopicResult("t", UUID(int=1), [])], node_endpoints=[endpoint]

@@ -30,7 +30,7 @@ from protocol.properties import PropertiesError, parse_properties
         ("log.dirs=C:\\\\kafka", {"log.dirs": "C:\\kafka"}),
     ],
 )
-def test_text_is_read_as_java_reads_it(text: str, properties: dict[str, str]) -> None:
+def test_text_is_parsed_like_in_java(text: str, properties: dict[str, str]) -> None:
     assert parse_properties(text) == properties
 
 
@@ -44,18 +44,18 @@ def test_an_error_names_the_line_where_the_property_begins(text: str, line_numbe
 
 
 def escaped(text: str) -> str:
-    """As the other side writes it: everything that is not plain is a \\u escape."""
-    plain = set("abcdefghijklmnopqrstuvwxyz.0123456789")
+    """Return the text with every character outside `unescaped` as a \\u escape."""
+    unescaped = set("abcdefghijklmnopqrstuvwxyz.0123456789")
     units = text.encode("utf-16-be")
     pairs = [units[index : index + 2] for index in range(0, len(units), 2)]
     return "".join(
-        chr(pair[1]) if pair[0] == 0 and chr(pair[1]) in plain else f"\\u{pair.hex()}"
+        chr(pair[1]) if pair[0] == 0 and chr(pair[1]) in unescaped else f"\\u{pair.hex()}"
         for pair in pairs
     )
 
 
 @given(st.dictionaries(st.text(min_size=1), st.text(), max_size=5))
-def test_whatever_is_written_with_escapes_is_read_back(properties: dict[str, str]) -> None:
+def test_escaped_text_is_parsed_back(properties: dict[str, str]) -> None:
     text = "\n".join(f"{escaped(key)} = {escaped(value)}" for key, value in properties.items())
 
     assert parse_properties(text) == properties

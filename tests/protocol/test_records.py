@@ -9,7 +9,7 @@ from tests.batches import CODECS, NOW_MS, altered, make_batch
 
 
 @pytest.mark.parametrize("codec", CODECS)
-def test_every_codec_is_read_back(codec: str) -> None:
+def test_batches_of_every_compression_codec_are_decoded(codec: str) -> None:
     batch = make_batch(b"one" * 50, None, b"", codec=codec, timestamps=[5, 7, 6])
 
     found = list(records.read_records(batch))
@@ -37,7 +37,7 @@ def test_stamping_changes_the_offset_and_epoch_only(
     assert [r.offset for r in records.read_records(stamped)] == [base_offset, base_offset + 1]
 
 
-def test_log_append_time_stands_on_every_record_and_in_the_crc() -> None:
+def test_log_append_time_is_set_on_every_record_with_a_new_crc() -> None:
     stamped = records.stamp_log_append_time(make_batch(b"a", b"b", timestamps=[1, 2]), NOW_MS)
 
     header = records.read_header(stamped, 0)
@@ -48,15 +48,15 @@ def test_log_append_time_stands_on_every_record_and_in_the_crc() -> None:
 
 
 @given(st.integers(-1, 2**62), st.integers(0, 2**62), st.sampled_from(sorted(CODECS)))
-def test_the_crc_that_a_producer_sent_is_found_again_in_what_is_stored(
+def test_sent_crc_is_computed_from_the_stored_batch(
     timestamp: int, base_offset: int, codec: str
 ) -> None:
     sent = make_batch(b"a" * 99, b"b", timestamps=[timestamp, timestamp], codec=codec)
     header = records.read_header(sent, 0)
     stored = records.stamp(sent, 0, len(sent), base_offset, 3)
-    for each in (stored, records.stamp_log_append_time(stored, NOW_MS)):
-        assert records.sent_crc(each, header.max_timestamp) == header.crc
-        damaged = each[:-1] + bytes((each[-1] ^ 1,))
+    for batch in (stored, records.stamp_log_append_time(stored, NOW_MS)):
+        assert records.sent_crc(batch, header.max_timestamp) == header.crc
+        damaged = batch[:-1] + bytes((batch[-1] ^ 1,))
         assert records.sent_crc(damaged, header.max_timestamp) != header.crc
 
 

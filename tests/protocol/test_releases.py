@@ -1,4 +1,4 @@
-"""The tables of releases: read by anybody's spelling, and complete enough to be served."""
+"""The tables of releases: names of releases, and complete version ranges."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def test_a_release_is_found_with_or_without_its_patch_number(
 @pytest.mark.parametrize(
     "text", ["", "2", "9.9", "0.10.2", "2.8x", "2.٨", "latest", "9" * 50, "2..8", "-1"]
 )
-def test_what_is_no_release_is_refused_with_those_there_are(text: str) -> None:
+def test_an_unknown_release_is_refused_with_the_known_ones(text: str) -> None:
     with pytest.raises(ValueError, match=r"there is no release .*; there are 0\.11, 1\.0, "):
         release_versions(text)
 

@@ -74,7 +74,7 @@ def test_topics_partitions_and_groups_are_found_in_every_version(api_key: int) -
         for version in range(route.version_min, route.version_max + 1)
     ],
 )
-def test_a_request_names_what_its_schema_says(api_key: int, version: int) -> None:
+def test_request_targets_are_those_of_the_schema(api_key: int, version: int) -> None:
     found = request_targets(sample_request(api_key, version))
     names = targets_in_schema(ApiKey(api_key), version)[0]
     assert ("topic" in names) == bool(found.partitions)

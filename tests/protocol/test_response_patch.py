@@ -11,7 +11,7 @@ from protocol.response_patch import apply_patch, check_patch
 
 
 def changed(message: Any, version: int, overlay: dict[str, Any]) -> Any:
-    """The message with the overlay, as a client reads it."""
+    """Return the patched message as a client decodes it."""
     check_patch(ApiKey(message.API_KEY), overlay)
     apply_patch(message, version, overlay)
     return type(message).decode(bytes(message.encode(version=version)), version=version)
@@ -37,14 +37,14 @@ def test_an_object_patches_every_entry_and_leaves_the_rest() -> None:
     ]
 
 
-def test_a_list_takes_the_arrays_place_with_defaults_for_what_it_leaves_out() -> None:
+def test_a_list_replaces_an_array_with_defaults_for_missing_fields() -> None:
     entries = [{"key": "x", "error_code": "NOT_COORDINATOR"}, {"key": "y", "host": "h"}]
     response = changed(coordinators("a"), 4, {"coordinators": entries})
     actual = [(e.key, e.node_id, e.host, e.error_code) for e in response.coordinators]
     assert actual == [("x", 0, "", ErrorCode.NOT_COORDINATOR), ("y", 0, "h", 0)]
 
 
-def test_what_the_version_lacks_stays_out() -> None:
+def test_fields_that_the_version_lacks_are_ignored() -> None:
     response = messages.FindCoordinatorResponse(
         version=0, error_code=0, node_id=1, host="h", port=1
     )
@@ -54,16 +54,18 @@ def test_what_the_version_lacks_stays_out() -> None:
     assert (result.node_id, result.host) == (3, "h")
 
 
-def test_a_struct_within_a_list_within_a_list_is_reached() -> None:
+def test_nested_structs_in_lists_are_patched() -> None:
     topic = {"name": "t", "partitions": [{"leader_id": 3, "isr_nodes": [3, 4]}, {}]}
     overlay = {"topics": [topic], "cluster_id": None, "brokers": []}
     response = messages.MetadataResponse(version=9, brokers=[], topics=[], cluster_id="c")
     result = changed(response, 9, overlay)
-    partitions = [(each.leader_id, each.isr_nodes) for each in result.topics[0].partitions]
+    partitions = [
+        (partition.leader_id, partition.isr_nodes) for partition in result.topics[0].partitions
+    ]
     assert (result.cluster_id, partitions) == (None, [(3, [3, 4]), (0, [])])
 
 
-def test_bytes_are_texts_or_base64_and_uuids_texts() -> None:
+def test_bytes_are_text_or_base64_and_uuids_are_text() -> None:
     response = messages.SyncGroupResponse(version=3, error_code=0, assignment=b"")
     assert changed(response, 3, {"assignment": {"text": "ä"}}).assignment == "ä".encode()
     assert changed(response, 3, {"assignment": {"base64": "AP8="}}).assignment == b"\x00\xff"
@@ -73,7 +75,7 @@ def test_bytes_are_texts_or_base64_and_uuids_texts() -> None:
     assert str(result.topics[0].topic_id) == text
 
 
-def test_a_struct_of_its_own_is_changed_or_made() -> None:
+def test_a_single_struct_is_changed_or_created() -> None:
     overlay = {"responses": {"partitions": {"current_leader": {"leader_id": 4}}}}
     response = messages.FetchResponse(
         version=12,
@@ -133,6 +135,8 @@ def test_a_struct_of_its_own_is_changed_or_made() -> None:
         ),
     ],
 )
-def test_what_will_not_do_is_named(api_key: ApiKey, overlay: Any, problem: str) -> None:
+def test_an_invalid_value_is_named_in_the_error(
+    api_key: ApiKey, overlay: Any, problem: str
+) -> None:
     with pytest.raises(ValueError, match=problem):
         check_patch(api_key, overlay)

@@ -82,7 +82,7 @@ def test_a_sequence_of_changes() -> None:
         ),
     ],
 )
-def test_what_is_refused_is_refused_whole(
+def test_an_invalid_change_changes_nothing(
     entity: Entity, changes: list[tuple[str, float | None]], message: str
 ) -> None:
     quotas = ClientQuotas()
@@ -94,14 +94,14 @@ def test_what_is_refused_is_refused_whole(
 
 
 @pytest.mark.parametrize("value", [1.0, 12.0000001, 2.0**53])
-def test_a_whole_number_may_be_off_by_a_millionth(value: float) -> None:
+def test_an_integral_value_may_differ_by_a_millionth(value: float) -> None:
     quotas = ClientQuotas()
 
     assert quotas.alter(USER, [(P, value)]) is None
     assert described(quotas)[USER] == {P: value}
 
 
-def test_taking_away_what_is_not_set_is_no_mistake() -> None:
+def test_removing_a_key_that_is_not_set_is_no_error() -> None:
     quotas = ClientQuotas()
 
     assert (
@@ -110,7 +110,7 @@ def test_taking_away_what_is_not_set_is_no_mistake() -> None:
     assert described(quotas) == {}
 
 
-def test_an_entity_goes_with_its_last_key() -> None:
+def test_an_entity_is_removed_with_its_last_key() -> None:
     quotas = ClientQuotas()
     quotas.alter(USER, [(P, 1.0), (C, 2.0)])
     quotas.alter(USER, [(P, None)])
@@ -120,7 +120,7 @@ def test_an_entity_goes_with_its_last_key() -> None:
     assert described(quotas) == {}
 
 
-def test_validation_alone_changes_nothing() -> None:
+def test_validate_only_changes_no_quota() -> None:
     quotas = ClientQuotas()
 
     assert quotas.alter(USER, [(P, 1.0)], validate_only=True) is None
@@ -129,7 +129,7 @@ def test_validation_alone_changes_nothing() -> None:
     assert not quotas.limits[P].is_enabled
 
 
-def test_the_name_default_is_not_the_default() -> None:
+def test_the_name_default_in_brackets_is_an_ordinary_name() -> None:
     quotas = ClientQuotas()
     quotas.alter(make_entity([("user", "<default>")]), [(P, 1.0)])
     quotas.alter(make_entity([("user", None)]), [(P, 2.0)])
@@ -151,7 +151,7 @@ def test_shadow_mode_is_of_one_key_of_one_entity_and_stays_when_its_value_change
     assert quotas.shadow_keys(alice) == []
 
 
-def test_a_shadow_quota_that_is_taken_away_and_set_again_is_enforced() -> None:
+def test_a_shadow_quota_that_is_removed_and_set_again_is_enforced() -> None:
     quotas = ClientQuotas()
     alice = make_entity([("user", "alice")])
     assert quotas.alter(alice, [("producer_byte_rate", 5)], is_shadow=True) is None
@@ -231,7 +231,7 @@ def thirteen() -> ClientQuotas:
         ),
     ],
 )
-def test_a_filter_hits(
+def test_a_filter_returns_matching_entities(
     thirteen: ClientQuotas, components: list[Component], *, strict: bool, hits: int
 ) -> None:
     found = thirteen.describe(components, strict=strict)

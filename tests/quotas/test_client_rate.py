@@ -21,11 +21,11 @@ class Setup:
         assert self.quotas.alter(entity, [(P, rate)]) is None
 
     def is_throttled(self, user: str, client_id: str | None, rate: int) -> bool:
-        """Whether a burst of eleven seconds at this rate, in one record, has a throttle."""
+        """Return whether one record of eleven seconds at this rate is throttled."""
         return self.produce.record(user, client_id, rate * 11, 0) > 0
 
 
-def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None:
+def test_the_most_specific_quota_applies_and_its_entity_decides_who_shares_it() -> None:
     setup = Setup()
     throttled = setup.is_throttled
     setup.set(1000, user=None)
@@ -63,7 +63,7 @@ def test_the_most_specific_quota_counts_and_is_shared_by_its_own_rules() -> None
     assert throttled("G", "c5", 0), "shares the client id's"
 
 
-def test_a_change_of_the_quota_judges_what_was_counted_before() -> None:
+def test_a_quota_change_applies_to_values_recorded_before() -> None:
     setup = Setup()
     setup.set(4000, client_id=None)
     setup.set(2000, client_id="c")
@@ -83,12 +83,12 @@ def test_nothing_is_kept_before_a_quota_was_set() -> None:
     setup.produce.unrecord("u", "c", 10**9, 0)
     setup.produce.record_exempt(10**9, 0)
     assert setup.produce.bytes_max("u", "c") is None
-    assert [each.name for each in setup.produce.measurements(0)] == ["queue-size"]
+    assert [measurement.name for measurement in setup.produce.measurements(0)] == ["queue-size"]
     setup.set(1, user="other")
     assert setup.produce.record("u", "c", 10**9, 0) == 0
 
 
-def test_what_is_taken_back_throttles_nobody() -> None:
+def test_unrecorded_values_throttle_no_client() -> None:
     setup = Setup()
     setup.set(1000, user="u")
 
@@ -100,7 +100,7 @@ def test_what_is_taken_back_throttles_nobody() -> None:
 @pytest.mark.parametrize(
     ("rate", "sample_count", "bytes_max"), [(1000, 11, 10_000), (10, 4, 30), (None, 11, None)]
 )
-def test_a_fetch_brings_no_more_than_a_window_allows(
+def test_bytes_max_is_what_one_window_allows(
     rate: int | None, sample_count: int, bytes_max: int | None
 ) -> None:
     quotas = ClientQuotas()
@@ -126,11 +126,15 @@ def test_one_percent_of_request_time_is_ten_milliseconds_a_second() -> None:
     waits_ms.append(request.record("u", "c", 67 * MILLISECOND_NS + 100_000, 10_500))
 
     assert waits_ms == [0] * 10 + [210]
-    rates = [each.value for each in request.measurements(10_500) if each.name == "request-time"]
+    rates = [
+        measurement.value
+        for measurement in request.measurements(10_500)
+        if measurement.name == "request-time"
+    ]
     assert rates == [pytest.approx(1.02)]
 
 
-def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
+def test_request_time_throttles_a_client_for_at_most_one_window() -> None:
     request = request_manager()
     waits_ms = [request.record("u", "c", 500 * MILLISECOND_NS, 0)]
     waits_ms += [request.record("u", "c", 0, second * 1000) for second in range(1, 12)]
@@ -138,22 +142,28 @@ def test_request_time_pauses_a_client_for_one_window_at_most() -> None:
     assert waits_ms == [1000] * 11 + [0]
 
 
-def test_request_time_that_nobody_pays_for_is_measured_apart() -> None:
+def test_exempt_request_time_is_measured_separately() -> None:
     request = request_manager()
     request.record_exempt(100 * MILLISECOND_NS, 0)
 
-    exempt = [each for each in request.measurements(0) if each.name == "exempt-request-time"]
-    assert [(each.group, each.tags, each.value) for each in exempt] == [("Request", {}, 1.0)]
+    exempt = [
+        measurement
+        for measurement in request.measurements(0)
+        if measurement.name == "exempt-request-time"
+    ]
+    assert [(measurement.group, measurement.tags, measurement.value) for measurement in exempt] == [
+        ("Request", {}, 1.0)
+    ]
 
 
-def test_what_is_measured_has_kafkas_names() -> None:
+def test_measurements_have_kafkas_names() -> None:
     setup = Setup()
     setup.set(1000, client_id="c")
     setup.produce.record("u", "c", 20_000, 0)
     setup.produce.note_throttle("u", "c", 10_000, 0)
     tags = {"user": "", "client-id": "c"}
 
-    assert [tuple(each) for each in setup.produce.measurements(0)] == [
+    assert [tuple(measurement) for measurement in setup.produce.measurements(0)] == [
         ("Produce", "queue-size", {}, 0),
         ("Produce", "byte-rate", tags, 2000),
         ("Produce", "throttle-time", tags, 10_000),
@@ -171,7 +181,7 @@ def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hou
     assert produce.record("u", "c", 0, 3 * IDLE_MS) == 0
 
 
-def test_memory_is_that_of_the_clients_of_an_hour() -> None:
+def test_only_counters_of_the_last_hour_are_kept() -> None:
     setup = Setup()
     setup.set(1, client_id=None)
     for number in range(5000):

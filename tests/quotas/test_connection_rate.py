@@ -21,7 +21,7 @@ def make_manager(
 @pytest.mark.parametrize(
     ("sample_count", "rate", "accepted", "close_after_ms"), [(11, 2, 20, 500), (2, 30, 30, 33)]
 )
-def test_one_connection_too_many_is_closed_later_and_does_not_count(
+def test_a_connection_beyond_the_quota_is_closed_later_and_not_counted(
     sample_count: int, rate: float, accepted: int, close_after_ms: int
 ) -> None:
     _quotas, connections = make_manager(sample_count, default=rate)
@@ -31,7 +31,7 @@ def test_one_connection_too_many_is_closed_later_and_does_not_count(
     assert connections.record("127.0.0.1", 0) == close_after_ms
 
 
-def test_a_connection_is_kept_waiting_for_one_window_at_most() -> None:
+def test_a_connection_waits_for_at_most_one_window() -> None:
     quotas, connections = make_manager(default=100)
     for _ in range(1000):
         connections.record("127.0.0.1", 0)
@@ -40,7 +40,7 @@ def test_a_connection_is_kept_waiting_for_one_window_at_most() -> None:
     assert connections.record("127.0.0.1", 0) == 1000
 
 
-def test_each_address_counts_for_itself_by_its_own_limit() -> None:
+def test_each_address_has_its_own_counter_and_limit() -> None:
     _quotas, connections = make_manager(2, default=1, i1_2_3_4=2)
 
     assert [connections.record("1.2.3.4", 0) for _ in range(3)] == [0, 0, 500]
@@ -62,7 +62,7 @@ def test_the_rate_of_accepted_connections_is_measured_by_address() -> None:
     for _ in range(15):
         connections.record("127.0.0.1", 0)
 
-    assert [tuple(each) for each in connections.measurements(0)] == [
+    assert [tuple(measurement) for measurement in connections.measurements(0)] == [
         ("socket-server-metrics", "connection-accept-rate", {"ip": "127.0.0.1"}, 1.0)
     ]
     assert list(connections.measurements(IDLE_MS)) == []
@@ -78,7 +78,7 @@ def test_a_burst_counts_for_all_its_windows_even_if_those_are_longer_than_an_hou
     assert connections.record("127.0.0.1", IDLE_MS) > 0
 
 
-def test_memory_is_that_of_the_addresses_of_an_hour() -> None:
+def test_only_counters_of_addresses_of_the_last_hour_are_kept() -> None:
     _quotas, connections = make_manager(default=1)
     for number in range(5000):
         connections.record(f"10.0.{number // 250}.{number % 250}", number * 36_000)

@@ -14,7 +14,7 @@ USER = make_entity([("user", "user")])
 
 
 class Setup:
-    """A user with a quota of so many mutations per second, and ten samples of a second."""
+    """A user with a quota of mutations per second, and ten samples of a second."""
 
     def __init__(self, rate: float | None = 10.0) -> None:
         self.quotas = ClientQuotas()
@@ -30,7 +30,7 @@ class Setup:
 
     def tokens(self, now_ms: int) -> list[float]:
         measured = self.manager.measurements(now_ms)
-        return [each.value for each in measured if each.name == "tokens"]
+        return [measurement.value for measurement in measured if measurement.name == "tokens"]
 
 
 def test_a_strict_quota_refuses_without_charging() -> None:
@@ -58,7 +58,7 @@ def test_a_permissive_quota_accepts_and_throttles_at_once() -> None:
     assert quota.throttle_time_ms(5000) == 12_000
 
 
-def test_a_steady_client_within_its_rate_is_never_throttled_and_a_burst_is_paid_after() -> None:
+def test_a_client_within_its_rate_is_never_throttled_and_a_burst_is_throttled_after_it() -> None:
     setup = Setup()
     for second in range(10):
         assert setup.manager.try_charge("user", "client", 10, second * 1000) == 0
@@ -79,10 +79,10 @@ def test_before_any_quota_was_set_everything_passes_and_nothing_is_kept(*, is_st
     assert not setup.manager.is_enabled
     assert quota.charge(10**9, 0)
     assert quota.throttle_time_ms(0) == 0
-    assert [each.name for each in setup.manager.measurements(0)] == ["queue-size"]
+    assert [measurement.name for measurement in setup.manager.measurements(0)] == ["queue-size"]
 
 
-def test_who_has_no_quota_passes_while_others_have_one() -> None:
+def test_a_client_without_a_quota_is_not_throttled() -> None:
     setup = Setup()
     quota = setup.quota(is_strict=True, user="other")
 
@@ -91,7 +91,7 @@ def test_who_has_no_quota_passes_while_others_have_one() -> None:
     assert setup.tokens(0) == []
 
 
-def test_a_new_rate_counts_at_once_and_keeps_the_debt() -> None:
+def test_a_new_rate_applies_at_once_and_keeps_the_balance() -> None:
     setup = Setup()
     setup.manager.charge("user", "client", 150, 0)
     setup.set(100.0)
@@ -100,7 +100,7 @@ def test_a_new_rate_counts_at_once_and_keeps_the_debt() -> None:
     assert setup.tokens(1000) == [50]
 
 
-def test_a_quota_taken_away_frees_at_once_and_comes_back_with_a_full_bucket() -> None:
+def test_a_removed_quota_throttles_no_client_and_returns_with_a_full_bucket() -> None:
     setup = Setup(rate=1.5)
     setup.manager.charge("user", "client", 100, 0)
     assert setup.tokens(0) == [-85]
@@ -113,7 +113,7 @@ def test_a_quota_taken_away_frees_at_once_and_comes_back_with_a_full_bucket() ->
     assert setup.tokens(0) == [19]
 
 
-def test_a_bucket_that_lies_idle_for_an_hour_is_forgotten() -> None:
+def test_a_bucket_that_is_idle_for_an_hour_is_removed() -> None:
     setup = Setup()
     setup.manager.charge("user", "client", 1000, 0)
     assert setup.tokens(IDLE_MS - 1) == [100]
@@ -121,7 +121,7 @@ def test_a_bucket_that_lies_idle_for_an_hour_is_forgotten() -> None:
     assert setup.tokens(IDLE_MS) == []
 
 
-def test_a_debt_of_more_than_an_hour_outlives_it() -> None:
+def test_a_bucket_that_takes_longer_than_an_hour_to_fill_is_kept() -> None:
     setup = Setup(rate=0.01)
     setup.manager.charge("user", "client", 100, 0)
     paid_ms, full_ms = 9_990_000, 10_000_000
@@ -142,7 +142,7 @@ def test_a_debt_of_more_than_an_hour_outlives_it() -> None:
         min_size=2,
     ),
 )
-def test_no_arrival_pattern_gets_more_than_rate_and_burst_and_one_overdraft(
+def test_no_arrival_pattern_exceeds_rate_plus_burst_plus_one_mutation(
     rate: float, arrivals: list[tuple[int, int, bool]]
 ) -> None:
     setup = Setup(rate=rate)
@@ -159,7 +159,7 @@ def test_no_arrival_pattern_gets_more_than_rate_and_burst_and_one_overdraft(
         assert admitted <= rate * now_ms / 1000 + rate * 10 + largest
 
 
-def test_memory_is_that_of_the_users_of_an_hour() -> None:
+def test_only_buckets_of_users_of_the_last_hour_are_kept() -> None:
     setup = Setup(rate=None)
     setup.set(1.0, user=None)
     for number in range(5000):
@@ -168,7 +168,7 @@ def test_memory_is_that_of_the_users_of_an_hour() -> None:
     assert len(setup.manager._counters) <= 3 * 100
 
 
-def test_what_is_measured_has_kafkas_names() -> None:
+def test_measurements_have_kafkas_names() -> None:
     setup = Setup()
     setup.quotas.alter(make_entity([("user", "a b*")]), [(KEY, 10.0)])
     setup.manager.charge("a b*", "client", 300, 0)
@@ -176,7 +176,7 @@ def test_what_is_measured_has_kafkas_names() -> None:
     setup.manager.note_throttle("a b*", "client", 10_000, 0)
     tags = {"user": "a%20b%2A", "client-id": ""}
 
-    assert [tuple(each) for each in setup.manager.measurements(0)] == [
+    assert [tuple(measurement) for measurement in setup.manager.measurements(0)] == [
         ("ControllerMutation", "queue-size", {}, 0),
         ("ControllerMutation", "rate", tags, 300 / 9),
         ("ControllerMutation", "mutation-rate", tags, 300 / 9),
@@ -185,7 +185,8 @@ def test_what_is_measured_has_kafkas_names() -> None:
     ]
 
 
-def test_an_hour_of_a_storm_gets_the_rate_and_the_burst_and_one_overdraft() -> None:
+@pytest.mark.slow
+def test_an_hour_above_the_quota_gets_rate_plus_burst_plus_one_mutation() -> None:
     """Ten requests a second of fifty topics with four partitions each, without waiting."""
     setup = Setup(rate=7.5)
     admitted = 0
@@ -203,7 +204,7 @@ def test_an_hour_of_a_storm_gets_the_rate_and_the_burst_and_one_overdraft() -> N
         min_size=1,
     )
 )
-def test_a_user_never_pays_for_another(steps: list[tuple[str, int, int]]) -> None:
+def test_users_are_charged_independently(steps: list[tuple[str, int, int]]) -> None:
     both, alone = Setup(rate=None), {"a": Setup(rate=None), "b": Setup(rate=None)}
     for setup in (both, *alone.values()):
         setup.set(2.0, user=None)

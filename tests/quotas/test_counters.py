@@ -26,7 +26,7 @@ def test_a_counter_is_idle_after_an_hour() -> None:
     assert is_idle(Counted(0), IDLE_MS)
 
 
-def test_a_counter_that_says_so_is_kept_for_longer() -> None:
+def test_a_counter_with_a_longer_life_is_kept_longer() -> None:
     limits = Limits()
     counters = ClientCounters(limits, Counted)
     limits.set(USER, Fraction(1))
@@ -37,7 +37,7 @@ def test_a_counter_that_says_so_is_kept_for_longer() -> None:
     assert counters.get("u", "a", 4 * IDLE_MS - 1) is not kept
 
 
-def test_idle_counters_go_as_new_ones_come_and_those_in_use_stay() -> None:
+def test_new_counters_remove_idle_ones_and_keep_those_in_use() -> None:
     counters: OrderedDict[str, Counted] = OrderedDict()
     for number in range(100):
         add_counter(counters, f"old{number}", Counted(0), 0)
@@ -68,7 +68,7 @@ def test_clients_of_one_scope_share_a_counter() -> None:
     assert [tags for tags, _counter in counters.live(0)] == [("u", ""), ("v", "")]
 
 
-def test_a_change_of_limits_counts_at_once_for_every_client() -> None:
+def test_a_change_of_limits_applies_at_once_to_every_client() -> None:
     limits = Limits()
     counters = ClientCounters(limits, Counted)
     limits.set(USER, Fraction(1))
@@ -96,7 +96,7 @@ def test_every_client_of_a_scope_leaves_an_idle_counter_for_the_same_new_one() -
     assert len(counters) == 1
 
 
-def test_clients_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cache_of_clients_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quotas.counters.CLIENTS_MAX", 10)
     limits = Limits()
     counters = ClientCounters(limits, Counted)

@@ -21,7 +21,7 @@ def test_definitions_name_entities_and_their_keys() -> None:
     assert definitions_problem(text) is None
 
 
-def test_no_text_is_no_definitions() -> None:
+def test_an_empty_text_has_no_definitions() -> None:
     assert parse_definitions("") == parse_definitions(" ; ") == []
 
 
@@ -40,7 +40,10 @@ def test_no_text_is_no_definitions() -> None:
         ("user=a,controller_mutations_rate=1", "it is controller_mutation_rate"),
         (
             "user=a,producer_byte_rate=1;user=a,consumer_byte_rate=1",
-            "'user=a,consumer_byte_rate=1': these clients already have quotas; put them together",
+            (
+                "'user=a,consumer_byte_rate=1': these clients already have quotas;"
+                " merge the definitions"
+            ),
         ),
     ],
 )

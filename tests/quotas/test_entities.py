@@ -61,7 +61,7 @@ def test_an_address_has_one_spelling() -> None:
     assert not is_ip("localhost")
 
 
-def test_addresses_have_a_quota_of_their_own_and_share_none() -> None:
+def test_ip_quotas_are_separate_from_quotas_of_users() -> None:
     for key in QUOTA_KEYS.values():
         assert (("ip",) in key.families) == (key.name == "connection_creation_rate")
 
@@ -76,7 +76,7 @@ def test_addresses_have_a_quota_of_their_own_and_share_none() -> None:
         ({"ip": None}, ["connection_creation_rate"], (2, 8), None),
     ],
 )
-def test_a_release_refuses_what_came_later(
+def test_a_release_refuses_newer_keys_and_entity_types(
     entity: dict[str, str | None], keys: list[str], release: tuple[int, int], problem: str | None
 ) -> None:
     found = release_problem(make_entity(entity.items()), keys, release)

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadgen.plan.plan import Plan, Quota, Tenant
+from protocol.client_quotas import quota_levels
 from quotas.entities import Entity, make_entity
 from quotas.limits import Limits, Scope
 
@@ -26,10 +27,10 @@ def entity(**names: str | None) -> Entity:
 
 
 def make_limits(*entities: Entity) -> Limits:
-    """The first gets the limit 1, the second 2, and so on."""
+    """Return limits of 1, 2 and so on for these entities."""
     limits = Limits()
-    for number, each in enumerate(entities, 1):
-        limits.set(each, Fraction(number))
+    for number, limited in enumerate(entities, 1):
+        limits.set(limited, Fraction(number))
     return limits
 
 
@@ -45,18 +46,23 @@ EIGHT_LEVELS = (
 )
 
 
-def test_the_most_specific_level_counts_and_says_who_shares() -> None:
-    limits = make_limits(*(each for each, _tags in EIGHT_LEVELS))
+def test_the_levels_are_those_that_clients_know() -> None:
+    levels = [make_entity(level.items()) for level in quota_levels("u", "c")]
+    assert levels == [limited for limited, _tags in EIGHT_LEVELS]
+
+
+def test_the_most_specific_level_applies_and_decides_who_shares() -> None:
+    limits = make_limits(*(limited for limited, _tags in EIGHT_LEVELS))
     found = []
-    for each, _tags in EIGHT_LEVELS:
+    for limited, _tags in EIGHT_LEVELS:
         found.append(limits.scope("u", "c"))
-        limits.set(each, None)
+        limits.set(limited, None)
 
     assert found == [Scope(tags, Fraction(n)) for n, (_, tags) in enumerate(EIGHT_LEVELS, 1)]
     assert limits.scope("u", "c") == Scope(("", "c"), None)
 
 
-def test_nothing_is_enabled_before_anything_was_set_and_all_stays_enabled_after() -> None:
+def test_limits_are_enabled_from_the_first_set_on() -> None:
     limits = Limits()
     assert not limits.is_enabled
     assert limits.scope("u", "c") == Scope(("", "c"), None)
@@ -76,13 +82,13 @@ def test_nothing_is_enabled_before_anything_was_set_and_all_stays_enabled_after(
         ([entity(user="x"), entity(client_id="x")], ("", "c")),
     ],
 )
-def test_who_has_no_limit_is_counted_by_the_levels_that_were_ever_set(
+def test_clients_without_a_limit_are_counted_by_the_levels_that_were_ever_set(
     levels: list[Entity], tags: tuple[str, str]
 ) -> None:
     assert make_limits(*levels).scope("u", "c") == Scope(tags, None)
 
 
-def test_the_limit_that_counts_says_whether_it_is_in_shadow_mode() -> None:
+def test_the_limit_that_applies_decides_about_shadow_mode() -> None:
     limits = Limits()
     limits.set(entity(user="alice"), Fraction(1), is_shadow=True)
     limits.set(entity(user=None), Fraction(1))
@@ -97,7 +103,7 @@ def test_the_limit_that_counts_says_whether_it_is_in_shadow_mode() -> None:
     assert not limits.is_shadow("alice", "any")
 
 
-def test_a_limit_that_was_taken_away_is_no_longer_in_shadow_mode() -> None:
+def test_a_removed_limit_is_no_longer_in_shadow_mode() -> None:
     limits = Limits()
     limits.set(entity(user="alice"), Fraction(1), is_shadow=True)
     limits.set(entity(user="alice"), None, is_shadow=True)
@@ -105,21 +111,21 @@ def test_a_limit_that_was_taken_away_is_no_longer_in_shadow_mode() -> None:
     assert not limits.is_shadow("alice", None)
 
 
-def test_an_empty_client_id_has_not_even_the_default() -> None:
+def test_an_empty_client_id_has_no_default_limit() -> None:
     limits = make_limits(entity(client_id=None))
 
     assert limits.scope("u", "") == limits.scope("u", None) == Scope(("", ""), None)
     assert limits.scope("u", "c") == Scope(("", "c"), Fraction(1))
 
 
-def test_an_empty_client_id_falls_to_its_user() -> None:
+def test_an_empty_client_id_has_the_limit_of_its_user() -> None:
     limits = make_limits(entity(user="u", client_id=None), entity(user="u"))
 
     assert limits.scope("u", "c") == Scope(("u", "c"), Fraction(1))
     assert limits.scope("u", "") == Scope(("u", ""), Fraction(2))
 
 
-def test_a_change_counts_at_once() -> None:
+def test_a_change_applies_at_once() -> None:
     limits = make_limits(entity(user="u"))
     assert limits.scope("u", "c").limit == 1
     limits.set(entity(user="u"), Fraction(7))
@@ -144,22 +150,22 @@ def test_the_order_in_which_levels_are_set_changes_no_scope(
     shuffled = list(levels.items())
     random.shuffle(shuffled)
     one, other = Limits(), Limits()
-    for each, value in levels.items():
-        one.set(each, Fraction(value))
-    for each, value in shuffled:
-        other.set(each, Fraction(value))
+    for level, value in levels.items():
+        one.set(level, Fraction(value))
+    for limited, value in shuffled:
+        other.set(limited, Fraction(value))
 
     for client in CLIENTS:
         assert one.scope(*client) == other.scope(*client)
 
 
 @given(st.dictionaries(ENTITIES, st.integers(1, 9), max_size=8))
-def test_two_users_share_a_counter_only_where_client_ids_alone_are_counted(
+def test_two_users_share_a_counter_only_if_the_quota_is_per_client_id(
     levels: dict[Entity, int],
 ) -> None:
     limits = Limits()
-    for each, value in levels.items():
-        limits.set(each, Fraction(value))
+    for limited, value in levels.items():
+        limits.set(limited, Fraction(value))
 
     for user, client_id in CLIENTS:
         tags, limit = limits.scope(user, client_id)
@@ -175,8 +181,8 @@ def test_two_users_share_a_counter_only_where_client_ids_alone_are_counted(
 def test_a_load_plan_finds_the_same_limit(entities: list[Entity], client_id: str) -> None:
     limits = make_limits(*entities)
     quotas = [
-        Quota({kind: name or "" for kind, name in each}, "producer_byte_rate", value)
-        for value, each in enumerate(entities, 1)
+        Quota({kind: name or "" for kind, name in limited}, "producer_byte_rate", value)
+        for value, limited in enumerate(entities, 1)
     ]
     tenant = Tenant("t", "steady", client_id, user="a")
     plan = Plan(name="p", duration_s=1.0, tenants=(tenant,), quotas=tuple(quotas))

@@ -3,7 +3,7 @@ from collections.abc import Iterator
 from quotas.metrics import Measurement, MetricsRegistry, client_tags
 
 
-def test_a_registry_reads_its_sources_at_the_time_it_is_asked() -> None:
+def test_a_registry_reads_its_sources_at_the_given_time() -> None:
     def source(now_ms: int) -> Iterator[Measurement]:
         yield Measurement("Produce", "byte-rate", {"user": "u"}, now_ms)
 

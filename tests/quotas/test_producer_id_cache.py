@@ -20,7 +20,7 @@ def make_cache(false_positive_rate: float = 1e-9) -> ProducerIdQuotaManagerCache
     )
 
 
-def test_an_id_is_found_after_it_was_added_for_its_user_alone() -> None:
+def test_an_id_is_found_only_for_the_user_it_was_added_for() -> None:
     cache = make_cache()
     assert not cache.contains_and_refresh("alice", 1, 0)
     assert not cache.contains_and_refresh("alice", 1, 0)

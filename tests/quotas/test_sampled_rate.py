@@ -10,7 +10,7 @@ from quotas.sampled_rate import SampledAverage, SampledRate
 def throttles(
     quota: int, records: list[tuple[int, int]], sample_count: int = 11
 ) -> tuple[list[int], SampledRate]:
-    """The throttle after each record of (ms, value), windows being of one second."""
+    """Return the throttle time after each record of (ms, value), with windows of one second."""
     rate = SampledRate(sample_count, 1000)
     waits_ms = []
     for now_ms, value in records:
@@ -46,14 +46,14 @@ def test_a_rate_and_its_throttle(
     assert measured.rate(records[-1][0]) == pytest.approx(rate, abs=0.05)
 
 
-def test_a_burst_is_forgotten_with_its_sample() -> None:
+def test_a_burst_expires_with_its_sample() -> None:
     waits_ms, rate = throttles(1000, [(0, 20_000), (10_999, 0), (11_000, 0)])
 
     assert waits_ms == [10_000, 9001, 0]
     assert rate.rate(11_000) == 0
 
 
-def test_a_violation_lasts_until_the_burst_is_out_of_the_windows() -> None:
+def test_a_violation_lasts_until_the_sample_of_the_burst_expires() -> None:
     records = [(second * 1000, 400) for second in range(10)] + [(10_500, 2300)]
     waits_ms, rate = throttles(500, records)
     assert waits_ms == [0] * 10 + [2100]
@@ -76,7 +76,7 @@ def test_a_violation_lasts_until_the_burst_is_out_of_the_windows() -> None:
     ("quota", "sample_count", "observed", "window_ms", "throttle_ms"),
     [(50, 3, 100, 2000, 2000), (50, 2, 55, 1000, 100), (50, 2, 50, 1000, 0)],
 )
-def test_a_window_has_its_least_length_at_the_start(
+def test_the_window_has_a_minimum_length_at_the_start(
     quota: int, sample_count: int, observed: int, window_ms: int, throttle_ms: int
 ) -> None:
     rate = SampledRate(sample_count, 1000)
@@ -98,7 +98,7 @@ def test_half_a_millisecond_is_rounded_up_and_less_is_not() -> None:
     assert rate.throttle_time_ms(2000, 1, 0) == 1
 
 
-def test_a_value_can_be_taken_back() -> None:
+def test_a_value_can_be_undone() -> None:
     waits_ms, rate = throttles(1000, [(0, 20_000), (0, -20_000)])
 
     assert waits_ms == [10_000, 0]
@@ -123,7 +123,7 @@ def test_the_samples_are_those_of_kafkas_ring(
 
 
 class Ring:
-    """Kafka's `SampledStat` as it is written: a ring of samples that are reset in place."""
+    """Kafka's `SampledStat`: a ring of samples that are reset in place."""
 
     def __init__(self, sample_count: int, window_ms: int) -> None:
         self.sample_count, self.window_ms = sample_count, window_ms

@@ -46,12 +46,12 @@ def test_only_the_newest_events_are_kept() -> None:
     for number in range(EVENTS_MAX + 5):
         counter.throttle(event(number, 1))
 
-    assert [each.time_ms for each in counter.events] == list(range(5, EVENTS_MAX + 5))
+    assert [kept.time_ms for kept in counter.events] == list(range(5, EVENTS_MAX + 5))
     assert counter.throttled == EVENTS_MAX + 5
 
 
 @given(st.lists(st.integers(0, IDS_MAX - 2)))
-def test_few_producer_ids_are_counted_exactly_however_often_they_come(ids: list[int]) -> None:
+def test_few_producer_ids_are_counted_exactly_also_when_repeated(ids: list[int]) -> None:
     counter = ShadowCounter(0)
     for producer_id in ids:
         counter.exceed_with_id(producer_id)
@@ -71,7 +71,7 @@ def test_many_producer_ids_are_estimated_within_a_fifth(first_id: int, distinct:
     assert counter.over_quota == pytest.approx(distinct, rel=0.2)
 
 
-def test_an_entity_is_forgotten_after_an_idle_hour() -> None:
+def test_an_entity_is_removed_after_an_idle_hour() -> None:
     report = ShadowReport()
     report.counter(KEY, 0).throttle(event(0, 10))
     report.counter(KEY, 1000).throttle(event(1000, 10))
@@ -82,7 +82,7 @@ def test_an_entity_is_forgotten_after_an_idle_hour() -> None:
     assert report.counter(KEY, 1000 + IDLE_MS).first_ms == 1000 + IDLE_MS
 
 
-def test_a_report_keeps_the_entities_that_were_throttled_last() -> None:
+def test_a_full_report_keeps_the_most_recently_throttled_entities() -> None:
     report = ShadowReport()
     for number in range(ENTITIES_MAX):
         report.counter(ShadowKey("producer_ids_rate", (f"u{number}", ""), 1), number)
@@ -112,8 +112,12 @@ def test_measurements_have_the_quota_its_scope_and_the_broker_as_tags() -> None:
     report.counter(ShadowKey("controller_mutation_rate", ("bob", ""), None), 0)
 
     measured = list(report.measurements(0))
-    assert {each.group for each in measured} == {GROUP}
-    assert {each.name: each.value for each in measured if each.tags["user"] == "alice"} == {
+    assert {measurement.group for measurement in measured} == {GROUP}
+    assert {
+        measurement.name: measurement.value
+        for measurement in measured
+        if measurement.tags["user"] == "alice"
+    } == {
         "throttled": 1,
         "held": 2,
         "over-quota": 500,
@@ -126,4 +130,8 @@ def test_measurements_have_the_quota_its_scope_and_the_broker_as_tags() -> None:
         "client-id": "app",
         "broker-id": "1",
     }
-    assert {each.tags["broker-id"] for each in measured if each.tags["user"] == "bob"} == {""}
+    assert {
+        measurement.tags["broker-id"]
+        for measurement in measured
+        if measurement.tags["user"] == "bob"
+    } == {""}

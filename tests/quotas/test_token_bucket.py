@@ -20,7 +20,7 @@ def bucket(rate: float, samples: int, window_seconds: int = 1, now_ms: int = 0) 
     return TokenBucket(exact(rate), exact(rate) * samples * window_seconds, now_ms)
 
 
-def test_a_balance_grows_by_the_rate_and_falls_by_what_is_charged() -> None:
+def test_a_balance_grows_by_the_rate_and_falls_by_charges() -> None:
     tokens = bucket(5, 10, 2)
 
     assert tokens.tokens(0) == 100
@@ -32,7 +32,7 @@ def test_a_balance_grows_by_the_rate_and_falls_by_what_is_charged() -> None:
     assert tokens.tokens(4000) == -5
 
 
-def test_what_is_given_back_never_overflows_the_burst() -> None:
+def test_returned_tokens_do_not_exceed_the_burst() -> None:
     tokens = bucket(5, 10, 2)
 
     tokens.charge(-60, 0)
@@ -44,7 +44,7 @@ def test_what_is_given_back_never_overflows_the_burst() -> None:
 
 
 @pytest.mark.parametrize(("cost", "full_in_ms"), [(0, 0), (1, 334), (2, 667), (60, 20_000)])
-def test_it_is_full_when_all_that_was_charged_has_come_again(cost: int, full_in_ms: int) -> None:
+def test_full_in_ms_is_when_all_charged_tokens_are_refilled(cost: int, full_in_ms: int) -> None:
     tokens = bucket(3, 10)
     tokens.charge(cost, 0)
 
@@ -65,10 +65,10 @@ def test_it_is_full_when_all_that_was_charged_has_come_again(cost: int, full_in_
         ("-60", 5, 12_000, 12_000),
     ],
 )
-def test_a_wait_is_kafkas_rounded_up(
+def test_a_throttle_time_is_kafkas_rounded_up(
     tokens: str, rate: int, kafka_ms: int, throttle_ms: int
 ) -> None:
-    # A burst with the balance's fraction brings the balance to any value.
+    # A burst with the fraction of the balance allows any balance.
     burst = Fraction(tokens) % 1
     empty = TokenBucket(Fraction(rate), burst, 0)
     empty.charge(int(burst - Fraction(tokens)), 0)
@@ -78,12 +78,12 @@ def test_a_wait_is_kafkas_rounded_up(
     assert throttle_ms - kafka_ms in {0, 1}
 
 
-def test_a_bucket_is_full_when_it_is_made_whatever_the_clock_says() -> None:
+def test_a_new_bucket_is_full_at_any_time() -> None:
     assert bucket(5, 100, now_ms=0).tokens(0) == 500
     assert bucket(5, 100, now_ms=10**12).tokens(10**12) == 500
 
 
-def test_zero_tokens_are_no_violation_and_below_zero_is() -> None:
+def test_a_balance_of_0_is_no_violation_and_below_0_is() -> None:
     tokens = bucket(10, 10)
 
     assert tokens.try_charge(100, 0) == 0
@@ -93,7 +93,7 @@ def test_zero_tokens_are_no_violation_and_below_zero_is() -> None:
     assert tokens.tokens(0) == -1, "the refused one was charged"
 
 
-def test_a_charge_larger_than_the_whole_burst_passes_once() -> None:
+def test_a_charge_larger_than_the_burst_passes_once() -> None:
     tokens = bucket(1, 10)
 
     assert tokens.try_charge(1000, 0) == 0
@@ -122,7 +122,7 @@ def test_the_worked_example_of_the_kip() -> None:
         (10, 160, 1000, 100, [(1000, 50)]),
     ],
 )
-def test_a_change_of_rate_keeps_the_tokens_and_counts_for_all_the_time_since_the_last_touch(
+def test_a_new_rate_keeps_the_tokens_and_applies_since_the_last_use(
     before: int, charged: int, changed_ms: int, after: int, expected: list[tuple[int, int]]
 ) -> None:
     tokens = bucket(before, 11)
@@ -133,7 +133,7 @@ def test_a_change_of_rate_keeps_the_tokens_and_counts_for_all_the_time_since_the
     assert [(now_ms, int(tokens.tokens(now_ms))) for now_ms, _ in expected] == expected
 
 
-def test_a_clock_that_steps_back_neither_gives_nor_takes_tokens() -> None:
+def test_a_clock_that_goes_back_changes_no_balance() -> None:
     tokens = bucket(10, 10, now_ms=10_000)
     tokens.charge(150, 10_000)
 
@@ -151,7 +151,7 @@ def test_a_wait_fits_into_the_throttle_time_field() -> None:
 @pytest.mark.parametrize(
     ("number", "meant"), [(0.1, Fraction(1, 10)), (12.3, Fraction(123, 10)), (1e21, 10**21)]
 )
-def test_a_rate_is_the_number_that_was_written(number: float, meant: Fraction) -> None:
+def test_exact_is_the_decimal_number_that_was_written(number: float, meant: Fraction) -> None:
     assert exact(number) == meant
 
 
@@ -160,7 +160,7 @@ def test_a_rate_is_the_number_that_was_written(number: float, meant: Fraction) -
     BURST_SECONDS,
     st.lists(st.tuples(PAUSES_MS, st.integers(-50, 200), st.booleans(), RATES | st.none())),
 )
-def test_it_is_the_definition_in_fractions(
+def test_a_bucket_equals_its_definition_in_fractions(
     rate: Fraction,
     burst_seconds: int,
     steps: list[tuple[int, int, bool, Fraction | None]],
@@ -201,7 +201,7 @@ def test_a_client_that_waits_the_throttle_time_is_not_refused_again(
 
 
 @given(RATES, BURST_SECONDS, st.lists(st.tuples(PAUSES_MS, COSTS)))
-def test_no_pattern_of_arrivals_gets_more_than_rate_burst_and_one_overdraft(
+def test_no_arrival_pattern_exceeds_rate_plus_burst_plus_one_charge(
     rate: Fraction, burst_seconds: int, arrivals: list[tuple[int, int]]
 ) -> None:
     burst = rate * burst_seconds

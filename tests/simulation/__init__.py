@@ -1,1 +1,1 @@
-"""Worlds of clients and brokers in virtual time, without sockets: `python -m tests.simulation`."""
+"""Simulate clients and brokers in virtual time, without sockets: `python -m tests.simulation`."""

@@ -1,4 +1,4 @@
-"""Runs worlds: `python -m tests.simulation --seeds 1000`, or one of them with its full trace."""
+"""Run many worlds (`python -m tests.simulation --seeds 1000`), or one with a full trace."""
 
 import argparse
 import logging
@@ -16,25 +16,25 @@ CHUNK = 10
 
 
 def quieten() -> None:
-    """The broker's log is not for a thousand worlds."""
+    """Turn off the broker's log."""
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
 
 
 def run(seed: int) -> Report:
-    """One world; what raises in it is a violation too."""
+    """Run one world; an exception in it is a violation too."""
     try:
         return World(seed).run()
-    except Exception as error:  # noqa: BLE001 - the other worlds go on
+    except Exception as error:  # noqa: BLE001 - the other worlds still run
         return Report(seed, [f"raised: {''.join(format_exception(error)[-4:])}"], 0, 0, 0)
 
 
 def main() -> int:
-    """The command; 1 when something was violated."""
+    """Run the command; return 1 if there is a violation."""
     parser = argparse.ArgumentParser(prog="scripts/simulate", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=1000, help="how many worlds")
+    parser.add_argument("--seeds", type=int, default=1000, help="number of worlds")
     parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
-    parser.add_argument("--seed", type=int, help="replay this one, and tell all that happens")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
+    parser.add_argument("--seed", type=int, help="replay this seed with a full trace")
+    parser.add_argument("--jobs", type=int, default=1, help="number of processes")
     options = parser.parse_args()
     quieten()
     if options.seed is not None:
@@ -43,7 +43,7 @@ def main() -> int:
 
 
 def replay(seed: int) -> int:
-    """Run one world and tell all of it; returns 1 when something was violated."""
+    """Run one world and print its trace; return 1 if there is a violation."""
     report = World(seed, print).run()
     print(f"seed {report.seed}: {len(report.violations)} violations, digest {report.digest:08x}")
     print(*(f"  {name}: {count}" for name, count in report.counts.items()), sep="\n")
@@ -51,7 +51,7 @@ def replay(seed: int) -> int:
 
 
 def run_many(seeds: range, jobs: int) -> int:
-    """Run worlds, tell how it goes, and return 1 when something was violated."""
+    """Run worlds and print the progress; return 1 if there is a violation."""
     started_s = time.perf_counter()
     failed: list[int] = []
     totals: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""An administrator who creates, grows and deletes topics, or alters quotas, one after the other."""
+"""An admin client that creates, expands and deletes topics, or alters quotas, one by one."""
 
 from collections.abc import Callable
 from random import Random
@@ -21,7 +21,7 @@ Job = Callable[[], None]
 
 
 class AdminClient:
-    """Sends what it is given; a quota's refusal is tried again exactly when it says."""
+    """Send requests; retry a quota's refusal exactly after its throttle time."""
 
     def __init__(
         self,
@@ -46,16 +46,16 @@ class AdminClient:
         self._is_waiting = False
         self._lost_ms = 0
         self.topics: dict[str, int] = {}
-        """Churned topics that exist, as far as it knows, and their partition counts."""
+        """Topics that exist as far as the client knows, and their partition counts."""
         self._topic_number = 0
 
     @property
     def is_busy(self) -> bool:
-        """Whether it has not done yet what it was given."""
+        """Whether a request is not complete."""
         return bool(self._jobs) or self._is_asking
 
     def close(self) -> None:
-        """Do nothing more."""
+        """Stop."""
         self._jobs.clear()
         for event in (self._timeout, self._next):
             if event is not None:
@@ -63,10 +63,10 @@ class AdminClient:
         if self._link is not None:
             self._link.close()
 
-    # What it can be asked for ------------------------------------------------------------------
+    # Operations --------------------------------------------------------------------------------
 
     def churn(self) -> None:
-        """Create, grow or delete some topic."""
+        """Create, expand or delete a topic."""
         choice = self._random.random()
         if choice < 0.4 and self.topics:
             self._delete(self._random.choice(sorted(self.topics)))
@@ -74,13 +74,13 @@ class AdminClient:
             name = self._random.choice(sorted(self.topics))
             self.grow(name, self.topics[name] + self._random.randint(1, PARTITIONS_MAX))
         else:
-            names = [f"{self.name}-{self._topic_number + each}" for each in range(2)]
+            names = [f"{self.name}-{self._topic_number + index}" for index in range(2)]
             self._topic_number += 2
             count = self._random.randint(1, PARTITIONS_MAX)
             self._create(names[: self._random.randint(1, 2)], count)
 
     def grow(self, name: str, count: int, on_done: Callable[[], None] | None = None) -> None:
-        """Give a topic more partitions, so that it has `count`."""
+        """Increase the partitions of a topic to `count`."""
         request = messages.CreatePartitionsRequest(
             topics=[
                 messages.CreatePartitionsRequest.CreatePartitionsTopic(
@@ -93,7 +93,7 @@ class AdminClient:
 
         def done(response: Any, responded: Responded) -> None:
             error_code = response.results[0].error_code
-            # After a request that was lost nobody knows how many there were before.
+            # After a lost request the previous count is unknown.
             before = count - 1 if self._lost_ms else self.topics.get(name, count - 1)
             self._note(error_code, count - before, response.throttle_time_ms, responded)
             if error_code == ErrorCode.NONE:
@@ -142,10 +142,10 @@ class AdminClient:
         )
 
         def done(response: Any, responded: Responded) -> None:
-            for each in response.topics:
-                self._note(each.error_code, count, response.throttle_time_ms, responded)
-                if each.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
-                    self.topics[each.name] = count
+            for topic in response.topics:
+                self._note(topic.error_code, count, response.throttle_time_ms, responded)
+                if topic.error_code in {ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS}:
+                    self.topics[topic.name] = count
 
         self._do(request, done)
 
@@ -226,7 +226,7 @@ class AdminClient:
         self._timeout = self._network.schedule.after(REQUEST_TIMEOUT_MS, lambda: self._drop(link))
 
     def _wait(self, throttle_time_ms: int) -> None:
-        # What a lost request did to the bucket, and when, nobody knows.
+        # The effect of a lost request on the bucket is unknown.
         self._is_waiting = not self._lost_ms
         self._go_on_after(throttle_time_ms)
 
@@ -267,7 +267,7 @@ class AdminClient:
 
 
 def error_codes(response: Any) -> set[int]:
-    """All error codes of the topics of a response."""
+    """Return the error codes of all topics in a response."""
     for name in ("topics", "responses", "results", "entries"):
         if hasattr(response, name):
             return {each.error_code for each in getattr(response, name)}

@@ -1,4 +1,4 @@
-"""The brokers of a world: the real cluster, dispatcher, connections and server, but no sockets.
+"""The brokers of a world: the real cluster, dispatcher, connections and server without sockets.
 
 `broker.server.server` runs unchanged. Its transports are `network.ServerTransport`; its loop and
 clock are the world's schedule. A link names the user of its client.
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 PORT = 9092
 HANDLING_NS = 100_000
-"""What a request is said to have taken: a real stopwatch would make every run another one."""
+"""The handling time of each request: a real stopwatch would make runs differ."""
 
 
 class KnownUser(ListenerSecurity):
-    """A listener that takes the network's word for who a client is."""
+    """A listener whose users are those that the network names."""
 
     def new_session(self, transport: Any) -> Session:
-        """The session of the user whom the link names."""
+        """Return a session of the user that the link names."""
         return Session("PLAINTEXT", is_sasl=False, principal=transport.get_extra_info("principal"))
 
 
@@ -45,7 +45,7 @@ LISTENER_SECURITY = KnownUser()
 
 
 class SimulatedProtocol(ClientProtocol):
-    """The shell of one connection; it reports to the world why it was closed."""
+    """The shell of one connection; it reports the reason of its end to the world."""
 
     __slots__ = ()
 
@@ -55,7 +55,7 @@ class SimulatedProtocol(ClientProtocol):
 
 
 class SimulatedServer(Server):
-    """The shell without sockets."""
+    """The server without sockets."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class SimulatedServer(Server):
         report: Callable[[str], None],
         trace: Callable[[str], None],
     ) -> None:
-        """`report` gets every internal error, `trace` what one likes to know."""
+        """Call `report` for internal errors and `trace` for other events."""
         super().__init__(cluster, schedule)
         self._schedule = schedule
         self._report = report
@@ -74,7 +74,7 @@ class SimulatedServer(Server):
         self.dispatcher = Dispatcher(cluster, self._report_bug, now_ns=lambda: next(ticks))
 
     def accept(self, link: Link, address: Address) -> ServerTransport | None:
-        """Take a client in, or refuse it as a process would that has ended."""
+        """Accept a client, or refuse it as if the broker's process had ended."""
         node_id = int(address.host.removeprefix("broker-"))
         if self.cluster.brokers[node_id].availability is Availability.DOWN:
             return None
@@ -85,7 +85,7 @@ class SimulatedServer(Server):
         return transport
 
     def on_close(self, protocol: ClientProtocol, reason: str) -> None:
-        """The shell closes a connection; a client that can't be understood is a bug of ours."""
+        """Handle a connection that the shell closes; an undecodable request is a bug of ours."""
         self._trace(f"broker {protocol.broker_id} closes {protocol.peer}: {reason}")
         if reason.startswith("undecodable"):
             self._report(f"a client was not understood: {reason}")
@@ -93,7 +93,7 @@ class SimulatedServer(Server):
     def _run_due(self) -> None:
         try:
             self.cluster.timers.run_due(self.clock.now_ms())
-        except Exception as error:  # noqa: BLE001 - what the shell logs is a violation here
+        except Exception as error:  # noqa: BLE001 - an error that the shell logs is a violation here
             self._report(f"a timer failed: {''.join(format_exception(error))}")
 
     def _report_bug(self, error: BaseException, context: RequestContext) -> None:
@@ -109,7 +109,7 @@ def make_server(
     report: Callable[[str], None],
     trace: Callable[[str], None],
 ) -> SimulatedServer:
-    """A started cluster of brokers 1..n, named `broker-1`..`broker-n`."""
+    """Return a started cluster of brokers 1..n, named `broker-1`..`broker-n`."""
     cluster = Cluster(
         BrokerConfig.from_overrides(dict(overrides)),
         broker_count,

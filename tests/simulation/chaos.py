@@ -1,4 +1,4 @@
-"""What happens to a cluster: outages, moved leaders, cut links, injected faults, seeded."""
+"""Random failures of a cluster: outages, moved leaders, closed links, fault rules."""
 
 from random import Random
 from typing import TYPE_CHECKING
@@ -33,11 +33,11 @@ ERRORS = {
     "OffsetFetch": ("NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS"),
     "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE",),
 }
-"""Retriable errors, none of which says more about an append than a broker that appends may say."""
+"""Retriable errors that make no claim about an append which was done."""
 
 
 class Chaos:
-    """Does one thing after the other, until the world is to heal."""
+    """Cause one failure after the other, until all faults end."""
 
     def __init__(
         self,
@@ -68,12 +68,12 @@ class Chaos:
         ]
 
     def do_something(self) -> None:
-        """One deed."""
+        """Cause one failure."""
         if not self._is_over:
             self._random.choice(self.deeds)()
 
     def heal(self) -> None:
-        """Undo what is left of it."""
+        """End all failures."""
         self._is_over = True
         now_ms = self._network.schedule.time_ms
         self._faults.clear()
@@ -85,7 +85,7 @@ class Chaos:
                     self._cluster.move_leader(partition, partition.replicas[0], now_ms)
 
     def stop_broker(self) -> None:
-        """A broker ends; perhaps the others notice later, or it comes back before they do."""
+        """Stop a broker; the election may come later, or after its restart."""
         node_id = self._some_broker()
         elect = self._random.random() < 0.7
         self._network.trace(f"broker {node_id} stops, elect={elect}")
@@ -94,7 +94,7 @@ class Chaos:
         self._come_back(node_id)
 
     def isolate_broker(self) -> None:
-        """A broker cannot be reached, and what is sent to it waits."""
+        """Isolate a broker: data that is sent to it waits."""
         node_id = self._some_broker()
         elect = self._random.random() < 0.5
         self._network.trace(f"broker {node_id} is cut off, elect={elect}")
@@ -115,7 +115,7 @@ class Chaos:
         return self._random.choice(tuple(self._cluster.brokers))
 
     def move_leader(self) -> None:
-        """Another broker leads a partition."""
+        """Make another broker the leader of a partition."""
         alive = self._cluster.alive_broker_ids()
         partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
         if alive and partitions:
@@ -126,7 +126,7 @@ class Chaos:
             self._cluster.move_leader(partition, node_id, self._network.schedule.time_ms)
 
     def take_leader_away(self) -> None:
-        """A partition has no leader for a while."""
+        """Remove the leader of a partition for some time."""
         partitions = [each for topic in self._cluster.topics.all() for each in topic.partitions]
         if not partitions:
             return
@@ -142,7 +142,7 @@ class Chaos:
         self._network.schedule.after(self._random.randint(1, OUTAGE_MS_MAX), give_back)
 
     def move_coordinator(self) -> None:
-        """Another broker coordinates a group."""
+        """Make another broker the coordinator of a group."""
         alive = self._cluster.alive_broker_ids()
         if alive and self._groups:
             group, node_id = self._random.choice(self._groups), self._random.choice(alive)
@@ -150,13 +150,13 @@ class Chaos:
             self._cluster.move_coordinator(group, node_id, self._network.schedule.time_ms)
 
     def cut_links(self) -> None:
-        """Some connections are cut at once."""
+        """Close some connections at once."""
         for link in self._network.links:
             if link.is_open and self._random.random() < 0.3:
                 link.cut()
 
     def add_fault(self) -> None:
-        """A rule of the broker's own fault injection, for a while."""
+        """Add a fault rule of the broker for some time."""
         rule = self._some_rule()
         self._network.trace(f"fault: {rule.to_json()}")
         self._faults.add(rule, self._network.schedule.time_ms)

@@ -1,4 +1,4 @@
-"""What must hold in every world, judged by what was seen from outside. Each gives violations."""
+"""Checkers of the promises in a world, from what clients saw. Each yields violations."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +21,9 @@ Checker = Callable[[History], Iterator[str]]
 
 
 def records(history: History) -> Iterator[str]:
-    """What was acknowledged is stored once, in order and at the offset of its response.
+    """Acknowledged records are stored once, in order and at the offset of the response.
 
-    What was reported failed is stored once or not at all, and not at all if the producer said so.
+    Failed records are stored at most once, and not at all if the producer reported that.
     """
     positions: dict[bytes, list[int]] = defaultdict(list)
     for place, log in history.log.items():
@@ -40,10 +40,10 @@ def records(history: History) -> Iterator[str]:
 
 
 def _in_order(history: History, place: Place) -> Iterator[str]:
-    """Offsets ascend, and so do the numbers of an idempotent producer.
+    """Offsets ascend, and so do the record numbers of an idempotent producer.
 
-    Of one that sends again what may be stored, the first copies of what was acknowledged do: what
-    it gave up may come late, over a connection that it has left.
+    For a producer that may store a record twice, the first copies of acknowledged records ascend: a
+    record that it gave up may arrive late, over a connection that it has closed.
     """
     delivered = {sent.value for sent in history.sent if sent.delivered is not None}
     latest: dict[str, int] = {}
@@ -56,7 +56,7 @@ def _in_order(history: History, place: Place) -> Iterator[str]:
         producer, _, rest = seen.value.decode().partition(" ")
         facts = history.producers[producer]
         if place[0] in history.deleted_topics:
-            # A topic of the same name was made while requests were on their way: it knows nobody.
+            # A recreated topic of this name has no producer state.
             continue
         is_again = seen.value in stored or seen.value not in delivered
         stored.add(seen.value)
@@ -94,10 +94,10 @@ def _stored_right(history: History, sent: SentRecord, offsets: list[int]) -> Ite
 
 
 def reads(history: History) -> Iterator[str]:
-    """What consumers saw is what is stored, at the same offsets."""
+    """Consumers read the stored records, at the same offsets."""
     yield from history.rewritten
     for place, seen in history.seen.items():
-        final = {each.offset: each.value for each in history.log.get(place, [])}
+        final = {record.offset: record.value for record in history.log.get(place, [])}
         start = history.log_starts.get(place, 0)
         for offset, (value, _) in seen.items():
             if offset >= start and final.get(offset) != value:
@@ -105,7 +105,7 @@ def reads(history: History) -> Iterator[str]:
 
 
 def deadlines(history: History) -> Iterator[str]:
-    """A record's outcome is known within delivery_timeout_ms and a tick (KIP-91)."""
+    """Each record has an outcome within delivery_timeout_ms and a tick (KIP-91)."""
     for sent in history.sent:
         timeout_ms = history.producers[sent.producer].delivery_timeout_ms
         took_ms = sent.resolved_ms - sent.sent_ms
@@ -116,30 +116,32 @@ def deadlines(history: History) -> Iterator[str]:
 def assignments(history: History) -> Iterator[str]:
     """Members of one generation never share a partition."""
     owners: dict[tuple[str, int, Place], str] = {}
-    for each in history.assignments:
-        for place in each.places:
-            key = each.group, each.generation, place
-            other = owners.setdefault(key, each.member)
-            if other != each.member:
+    for assignment in history.assignments:
+        for place in assignment.places:
+            key = assignment.group, assignment.generation, place
+            other = owners.setdefault(key, assignment.member)
+            if other != assignment.member:
                 yield (
-                    f"{each.group} generation {each.generation}: {place} belongs to {other}"
-                    f" and to {each.member}"
+                    f"{assignment.group} generation {assignment.generation}:"
+                    f" {place} belongs to {other} and to {assignment.member}"
                 )
 
 
 def commits(history: History) -> Iterator[str]:
-    """A committed offset is the last one committed: none is lost, none comes back."""
+    """OffsetFetch returns the last committed offset: none is lost, and no older one returns."""
     by_place: dict[tuple[str, Place], list[Commit]] = defaultdict(list)
-    for each in history.commits:
-        if not each.is_refused:
-            by_place[each.group, each.place].append(each)
+    for commit in history.commits:
+        if not commit.is_refused:
+            by_place[commit.group, commit.place].append(commit)
     for read in history.committed_reads:
         possible = by_place[read.group, read.place]
         if read.offset == NO_OFFSET:
-            older = [each for each in possible if _is_known_before(each, read.sent_ms)]
+            older = [
+                candidate for candidate in possible if _is_known_before(candidate, read.sent_ms)
+            ]
             if older and read.place[0] not in history.deleted_topics:
                 yield f"{read.group} {read.place}: nothing is committed, after {older[-1]}"
-        elif not any(_may_be_read(each, read, possible) for each in possible):
+        elif not any(_may_be_read(candidate, read, possible) for candidate in possible):
             yield f"{read.group} {read.place}: {read} has no commit that could be the last"
 
 
@@ -148,7 +150,7 @@ def _is_known_before(commit: Commit, time_ms: int) -> bool:
 
 
 def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) -> bool:
-    """Whether a read may give this commit: it was sent by then, and none is surely newer."""
+    """Return whether a read may return this commit: it was sent, and none is certainly newer."""
     if commit.offset != read.offset or commit.sent_ms > read.response_ms:
         return False
     return not any(
@@ -159,69 +161,79 @@ def _may_be_read(commit: Commit, read: CommittedRead, others: Iterable[Commit]) 
 
 
 def mutation_quota(history: History) -> Iterator[str]:
-    """Partitions made and unmade are at most B + R * t, but for the last request's (KIP-599).
+    """At most B + R * t partitions are created and deleted before the last request (KIP-599).
 
-    And a client that waits for its throttle time is not refused again.
+    A client that waits for its throttle time is not refused again.
     """
-    for user in sorted({each.user for each in history.mutations}):
-        mine = [each for each in history.mutations if each.user == user]
+    for user in sorted({mutation.user for mutation in history.mutations}):
+        mine = [mutation for mutation in history.mutations if mutation.user == user]
         changes = [
-            each
-            for each in history.quota_changes
-            if each.user == user and each.key == "controller_mutation_rate"
+            quota_change
+            for quota_change in history.quota_changes
+            if quota_change.user == user and quota_change.key == "controller_mutation_rate"
         ]
-        if not changes or any(each.value is None for each in changes):
+        if not changes or any(change.value is None for change in changes):
             continue
-        rate = max(each.value or 0 for each in changes)
-        start_ms = min(each.sent_ms for each in changes)
-        admitted = [each for each in mine if each.is_admitted and each.sent_ms >= start_ms]
+        rate = max(change.value or 0 for change in changes)
+        start_ms = min(change.sent_ms for change in changes)
+        admitted = [
+            mutation for mutation in mine if mutation.is_admitted and mutation.sent_ms >= start_ms
+        ]
         yield from _beyond_bucket(user, admitted, rate)
         if len(changes) == 1:
-            for each in mine:
-                if each.must_be_admitted and not each.is_admitted:
-                    yield f"{user}: waited for its throttle time, and is refused again: {each}"
+            for mutation in mine:
+                if mutation.must_be_admitted and not mutation.is_admitted:
+                    yield f"{user}: waited for its throttle time, and is refused again: {mutation}"
 
 
 def _beyond_bucket(user: str, admitted: list[Mutation], rate: float) -> Iterator[str]:
     for first, begin in enumerate(admitted):
         count = 0
-        for each in admitted[first:]:
-            # The last may overdraw the bucket, so it is counted from the next one on.
-            allowed = rate * (MUTATION_BURST_SECONDS + (each.response_ms - begin.sent_ms) / 1000)
+        for later in admitted[first:]:
+            # The last request may overdraw the bucket, so it counts only for later ones.
+            allowed = rate * (MUTATION_BURST_SECONDS + (later.response_ms - begin.sent_ms) / 1000)
             if count > allowed:
-                yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {each}"
+                yield f"{user}: {count} partitions since {begin}, {allowed} allowed, then {later}"
                 return
-            count += each.partition_count
+            count += later.partition_count
 
 
 def producer_id_quota(history: History) -> Iterator[str]:
     """New producer ids of a user on a broker are at most Q + t * Q / T (KIP-936).
 
-    A broker that was stopped and started has forgotten all it knew of them.
+    A broker loses its known ids when it is restarted.
     """
-    changes = [each for each in history.quota_changes if each.key == "producer_ids_rate"]
-    lifted = {each.user for each in changes if each.value is None}
-    rates = {each.user: (each.value, each.sent_ms) for each in changes}
+    changes = [
+        quota_change
+        for quota_change in history.quota_changes
+        if quota_change.key == "producer_ids_rate"
+    ]
+    lifted = {change.user for change in changes if change.value is None}
+    rates = {change.user: (change.value, change.sent_ms) for change in changes}
     rates = {user: rate for user, rate in rates.items() if user not in lifted}
     first_seen: dict[tuple[str, int, int], dict[int, tuple[int, int]]] = defaultdict(dict)
-    for each in history.produced:
-        if each.user in rates and each.is_admitted and each.sent_ms >= rates[each.user][1]:
+    for produced in history.produced:
+        if (
+            produced.user in rates
+            and produced.is_admitted
+            and produced.sent_ms >= rates[produced.user][1]
+        ):
             stops = [
                 stopped_ms
                 for node_id, stopped_ms in history.stops
-                if node_id == each.node_id and stopped_ms <= each.handled_ms
+                if node_id == produced.node_id and stopped_ms <= produced.handled_ms
             ]
-            # It may have been admitted by an attempt that was never answered.
+            # An earlier attempt without a response may have been admitted.
             begin_ms = stops[-1] if stops else 0
-            attempts_ms = history.id_attempts[each.node_id, each.producer_id]
+            attempts_ms = history.id_attempts[produced.node_id, produced.producer_id]
             sent_ms = min(time_ms for time_ms in attempts_ms if time_ms >= begin_ms)
-            first_seen[each.user, each.node_id, len(stops)].setdefault(
-                each.producer_id, (sent_ms, each.handled_ms)
+            first_seen[produced.user, produced.node_id, len(stops)].setdefault(
+                produced.producer_id, (sent_ms, produced.handled_ms)
             )
     for (user, node_id, _), ids in first_seen.items():
         quota = rates[user][0]
         assert quota is not None
-        # Times are bounds: an id is as old as its request, and no older than its response.
+        # The times are bounds: the id was admitted between its request and its response.
         times = list(ids.values())
         for begin_ms in {sent_ms for sent_ms, _ in times}:
             for end_ms in {handled_ms for _, handled_ms in times}:
@@ -242,19 +254,19 @@ WINDOW_SECONDS = 2
 
 
 def muting(history: History) -> Iterator[str]:
-    """A connection that is throttled is mute for as long (KIP-219)."""
-    for each in history.throttles:
-        if each.next_written_ms < each.written_ms + each.throttle_time_ms:
-            yield f"link {each.link} was answered too early: {each}"
+    """A throttled connection gets no response for the throttle time (KIP-219)."""
+    for throttle in history.throttles:
+        if throttle.next_written_ms < throttle.written_ms + throttle.throttle_time_ms:
+            yield f"link {throttle.link} was answered too early: {throttle}"
 
 
 def internal_errors(history: History) -> Iterator[str]:
-    """Nothing ever failed inside."""
+    """There are no internal errors."""
     yield from history.internal_errors
 
 
 def memory(history: History) -> Iterator[str]:
-    """Memory kept its bounds, and at the end nothing is left over."""
+    """Memory keeps its bounds, and nothing remains at the end."""
     yield from history.memory
 
 
@@ -282,7 +294,7 @@ CHECKERS: dict[str, Checker] = {
 
 
 def check(history: History) -> list[str]:
-    """All violations, each with its checker's name before it."""
+    """Return all violations, each with the name of its checker."""
     found = [f"{name}: {each}" for name, checker in CHECKERS.items() for each in checker(history)]
     counts = Counter(each.partition(":")[0] for each in found)
     shown: list[str] = []

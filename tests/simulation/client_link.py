@@ -8,6 +8,7 @@ from typing import Any
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher
 from client.errors import ClientError
+from client.handshake import Handshake
 from client.protocol_codec import ProtocolCodec
 from client.resources import Address
 from protocol.api_keys import ApiKey
@@ -20,7 +21,7 @@ OnResponse = Callable[[Any, "Responded"], None]
 
 @cache
 def known_versions() -> Any:
-    """A response to ApiVersions, for clients that remember an earlier one."""
+    """Return an ApiVersions response for clients that keep it from an earlier connection."""
     wire = ProtocolCodec("versions")
 
     def never(*_: Any) -> None:
@@ -39,7 +40,7 @@ def known_versions() -> Any:
 
 
 class Responded:
-    """When a request went out and when its response was written, as the network knows it."""
+    """When a request was sent and when its response was written, from the network."""
 
     __slots__ = ("handled_ms", "request", "sent_ms")
 
@@ -50,7 +51,7 @@ class Responded:
 
 
 class ClientLink:
-    """Requests go out in order; each response comes to the callback of its request."""
+    """Send requests in order; pass each response to the callback of its request."""
 
     def __init__(
         self,
@@ -64,7 +65,7 @@ class ClientLink:
         on_open: Callable[[], None],
         on_lost: Callable[[str], None],
     ) -> None:
-        """`says_hello` asks for ApiVersions first; `versions_max` is what the client speaks."""
+        """With `says_hello` send ApiVersions first; `versions_max` are the client's versions."""
         self._network = network
         self._history = history
         self._user = user
@@ -74,6 +75,7 @@ class ClientLink:
         self._on_open = on_open
         self._on_lost = on_lost
         self._wire = ProtocolCodec(client_id)
+        self._handshake = Handshake(self._wire, None)
         self._waiting: deque[tuple[Responded, OnResponse]] = deque()
         self._throttled: tuple[str, int, int] | None = None
         self._muted_until_ms = 0
@@ -87,12 +89,12 @@ class ClientLink:
 
     @property
     def in_flight_count(self) -> int:
-        """How many requests wait for a response."""
+        """The number of requests in flight."""
         return len(self._waiting)
 
     @property
     def waiting_since_ms(self) -> int | None:
-        """Since when the broker could have answered the oldest request, None if there is none."""
+        """The time from which on the broker could respond to the oldest request, or None."""
         return max(self._waiting[0][0].sent_ms, self._muted_until_ms) if self._waiting else None
 
     def ask(
@@ -105,7 +107,7 @@ class ClientLink:
     ) -> None:
         """Send a request."""
         spoken_max = self._versions_max.get(ApiKey(request.API_KEY))
-        limits = [each for each in (version_max, spoken_max) if each is not None]
+        limits = [limit for limit in (version_max, spoken_max) if limit is not None]
         frame = self._wire.request(
             request, version_max=min(limits, default=None), expects_response=expects_response
         )
@@ -115,7 +117,7 @@ class ClientLink:
         self._link.send_to_broker(frame)
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Close the connection without further callbacks."""
         if not self.is_gone:
             self.is_gone = True
             self._link.close()
@@ -123,19 +125,19 @@ class ClientLink:
     # From the network ------------------------------------------------------------------------
 
     def on_open(self) -> None:
-        """The network has connected us."""
+        """Handle the open connection."""
         if self.is_gone:
             return
         if self._says_hello:
             responded = Responded(None, self._network.schedule.time_ms)
             self._waiting.append((responded, self._on_hello))
-            self._link.send_to_broker(self._wire.api_versions_request())
+            self._link.send_to_broker(self._handshake.first_frame())
         else:
             self._wire.on_api_versions(known_versions())
             self._be_ready()
 
     def _on_hello(self, response: Any, _responded: Responded) -> None:
-        again = self._wire.on_api_versions(response)
+        again = self._handshake.next_frame(response)
         assert again is None, "the broker speaks our version of ApiVersions"
         self._be_ready()
 
@@ -144,7 +146,7 @@ class ClientLink:
         self._on_open()
 
     def on_bytes(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Take received bytes."""
         self._wire.feed(data)
         try:
             while not self.is_gone and (response := self._wire.next_response()) is not None:
@@ -175,7 +177,7 @@ class ClientLink:
         on_response(response, responded)
 
     def on_closed(self, reason: str) -> None:
-        """The connection is gone."""
+        """Handle the end of the connection."""
         if not self.is_gone:
             self._fail(reason)
 

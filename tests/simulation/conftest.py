@@ -1,4 +1,4 @@
-"""The broker's log is not for two hundred worlds."""
+"""Turn off the broker's log for all worlds."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
-"""A member of a consumer group, classic protocol: finds, joins, syncs, fetches, commits, beats.
+"""A member of a classic consumer group: it joins, syncs, fetches, commits and sends heartbeats.
 
-What happens comes in through callbacks and `tick`; requests go out over links. Assignments are
-texts of our own: what a group makes of its bytes is its members' business.
+Events arrive through callbacks and `tick`, and requests are sent over links. Assignments have our
+own text format, because the broker does not interpret them.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _START_ANEW = {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID}
 
 
 class MemberSettings(NamedTuple):
-    """What a member is; times in ms."""
+    """The settings of a member; times in ms."""
 
     name: str
     user: str
@@ -52,20 +52,20 @@ class MemberSettings(NamedTuple):
 
 
 class Leader(NamedTuple):
-    """Who leads a partition."""
+    """The leader of a partition."""
 
     node_id: int
     epoch: int
 
 
 LinkKey = tuple[str, Address]
-"""What a connection is for, and to whom: the coordinator has one that no fetch holds up."""
+"""The purpose and broker of a connection: the coordinator has its own, which no fetch delays."""
 
 _ANY, _GROUP, _FETCH = "any", "group", "fetch"
 
 
 class GroupMember:
-    """One member, from its start to its crash or leave; it may be started again."""
+    """One member, from its start to its crash or leave; it can be started again."""
 
     def __init__(
         self,
@@ -109,19 +109,19 @@ class GroupMember:
 
     @property
     def is_stable(self) -> bool:
-        """Whether it has an assignment that nobody has called into question."""
+        """Whether it has an assignment and no rebalance is in progress."""
         return self._is_joined and not self._needs_join
 
     # From outside ----------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin as a process does that knows nothing."""
+        """Start as a new process."""
         self._reset()
         self.is_running = True
         self._tick()
 
     def crash(self) -> None:
-        """End without a word."""
+        """End without LeaveGroup."""
         self._network.trace(f"{self.settings.name} crashes")
         self.is_running = False
         if self._alarm is not None:
@@ -179,7 +179,7 @@ class GroupMember:
             self._fetch()
 
     def _attend(self, link: ClientLink) -> None:
-        """Join, or keep the membership."""
+        """Join, or send a heartbeat."""
         if self._needs_join:
             if self._leaders:
                 self._join(link)
@@ -192,7 +192,7 @@ class GroupMember:
     # Links -----------------------------------------------------------------------------------
 
     def _link_to(self, purpose: str, address: Address) -> ClientLink | None:
-        """An open link, or None while it is being opened."""
+        """Return an open link, or None while it is being opened."""
         key = purpose, address
         link = self._links.get(key)
         if link is None:
@@ -232,7 +232,7 @@ class GroupMember:
         self._metadata_ms = 0
 
     def _ask(self, what: str, link: ClientLink, request: Any, on_response: Any) -> None:
-        """Send a request, of which there is one at a time."""
+        """Send a request; there is one of its kind at a time."""
         if what in self._asked:
             return
         self._asked[what] = link
@@ -240,7 +240,7 @@ class GroupMember:
         def take(response: Any, responded: Responded) -> None:
             del self._asked[what]
             on_response(response, responded)
-            # Not at once: where nothing takes time, a question in vain would be asked for ever.
+            # Not at once: in virtual time without delays this would be an endless loop.
             self._network.schedule.after(PAUSE_MS, self._step)
 
         link.ask(request, take)
@@ -264,15 +264,17 @@ class GroupMember:
 
     def _on_metadata(self, response: Any, _responded: Responded) -> None:
         self._metadata_ms = self._now_ms
-        self._addresses = {each.node_id: Address(each.host, each.port) for each in response.brokers}
+        self._addresses = {
+            broker.node_id: Address(broker.host, broker.port) for broker in response.brokers
+        }
         for topic in response.topics:
             if topic.error_code == ErrorCode.NONE:
                 self._topic_ids[topic.name] = topic.topic_id
-            for each in topic.partitions:
-                place = topic.name, each.partition_index
+            for partition in topic.partitions:
+                place = topic.name, partition.partition_index
                 known = self._leaders.get(place)
-                if known is None or each.leader_epoch >= known.epoch:
-                    self._leaders[place] = Leader(each.leader_id, each.leader_epoch)
+                if known is None or partition.leader_epoch >= known.epoch:
+                    self._leaders[place] = Leader(partition.leader_id, partition.leader_epoch)
         may_lead = self._is_leader or self.settings.instance_id is not None
         if may_lead and self.is_stable and self._known_places != frozenset(self._leaders):
             self._needs_join = True
@@ -320,7 +322,7 @@ class GroupMember:
             self._on_error(error_code)
         else:
             # A static member that returns keeps its assignment, and doesn't learn whether it leads.
-            # It can't know what was dealt out then, so it will join once more.
+            # It does not know that assignment, so it joins again.
             is_return = self.settings.instance_id is not None and not self._member_id
             self._known_places = frozenset() if is_return else frozenset(self._leaders)
             self._member_id = response.member_id
@@ -336,7 +338,7 @@ class GroupMember:
             return
         assignments = []
         if self._is_leader and not joined.skip_assignment:
-            assignments = list(deal(self._leaders, [each.member_id for each in joined.members]))
+            assignments = list(deal(self._leaders, [member.member_id for member in joined.members]))
         request = messages.SyncGroupRequest(
             group_id=self.settings.group,
             generation_id=self._generation,
@@ -384,7 +386,7 @@ class GroupMember:
             self._on_error(response.error_code)
 
     def _on_error(self, error_code: int) -> None:
-        """What a response of the coordinator means for the membership."""
+        """Handle an error of the coordinator."""
         if error_code == ErrorCode.NONE:
             return
         self._network.trace(f"{self.settings.name} gets {ErrorCode(error_code).name}")
@@ -433,21 +435,21 @@ class GroupMember:
             return
         for topic in group.topics:
             name = topic.name or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                place = name, each.partition_index
-                if each.error_code != ErrorCode.NONE:
+            for partition in topic.partitions:
+                place = name, partition.partition_index
+                if partition.error_code != ErrorCode.NONE:
                     continue
                 self._history.committed_reads.append(
                     CommittedRead(
                         self.settings.group,
                         place,
-                        each.committed_offset,
+                        partition.committed_offset,
                         responded.sent_ms,
                         self._now_ms,
                     )
                 )
-                self.positions[place] = max(0, each.committed_offset)
-                self.committed[place] = each.committed_offset
+                self.positions[place] = max(0, partition.committed_offset)
+                self.committed[place] = partition.committed_offset
 
     def _name_of(self, topic_id: UUID) -> str:
         return next((name for name, known in self._topic_ids.items() if known == topic_id), "")
@@ -498,14 +500,14 @@ class GroupMember:
     ) -> None:
         for topic in response.topics:
             name = topic.name or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                commit = commits[name, each.partition_index]
+            for partition in topic.partitions:
+                commit = commits[name, partition.partition_index]
                 commit.response_ms = self._now_ms
-                commit.is_refused = each.error_code != ErrorCode.NONE
+                commit.is_refused = partition.error_code != ErrorCode.NONE
                 if commit.generation != self._generation or not self._is_joined:
                     continue
                 if commit.is_refused:
-                    self._on_error(each.error_code)
+                    self._on_error(partition.error_code)
                 else:
                     self.committed[commit.place] = commit.offset
 
@@ -542,17 +544,17 @@ class GroupMember:
         )
         for topic in response.responses:
             name = topic.topic or self._name_of(topic.topic_id)
-            for each in topic.partitions:
-                place = name, each.partition_index
-                if each.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            for partition in topic.partitions:
+                place = name, partition.partition_index
+                if partition.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
                     self._ask_for_start(place)
-                elif each.error_code != ErrorCode.NONE:
+                elif partition.error_code != ErrorCode.NONE:
                     self._metadata_ms = 0
-                elif each.records and place in self.positions:
-                    self._consume(place, bytes(each.records))
+                elif partition.records and place in self.positions:
+                    self._consume(place, bytes(partition.records))
 
     def _ask_for_start(self, place: Place) -> None:
-        """Records up to the position are gone: go on with the first there is."""
+        """Continue at the log start offset after the records at the position were removed."""
         address = self._addresses.get(self._leaders[place].node_id)
         link = None if address is None else self._link_to(_FETCH, address)
         if link is None:
@@ -596,7 +598,7 @@ class GroupMember:
 def fetch_request(
     positions: dict[Place, tuple[int, int]], topic_ids: dict[str, UUID], wait_ms: int
 ) -> Any:
-    """A Fetch of these partitions: leader epoch and offset of each."""
+    """Return a Fetch request of these partitions with their leader epochs and offsets."""
     topic_class = messages.FetchRequest.FetchTopic
     return messages.FetchRequest(
         max_wait_ms=wait_ms,
@@ -630,7 +632,7 @@ def fetch_request(
 
 
 def split_batches(data: bytes) -> Iterator[bytes]:
-    """The whole batches in the records of a Fetch response."""
+    """Return the complete batches in the records of a Fetch response."""
     position = 0
     while position + LOG_OVERHEAD_BYTES <= len(data):
         end = position + LOG_OVERHEAD_BYTES + read_header(data, position).batch_length
@@ -652,6 +654,6 @@ def deal(places: dict[Place, Leader], member_ids: list[str]) -> Iterator[Any]:
 
 
 def read_assignment(data: bytes) -> tuple[Place, ...]:
-    """The partitions that `deal` dealt to a member."""
-    parts = (each.rpartition(":") for each in data.decode().split(",") if each)
+    """Return the partitions that `deal` assigned to a member."""
+    parts = (part.rpartition(":") for part in data.decode().split(",") if part)
     return tuple((topic, int(index)) for topic, _, index in parts)

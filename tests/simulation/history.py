@@ -1,4 +1,4 @@
-"""What was seen from outside: filled by the clients, judged by the checkers."""
+"""What clients saw; the checkers read it."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,12 +11,12 @@ Place = tuple[str, int]
 
 @dataclass(slots=True)
 class SentRecord:
-    """One record of a producer and what became of it."""
+    """One record of a producer and its outcome."""
 
     producer: str
     place: Place
     number: int
-    """Counted from 0 by producer and partition, in the order of sends."""
+    """Counted from 0 for each producer and partition, in the order of sends."""
     value: bytes
     timestamp_ms: int
     sent_ms: int
@@ -25,13 +25,13 @@ class SentRecord:
 
     @property
     def delivered(self) -> Delivered | None:
-        """The good outcome, if it is one."""
+        """The outcome if the record was delivered."""
         return self.outcome if isinstance(self.outcome, Delivered) else None
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerFacts:
-    """What a producer promises."""
+    """The settings of a producer that the promises depend on."""
 
     name: str
     user: str
@@ -40,13 +40,13 @@ class ProducerFacts:
     is_ordered: bool
     """Idempotent, or with one request in flight until its response comes.
 
-    Without responses a connection that is cut may bring the last requests after those of the next.
+    With acks=0 the last requests of a closed connection may arrive after those of the next one.
     """
     delivery_timeout_ms: int
 
 
 class SeenRecord(NamedTuple):
-    """A record as Fetch gave it."""
+    """A record that Fetch returned."""
 
     offset: int
     timestamp_ms: int
@@ -54,9 +54,9 @@ class SeenRecord(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What SyncGroup gave to one member.
+    """The assignment that SyncGroup returned to one member.
 
-    `member` is the instance id of a static one, whose ids may take turns within a generation.
+    `member` is the instance id of a static member, whose member id may change in a generation.
     """
 
     group: str
@@ -68,7 +68,7 @@ class Assignment(NamedTuple):
 
 @dataclass(slots=True)
 class Commit:
-    """An OffsetCommit of one partition; `response_ms` None: nobody knows if it took effect."""
+    """An OffsetCommit of one partition; `response_ms` is None if its effect is unknown."""
 
     group: str
     generation: int
@@ -80,7 +80,7 @@ class Commit:
 
 
 class CommittedRead(NamedTuple):
-    """An OffsetFetch of one partition; -1 where nothing is committed."""
+    """An OffsetFetch of one partition; -1 without a committed offset."""
 
     group: str
     place: Place
@@ -90,7 +90,7 @@ class CommittedRead(NamedTuple):
 
 
 class Mutation(NamedTuple):
-    """Partitions that an administrator made or unmade, or was refused to."""
+    """Partitions that an admin client created or deleted, or that were refused."""
 
     user: str
     partition_count: int
@@ -99,11 +99,11 @@ class Mutation(NamedTuple):
     response_ms: int
     throttle_time_ms: int
     must_be_admitted: bool
-    """Whether the client has waited as long as its last refusal said, and did nothing else."""
+    """Whether the client waited for the throttle time of its last refusal and did nothing else."""
 
 
 class QuotaChange(NamedTuple):
-    """A quota of a user that somebody asked for; it may hold from `sent_ms` on."""
+    """A requested quota of a user; it may apply from `sent_ms` on."""
 
     user: str
     key: str
@@ -112,7 +112,7 @@ class QuotaChange(NamedTuple):
 
 
 class ProduceSeen(NamedTuple):
-    """One partition of a Produce response; `is_admitted` when it was stored by this request."""
+    """One partition of a Produce response; `is_admitted` if this request stored it."""
 
     user: str
     node_id: int
@@ -124,7 +124,7 @@ class ProduceSeen(NamedTuple):
 
 
 class Throttle(NamedTuple):
-    """A response on a link that was throttled, and when the next response was written."""
+    """A throttled response on a link, and when the next response was written."""
 
     link: int
     api: str
@@ -135,12 +135,12 @@ class Throttle(NamedTuple):
 
 @dataclass(slots=True)
 class History:
-    """Everything."""
+    """All observations of a world."""
 
     producers: dict[str, ProducerFacts] = field(default_factory=dict)
     sent: list[SentRecord] = field(default_factory=list)
     seen: dict[Place, dict[int, tuple[bytes, int]]] = field(default_factory=dict)
-    """What consumers fetched: value and time of the first sight by offset."""
+    """Records that consumers fetched: value and time of the first fetch, by offset."""
     rewritten: list[str] = field(default_factory=list)
     """Offsets at which consumers saw different records, or records out of order."""
     assignments: list[Assignment] = field(default_factory=list)
@@ -153,21 +153,21 @@ class History:
     """By broker and producer id, when Produce requests with it were sent."""
     throttles: list[Throttle] = field(default_factory=list)
     stops: list[tuple[int, int]] = field(default_factory=list)
-    """Brokers that ended, and when."""
+    """Brokers that stopped, and when."""
     deleted_topics: set[str] = field(default_factory=set)
-    """Topics that someone asked to delete."""
+    """Topics that a client requested to delete."""
     log: dict[Place, list[SeenRecord]] = field(default_factory=dict)
-    """The final reads."""
+    """The records at the end of the world."""
     log_starts: dict[Place, int] = field(default_factory=dict)
-    """Where logs began at the end."""
+    """The log start offsets at the end."""
     internal_errors: list[str] = field(default_factory=list)
     audit: list[str] = field(default_factory=list)
     """Findings of the broker's audit."""
     memory: list[str] = field(default_factory=list)
-    """Bounds of memory that did not hold."""
+    """Bounds of memory that were exceeded."""
 
     def saw(self, place: Place, offset: int, value: bytes, now_ms: int) -> None:
-        """A consumer got a record."""
+        """Note a record that a consumer fetched."""
         known = self.seen.setdefault(place, {}).setdefault(offset, (value, now_ms))
         if known[0] != value:
             self.rewritten.append(f"{place} offset {offset}: {known[0]!r} became {value!r}")

@@ -1,8 +1,8 @@
-"""A network of streams: bytes arrive late, in other pieces, or not at all; never out of order.
+"""A network of byte streams: bytes arrive late, in other pieces, or not at all, but in order.
 
-A `Link` is one TCP connection: two streams. Each piece of what is sent has a delay of its own, but
-none overtakes another on its stream. A link may be cut in the middle of a send; each side then
-learns of it later, or never (half-open). A client that closes leaves what it sent on its way.
+A `Link` is a TCP connection of two streams. Each piece of data has its own delay, but no piece
+overtakes another on its stream. A link may be closed in the middle of a send. Each side then
+notices it later, or never (half-open). Data that a client sent before it closed may still arrive.
 """
 
 from collections import deque
@@ -18,7 +18,7 @@ from tests.simulation.virtual_time import Schedule
 
 @dataclass(slots=True)
 class Weather:
-    """How the network behaves; chances are per send or per connection."""
+    """The behaviour of the network; probabilities are per send or per connection."""
 
     delay_ms_max: int = 5
     slow_chance: float = 0.0
@@ -28,29 +28,29 @@ class Weather:
     half_open_chance: float = 0.0
     refuse_chance: float = 0.0
     black_hole_chance: float = 0.0
-    """That nobody answers who connects."""
+    """The probability that a connection attempt gets no response."""
     reset_chance: float = 0.5
-    """That what a closing client sent last is lost, instead of arriving late."""
+    """The probability that the last data of a closing client is lost instead of late."""
     unread_bytes_max: int = 65_536
-    """How much may be under way to a client before the broker's transport is full."""
+    """Bytes on the way to a client at which the broker's transport is full."""
 
     def clear(self) -> None:
-        """Nothing goes wrong from now on."""
+        """End all network faults."""
         self.slow_chance = self.cut_chance = self.half_open_chance = 0.0
         self.refuse_chance = self.black_hole_chance = 0.0
 
 
 class ClientEnd(Protocol):
-    """What a client wants to hear of its connection."""
+    """The callbacks of a client for its connection."""
 
     def on_open(self) -> None:
         """The connection is open."""
 
     def on_bytes(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Take received bytes."""
 
     def on_closed(self, reason: str) -> None:
-        """The connection is gone, or could not be opened."""
+        """The connection was closed, or could not be opened."""
 
 
 class Stream:
@@ -84,7 +84,7 @@ class Stream:
         self._last_due_ms = 0
         self._is_paused = False
         self.is_lost = False
-        """Nothing that is sent from now on arrives."""
+        """Data that is sent from now on does not arrive."""
         self.unread_bytes = 0
         self.on_drained: Callable[[], None] | None = None
 
@@ -102,33 +102,33 @@ class Stream:
             self._put(data)
 
     def finish(self) -> None:
-        """Say that nothing more comes, behind all that was sent."""
+        """End the stream after the data that was sent."""
         if not self.is_lost:
             self.is_lost = True
             self._put(None)
 
     def drop(self, keep: int = 0) -> None:
-        """Lose what is under way, but for the first pieces, and all that is sent later."""
+        """Lose data on the way except the first pieces, and all later data."""
         while len(self._queue) > keep:
             self._queue.pop()
         self.is_lost = True
 
     def break_off(self) -> None:
-        """Have the receiver learn that the connection is gone, behind what still arrives."""
+        """Close the connection at the receiver, after the data that still arrives."""
         self.is_lost = True
         self._put(None)
 
     @property
     def queue_length(self) -> int:
-        """How many pieces are under way."""
+        """The number of pieces on the way."""
         return len(self._queue)
 
     def pause(self) -> None:
-        """The receiver takes nothing."""
+        """Stop delivery to the receiver."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """The receiver takes again."""
+        """Resume delivery to the receiver."""
         if self._is_paused:
             self._is_paused = False
             self._network.schedule.call_soon(self._arrive)
@@ -168,7 +168,7 @@ class Stream:
 
 
 class ServerTransport:
-    """What the broker's shell has of a link: the part of an asyncio transport that it uses."""
+    """The broker's end of a link: the parts of an asyncio transport that the server uses."""
 
     def __init__(self, link: "Link", protocol: Any) -> None:
         self._link = link
@@ -176,11 +176,11 @@ class ServerTransport:
         self._is_closing = False
         self._is_full = False
         self.frame_times: deque[int] = deque()
-        """When each response was written, as long as frames are whole."""
+        """When each response was written, as long as frames are complete."""
         link.down.on_drained = self._on_drained
 
     def get_extra_info(self, name: str) -> Any:
-        """The client's address, and who it is."""
+        """Return the client's address or user."""
         return {"peername": (self._link.host, self._link.number), "principal": self._link.user}.get(
             name
         )
@@ -211,7 +211,7 @@ class ServerTransport:
                 self._protocol.resume_writing()
 
     def close(self) -> None:
-        """Close behind what was written."""
+        """Close after the written data."""
         if not self._is_closing:
             self._is_closing = True
             self._link.down.finish()
@@ -233,24 +233,24 @@ class ServerTransport:
             protocol.connection_lost(None)
 
     def is_closing(self) -> bool:
-        """Whether it is closed or about to be."""
+        """Return whether the transport is closed or closing."""
         return self._is_closing
 
     def pause_reading(self) -> None:
-        """Take nothing more from the client for now."""
+        """Stop reading from the client."""
         self._link.up.pause()
 
     def resume_reading(self) -> None:
-        """Take from the client again."""
+        """Resume reading from the client."""
         self._link.up.resume()
 
     def receive(self, data: bytes) -> None:
-        """Bytes have come from the client."""
+        """Pass bytes of the client to the server."""
         if not self._is_closing:
             self._protocol.data_received(data)
 
     def receive_end(self) -> None:
-        """The client has closed, or the link was cut."""
+        """Report the end of the client's stream to the server."""
         if not self._is_closing:
             self._is_closing = True
             self._link.down.finish()
@@ -274,7 +274,7 @@ class Link:
         self.down = Stream(network, f"{number}<", self._to_client, self._end_at_client)
 
     def send(self, stream: Stream, data: bytes) -> None:
-        """Send on one of the streams, unless the link is cut during that time."""
+        """Send on one of the streams, or close the link during the send."""
         random, weather = self.network.random, self.network.weather
         if not stream.is_lost and random.random() < weather.cut_chance:
             stream.send(data[: random.randrange(len(data) + 1)])
@@ -283,11 +283,11 @@ class Link:
             stream.send(data)
 
     def send_to_broker(self, data: bytes) -> None:
-        """What the client sends."""
+        """Send data of the client."""
         self.send(self.up, data)
 
     def cut(self) -> None:
-        """Lose a part of what is under way; one side may never learn of it."""
+        """Close the link and lose data on the way; one side may never notice."""
         random, weather = self.network.random, self.network.weather
         self.network.trace(f"link {self.number} is cut")
         unaware = None
@@ -299,7 +299,7 @@ class Link:
                 stream.break_off()
 
     def close(self) -> None:
-        """The client closes: it hears nothing more, and what it sent may still arrive."""
+        """Close the link as the client; data that it sent may still arrive."""
         self._client = None
         if self.network.random.random() < self.network.weather.reset_chance:
             self.up.drop()
@@ -311,21 +311,21 @@ class Link:
 
     @property
     def is_abandoned(self) -> bool:
-        """Whether the client has closed it."""
+        """Whether the client has closed the link."""
         return self._client is None
 
     def arrive(self, transport: ServerTransport) -> None:
-        """The broker has accepted."""
+        """Accept the connection at the broker."""
         self.transport = transport
 
     def open_at_client(self) -> None:
-        """The client learns that it is connected."""
+        """Report the open connection to the client."""
         if self._client is not None:
             self.is_open = True
             self._client.on_open()
 
     def refuse(self) -> None:
-        """The client learns that it isn't."""
+        """Report the refused connection to the client."""
         client, self._client = self._client, None
         if client is not None:
             client.on_closed("connection refused")
@@ -349,7 +349,7 @@ class Link:
 
 
 class Network:
-    """All links, and the weather they are in."""
+    """All links, and the faults of the network."""
 
     def __init__(
         self,
@@ -360,7 +360,7 @@ class Network:
         *,
         is_traced: bool,
     ) -> None:
-        """`is_traced` says whether anybody listens to `trace`."""
+        """Create a network; `is_traced` is whether `trace` is used."""
         self.is_traced = is_traced
         self.schedule = schedule
         self.random = random
@@ -371,28 +371,28 @@ class Network:
         self.accept: Callable[[Link, Address], ServerTransport | None] = lambda _link, _address: (
             None
         )
-        """What a broker does with a connection: takes it, or refuses it (None)."""
+        """How a broker handles a connection: accept it, or refuse it (None)."""
 
     def close_half_open(self) -> None:
-        """Have brokers learn of clients that went without their hearing of it."""
+        """Close half-open links at the brokers."""
         for link in self.links:
             if link.transport is not None and not link.transport.is_closing():
                 link.transport.receive_end()
 
     def delay_ms(self) -> int:
-        """How long the next piece is under way."""
+        """Return the delay of the next piece."""
         weather, random = self.weather, self.random
         if weather.slow_chance and random.random() < weather.slow_chance:
             return random.randint(0, weather.slow_ms_max)
         return int(random.random() * (weather.delay_ms_max + 1))
 
     def note(self, name: str, data: bytes) -> None:
-        """Make what arrived a part of the world's digest."""
+        """Add received data to the digest of the world."""
         event = f"{self.schedule.time_ms} {name}".encode()
         self.digest = crc32(data, crc32(event, self.digest))
 
     def connect(self, user: str, host: str, address: Address, client: ClientEnd) -> Link:
-        """Connect to a broker; the client hears how it went."""
+        """Connect to a broker; report the result to the client."""
         link = Link(self, len(self.links) + 1, user, host, client)
         self.links.append(link)
         if self.random.random() >= self.weather.black_hole_chance:

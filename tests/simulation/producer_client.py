@@ -1,4 +1,4 @@
-"""A producer: the reference client's core, its connections, and records that tell who sent them."""
+"""A producer: the core of `client.producer`, its connections, and records with their sender."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -22,7 +22,7 @@ from tests.simulation.virtual_time import Event
 
 
 class ProducerClient:
-    """Drives a core as its shell would: actions out, what happens in, a poll after each."""
+    """Drive a core as its shell does: perform its actions, pass events in, and poll after each."""
 
     core_class: type[ProducerCore] = ProducerCore
     keeps_order = True
@@ -82,7 +82,7 @@ class ProducerClient:
         self._poll()
 
     def close(self) -> None:
-        """Close all connections, and do nothing more."""
+        """Close all connections and stop."""
         if self._alarm is not None:
             self._alarm.cancel()
         for link in self._links.values():
@@ -105,7 +105,7 @@ class ProducerClient:
             self._alarm.cancel()
             self._alarm = None
         if poll.next_ms is not None:
-            # A core that wants to be polled at once, for ever, would stop the time.
+            # A core that always requests an immediate poll would stop the time.
             self._alarm = self._network.schedule.at(max(poll.next_ms, now_ms + 1), self._poll)
 
     def _connect(self, node_id: int, address: Address) -> None:
@@ -138,8 +138,8 @@ class ProducerClient:
             self._network.trace(f"{self.name} to node {node_id}: {summary(call)}")
 
         if isinstance(call, ProduceRequest):
-            for each in call.data:
-                key = node_id, read_header(each.records, 0).producer_id
+            for stamped in call.data:
+                key = node_id, read_header(stamped.records, 0).producer_id
                 self._history.id_attempts.setdefault(key, []).append(self._network.schedule.time_ms)
 
         def on_response(response: Any, responded: Responded) -> None:
@@ -161,14 +161,17 @@ class ProducerClient:
         if node_id < 0 or not self._settings.enable_idempotence:
             return
         outcomes = [
-            each.error_code for topic in response.responses for each in topic.partition_responses
+            partition_response.error_code
+            for topic in response.responses
+            for partition_response in topic.partition_responses
         ]
-        topics = list(dict.fromkeys(each.topic for each in call.data))
+        topics = list(dict.fromkeys(stamped.topic for stamped in call.data))
         in_order = sorted(
-            zip(call.data, call.batches, strict=True), key=lambda each: topics.index(each[0].topic)
+            zip(call.data, call.batches, strict=True),
+            key=lambda stamped: topics.index(stamped[0].topic),
         )
         for (stamped, batch), error_code in zip(in_order, outcomes, strict=False):
-            # A batch that was sent before may be known already: then its id need not be admitted.
+            # A retried batch may be known already: then its id need not be admitted.
             is_new = error_code == ErrorCode.NONE and batch.attempts == 1
             self._history.produced.append(
                 ProduceSeen(
@@ -211,7 +214,7 @@ class PipeliningProducerClient(ProducerClient):
     """A producer that pipelines from its first batch, as the Java client and librdkafka do.
 
     A partition without state may then accept the second batch after it refused the first. The first
-    is stored behind it, in the next epoch.
+    is stored after it, in the next epoch.
     """
 
     core_class = PipeliningCore
@@ -219,14 +222,14 @@ class PipeliningProducerClient(ProducerClient):
 
 
 def summary(call: Request) -> str:
-    """A call in a few words."""
+    """Return a short text of a request."""
     if not isinstance(call, ProduceRequest):
         return str(call)
     parts = []
-    for each in call.data:
-        header = read_header(each.records, 0)
+    for stamped in call.data:
+        header = read_header(stamped.records, 0)
         parts.append(
-            f"{each.topic}-{each.partition} {header.records_count} records of producer"
+            f"{stamped.topic}-{stamped.partition} {header.records_count} records of producer"
             f" {header.producer_id} epoch {header.producer_epoch} from {header.base_sequence}"
         )
     return f"Produce acks={call.acks} {'; '.join(parts)}"

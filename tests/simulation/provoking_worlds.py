@@ -1,4 +1,4 @@
-"""Worlds in which one kind of trouble is frequent, so that few of them find a bug about it."""
+"""Worlds in which one kind of failure is frequent, so that few worlds find its bugs."""
 
 from functools import partial
 

@@ -41,7 +41,7 @@ def first_violations(checker: str, world_class: type[World]) -> list[str]:
 
 
 def wrap(patch: Patch, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
-    """Replace a function by what `make` makes of it."""
+    """Replace a function by `make(function)`."""
     patch.setattr(owner, name, make(getattr(owner, name)))
 
 
@@ -177,7 +177,7 @@ def admit_every_id(patch: Patch) -> None:
 
 
 def never_mute(patch: Patch) -> None:
-    """The broker goes on serving a throttled connection."""
+    """The broker still serves a throttled connection."""
 
     def chatty(original: Any) -> Any:
         def finish(self: Connection, *rest: Any) -> None:

@@ -1,4 +1,4 @@
-"""Worlds violate nothing, and a seed decides everything in a world."""
+"""Worlds have no violations, and a seed determines everything in a world."""
 
 import os
 import subprocess
@@ -10,6 +10,8 @@ import pytest
 from tests.simulation.world import World
 
 SEEDS_PER_TEST = 10
+FAST_SEEDS = 50
+"""Worlds of lower seeds run in the fast tier too."""
 ROOT = Path(__file__).parent.parent.parent
 DIGESTS = """
 from tests.simulation.__main__ import quieten
@@ -21,7 +23,13 @@ for seed in range(500, 505):
 """
 
 
-@pytest.mark.parametrize("first", range(0, 200, SEEDS_PER_TEST))
+@pytest.mark.parametrize(
+    "first",
+    [
+        pytest.param(first, marks=pytest.mark.slow if first >= FAST_SEEDS else ())
+        for first in range(0, 200, SEEDS_PER_TEST)
+    ],
+)
 def test_worlds_have_no_violations(first: int) -> None:
     run_worlds(first)
 

@@ -1,4 +1,4 @@
-"""One heap of events: nothing in a world happens but by an event, and time is the event's."""
+"""Virtual time: a heap of events. The time is that of the current event."""
 
 import heapq
 from collections.abc import Callable
@@ -8,7 +8,7 @@ START_MS = 1_700_000_000_000
 
 
 class Event:
-    """Something that will happen, unless it is cancelled."""
+    """A scheduled call that can be cancelled."""
 
     __slots__ = ("callback",)
 
@@ -16,14 +16,14 @@ class Event:
         self.callback: Callable[[], None] | None = callback
 
     def cancel(self) -> None:
-        """Don't let it happen."""
+        """Cancel the event."""
         self.callback = None
 
 
 class Schedule:
-    """Events by time; those of the same millisecond happen in the order they were asked for.
+    """Events by time; events of the same millisecond run in the order of their scheduling.
 
-    It is the clock of the broker's shell as well, and what the shell uses of an asyncio loop.
+    It is also the clock of the broker's shell, and has the methods of an asyncio loop that it uses.
     """
 
     def __init__(self) -> None:
@@ -32,18 +32,18 @@ class Schedule:
         self._heap: list[tuple[int, int, Event]] = []
 
     def at(self, time_ms: int, callback: Callable[[], None]) -> Event:
-        """Have something happen at a time, or now if that has passed."""
+        """Schedule a call at a time, or now if that has passed."""
         event = Event(callback)
         self.event_count += 1
         heapq.heappush(self._heap, (max(time_ms, self.time_ms), self.event_count, event))
         return event
 
     def after(self, delay_ms: int, callback: Callable[[], None]) -> Event:
-        """Have something happen so much later."""
+        """Schedule a call after a delay."""
         return self.at(self.time_ms + delay_ms, callback)
 
     def run_until(self, time_ms: int) -> None:
-        """Let everything happen up to and at that time."""
+        """Run all events up to and at that time."""
         heap = self._heap
         while heap and heap[0][0] <= time_ms:
             due_ms, _, event = heapq.heappop(heap)
@@ -57,23 +57,23 @@ class Schedule:
     # A broker's clock ------------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        """The time of the event that happens now."""
+        """Return the time of the current event."""
         return self.time_ms
 
     def wait_s(self, delay_ms: int) -> float | None:
-        """Seconds until `delay_ms` have passed."""
+        """Return `delay_ms` in seconds."""
         return delay_ms / 1000
 
     def move_to(self, time_ms: int) -> None:
-        """Nobody moves this clock but the events."""
+        """Refuse to move the clock: only events move it."""
         raise AssertionError("a world's clock is not moved by hand")
 
     # An asyncio loop -------------------------------------------------------------------------
 
     def call_soon(self, callback: Callable[[], None]) -> Event:
-        """After what happens now."""
+        """Schedule a call after the current event."""
         return self.at(self.time_ms, callback)
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Event:
-        """As asyncio's; whole milliseconds, rounded up."""
+        """Schedule a call like asyncio; the delay is rounded up to milliseconds."""
         return self.at(self.time_ms + ceil(round(delay_s * 1000, 3)), callback)

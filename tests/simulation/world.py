@@ -1,4 +1,4 @@
-"""One seeded world: made, run until everything is decided, healed, read to the end and judged."""
+"""One seeded world: create it, run it with faults, let it settle, read all logs and check it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -45,7 +45,7 @@ DOOMED_TOPIC = "doomed"
 
 @dataclass(slots=True)
 class Report:
-    """What became of one world."""
+    """The result of one world."""
 
     seed: int
     violations: list[str]
@@ -56,16 +56,16 @@ class Report:
 
 
 def silent(_line: str) -> None:
-    """Tell nobody."""
+    """Discard the trace."""
 
 
 class World:
-    """Everything that one seed decides."""
+    """Everything that one seed determines."""
 
     member_class: type[GroupMember] = GroupMember
 
     def __init__(self, seed: int, trace: Callable[[str], None] = silent) -> None:
-        """`trace` gets a line for whatever happens."""
+        """Create a world; `trace` gets a line for each event."""
         self.seed = seed
         self.schedule = Schedule()
         self._trace_line = trace
@@ -103,16 +103,16 @@ class World:
             self.network,
             self.history,
             self._random("chaos"),
-            sorted({each.settings.group for each in self.members}),
+            sorted({member.settings.group for member in self.members}),
         )
 
     def trace(self, line: str) -> None:
-        """Tell what happens, with the time."""
+        """Trace an event with its time."""
         if self._trace_line is not silent:
             self._trace_line(f"{self.schedule.time_ms - START_MS:7d} ms  {line}")
 
     def _random(self, name: str) -> Random:
-        # Seeded by a text: by its SHA-512, whatever PYTHONHASHSEED says.
+        # A text as the seed is hashed with SHA-512, independent of PYTHONHASHSEED.
         return Random(f"{self.seed} {name}")
 
     def _report_error(self, text: str) -> None:
@@ -195,7 +195,7 @@ class World:
             acks=-1 if is_idempotent else random.choice((-1, 1, 1, 0)),
             enable_idempotence=is_idempotent,
             batch_size=random.choice((1, 200, 16_384)),
-            # Not gzip, whose header has the time of the machine.
+            # Not gzip, because its header has the real time.
             compression_type=random.choice(("none", "none", "none", "lz4", "snappy")),
             linger_ms=random.choice((0, 0, 5, 50)),
             request_timeout_ms=random.choice((150, 400)),
@@ -230,7 +230,7 @@ class World:
         )
 
     def _refuse_some_batches(self, client_id: str) -> None:
-        """Refuse some Produce requests of a client while the ones behind them are on their way."""
+        """Refuse some Produce requests of a client while later ones are in flight."""
         rule = {
             "api": "Produce",
             "client_id": client_id,
@@ -269,7 +269,7 @@ class World:
     # Running ---------------------------------------------------------------------------------
 
     def run(self) -> Report:
-        """Let it all happen, and judge it."""
+        """Run the world and check it."""
         self._plan()
         self.schedule.run_until(START_MS + CHAOS_MS)
         self.trace("the world heals")
@@ -286,8 +286,8 @@ class World:
         report = audit_cluster(self.server.cluster, self.server.dispatcher.acknowledgements)
         self.history.audit += map(str, report.comparison.findings)
         violations = check(self.history)
-        for each in violations:
-            self.trace(f"VIOLATION {each}")
+        for violation in violations:
+            self.trace(f"VIOLATION {violation}")
         return Report(
             self.seed,
             violations,
@@ -298,7 +298,7 @@ class World:
         )
 
     def _plan(self) -> None:
-        """Decide beforehand who does what when, until the chaos ends."""
+        """Schedule the actions of all clients and the chaos."""
         random, schedule = self.random, self.schedule
         for producer in self.producers:
             for _ in range(random.randint(3, 10)):
@@ -364,11 +364,11 @@ class World:
     # The end ---------------------------------------------------------------------------------
 
     def _unsettled(self) -> str:
-        """What keeps the world from its end, or an empty text."""
+        """Return why the world is not settled, or an empty text."""
         for producer in self.producers:
             if producer.unresolved_count:
                 return f"{producer.name} has {producer.unresolved_count} records without an outcome"
-        for group in {each.settings.group: None for each in self.members}:
+        for group in {member.settings.group: None for member in self.members}:
             problem = self._unsettled_group(group)
             if problem:
                 return problem
@@ -378,10 +378,10 @@ class World:
         return not self._unsettled()
 
     def _unsettled_group(self, group: str) -> str:
-        members = [each for each in self.members if each.settings.group == group]
-        if not all(each.is_running and each.is_stable for each in members):
+        members = [member for member in self.members if member.settings.group == group]
+        if not all(member.is_running and member.is_stable for member in members):
             return f"{group} has members that are not stable"
-        owned = sorted(place for each in members for place in each.owned)
+        owned = sorted(place for member in members for place in member.owned)
         places = sorted(
             (topic.name, partition.partition_index)
             for topic in self._data_topics()
@@ -393,7 +393,9 @@ class World:
             for partition in topic.partitions:
                 place = topic.name, partition.partition_index
                 end = partition.log.log_end_offset
-                positions = [each.positions.get(place) for each in members if place in each.owned]
+                positions = [
+                    member.positions.get(place) for member in members if place in member.owned
+                ]
                 if positions != [end]:
                     return f"{group} has read {place} up to {positions} of {end}"
         return ""
@@ -419,7 +421,7 @@ class World:
                 self.history.memory.append(f"{protocol.peer}: {connection.buffered_bytes} bytes")
 
     def _close(self) -> None:
-        """All clients go; nothing of them may stay."""
+        """Close all clients; no state of them may remain."""
         for producer in self.producers:
             if producer.unresolved_count == 0 and producer.core.bytes_reserved:
                 self._wait_for_responses(producer)
@@ -439,7 +441,7 @@ class World:
                     self.history.memory.append(f"{topic.name}: fetches wait for nobody")
 
     def _wait_for_responses(self, producer: ProducerClient) -> None:
-        """Records have their outcome; their requests may still be out until they time out."""
+        """Wait for requests in flight after all records have an outcome."""
         until_ms = self.schedule.time_ms + HEALING_MS_MAX // 10
         while producer.core.bytes_reserved and self.schedule.time_ms < until_ms:
             self.schedule.run_until(self.schedule.time_ms + STEP_MS)
@@ -459,7 +461,7 @@ class World:
                     )
 
     def _read_log(self, place: Place, node_id: int, start: int, topic_id: UUID) -> list[SeenRecord]:
-        """All records of a partition, through Fetch, without a network."""
+        """Return all records of a partition by Fetch, without the network."""
         wire = ProtocolCodec("reader")
         wire.on_api_versions(known_versions())
         connection = Connection(
@@ -484,15 +486,19 @@ class World:
             if result.error_code != ErrorCode.NONE or not result.records:
                 return records
             for batch in split_batches(bytes(result.records)):
-                for each in read_records(batch):
+                for read_record in read_records(batch):
                     records.append(
-                        SeenRecord(each.offset, each.timestamp, bytes(each.value or b""))
+                        SeenRecord(
+                            read_record.offset,
+                            read_record.timestamp,
+                            bytes(read_record.value or b""),
+                        )
                     )
-                    offset = each.offset + 1
+                    offset = read_record.offset + 1
 
     def _counts(self) -> dict[str, int]:
         history = self.history
-        delivered = sum(each.delivered is not None for each in history.sent)
+        delivered = sum(record.delivered is not None for record in history.sent)
         return {
             "records": len(history.sent),
             "delivered": delivered,
@@ -501,8 +507,10 @@ class World:
             "links": len(self.network.links),
             "assignments": len(history.assignments),
             "commits": len(history.commits),
-            "mutations": sum(each.is_admitted for each in history.mutations),
-            "refused mutations": sum(not each.is_admitted for each in history.mutations),
+            "mutations": sum(mutation.is_admitted for mutation in history.mutations),
+            "refused mutations": sum(not mutation.is_admitted for mutation in history.mutations),
             "throttles": len(history.throttles),
-            "refused producer ids": sum(each.is_refused_by_quota for each in history.produced),
+            "refused producer ids": sum(
+                produced.is_refused_by_quota for produced in history.produced
+            ),
         }

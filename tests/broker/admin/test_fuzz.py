@@ -1,4 +1,4 @@
-"""Whatever comes in over HTTP, the admin port answers as its own OpenAPI document says."""
+"""For any HTTP request, the admin port's response fits its OpenAPI document."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def served() -> Iterator[tuple[str, str]]:
 
 
 def tamed(case: Any) -> Any:
-    """The same, without what would only take time."""
+    """The same, without values that only make a request slow."""
     if case.operation.definition.raw["operationId"] == "wait_for_request":
         case.query = {**(case.query or {}), "timeout_ms": 0}
     if case.operation.definition.raw["operationId"] == "advance_clock":
@@ -49,12 +49,12 @@ def tamed(case: Any) -> Any:
 
 
 @pytest.mark.slow
-def test_every_response_is_as_the_document_says_and_the_cluster_still_serves(
+def test_every_response_fits_the_openapi_document_and_the_cluster_still_serves(
     served: tuple[str, str],
 ) -> None:
     bootstrap_servers, url = served
     schema = schemathesis.openapi.from_url(f"{url}/openapi.json")
-    asked = set()
+    tested_operations = set()
     for result in schema.get_all_operations():
         assert isinstance(result, Ok)
         operation = result.ok()
@@ -78,12 +78,12 @@ def test_every_response_is_as_the_document_says_and_the_cluster_still_serves(
         def ask(case: Any) -> None:
             response = tamed(case).call()
             assert response.status_code < 500, response.text
-            # Kafka's rules say more than a schema: a fit form may still be refused.
+            # Kafka's rules are stricter than the schema: a valid document may still be refused.
             case.validate_response(response, excluded_checks=[positive_data_acceptance])
 
         ask()
-        asked.add(name)
-    assert len(asked) > 25
+        tested_operations.add(name)
+    assert len(tested_operations) > 25
 
     assert requests.post(f"{url}/v1/reset", timeout=10).status_code == 204
     producer = KafkaProducer(bootstrap_servers=bootstrap_servers)

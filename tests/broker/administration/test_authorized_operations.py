@@ -11,7 +11,7 @@ def test_operations_have_the_numbers_that_kafkas_clients_know() -> None:
     assert bit_field(CLUSTER_OPERATIONS) == 8096
 
 
-def test_a_topic_is_read_and_written_and_a_cluster_is_not() -> None:
+def test_topics_and_clusters_have_different_operations() -> None:
     assert AclOperation.READ in TOPIC_OPERATIONS
     assert AclOperation.READ not in CLUSTER_OPERATIONS
     assert AclOperation.IDEMPOTENT_WRITE in CLUSTER_OPERATIONS

@@ -21,7 +21,7 @@ def applied(layer: dict[str, str], *operations: Operation) -> dict[str, str]:
 
 
 @given(WORDS, WORDS)
-def test_what_is_appended_is_there_once_behind_what_was_there(before: str, added: str) -> None:
+def test_append_adds_missing_elements_at_the_end(before: str, added: str) -> None:
     changed = applied({LIST_KEY: before}, Operation(LIST_KEY, ConfigOperation.APPEND, added))
 
     elements = split_list(changed[LIST_KEY])
@@ -32,14 +32,14 @@ def test_what_is_appended_is_there_once_behind_what_was_there(before: str, added
 
 
 @given(WORDS, WORDS)
-def test_what_is_subtracted_is_gone_and_the_rest_keeps_its_order(before: str, taken: str) -> None:
+def test_subtract_removes_elements_and_keeps_the_order_of_the_rest(before: str, taken: str) -> None:
     changed = applied({LIST_KEY: before}, Operation(LIST_KEY, ConfigOperation.SUBTRACT, taken))
 
     expected = [word for word in split_list(before) if word not in split_list(taken)]
     assert list(split_list(changed[LIST_KEY])) == expected
 
 
-def test_operations_leave_the_layer_they_start_from_as_it_was() -> None:
+def test_operations_do_not_change_the_original_layer() -> None:
     layer = {"retention.ms": "1"}
 
     applied(layer, Operation("retention.ms", ConfigOperation.DELETE, None))
@@ -48,7 +48,7 @@ def test_operations_leave_the_layer_they_start_from_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("kind", [ConfigOperation.APPEND, ConfigOperation.SUBTRACT])
-def test_only_lists_have_elements(kind: ConfigOperation) -> None:
+def test_only_lists_can_be_appended_to(kind: ConfigOperation) -> None:
     refusal = apply_operations({}, [Operation("retention.ms", kind, "1")], TOPIC_KEYS, VALUES)
 
     assert isinstance(refusal, Refusal)
@@ -56,12 +56,12 @@ def test_only_lists_have_elements(kind: ConfigOperation) -> None:
 
 
 @pytest.mark.parametrize(("name", "is_right"), [("7", True), ("07", True), ("8", False)])
-def test_a_broker_responses_to_its_own_number(name: str, is_right: bool) -> None:
+def test_a_broker_accepts_its_own_id_as_resource_name(name: str, is_right: bool) -> None:
     assert (check_broker_name(name, 7) is None) == is_right
 
 
 @pytest.mark.parametrize("name", ["seven", " 7", "7 ", "7_0", "\u0667", "9" * 5000])
-def test_a_broker_name_is_a_plain_number(name: str) -> None:
+def test_a_broker_resource_name_must_be_an_integer(name: str) -> None:
     refusal = check_broker_name(name, 7)
 
     assert refusal is not None
@@ -69,5 +69,5 @@ def test_a_broker_name_is_a_plain_number(name: str) -> None:
     assert len(refusal.error_message or "") <= 1000
 
 
-def test_a_refusal_may_have_no_words_of_its_own() -> None:
+def test_a_refusal_may_have_no_message() -> None:
     assert Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None).error_message is None

@@ -20,7 +20,7 @@ def test_the_value_of_a_secret_is_never_returned(monkeypatch: pytest.MonkeyPatch
     assert entry.key.is_sensitive
 
 
-def test_a_description_says_where_each_value_comes_from() -> None:
+def test_a_description_has_the_source_of_each_value() -> None:
     config = BrokerConfig.from_overrides({"message.max.bytes": "5"})
 
     sources = {

@@ -2,7 +2,7 @@ from uuid import UUID
 
 import pytest
 
-from broker.administration.deletion import NO_TOPIC_ID, Wanted, check_enabled, find_topics
+from broker.administration.deletion import NO_TOPIC_ID, RequestedTopic, check_enabled, find_topics
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
@@ -19,63 +19,63 @@ def cluster_with_a_and_b() -> Cluster:
     return cluster
 
 
-def outcomes(*wanted: Wanted) -> list[tuple[str | None, UUID, str]]:
-    """Name, id, and either "deleted" or the error's name."""
+def outcomes(*requested: RequestedTopic) -> list[tuple[str | None, UUID, str]]:
+    """Return name, id, and either "deleted" or the error's name."""
     return [
         (
             found.name,
             found.topic_id,
             "deleted" if isinstance(found.outcome, Topic) else found.outcome.error_code.name,
         )
-        for found in find_topics(cluster_with_a_and_b(), wanted)
+        for found in find_topics(cluster_with_a_and_b(), requested)
     ]
 
 
 def test_a_topic_is_found_by_name_or_by_id_and_the_result_has_both() -> None:
-    assert outcomes(Wanted("b"), Wanted(None, ID_A)) == [
+    assert outcomes(RequestedTopic("b"), RequestedTopic(None, ID_A)) == [
         ("b", ID_B, "deleted"),
         ("a", ID_A, "deleted"),
     ]
 
 
 def test_a_missing_topic_is_reported_by_the_requested_name_or_id() -> None:
-    assert outcomes(Wanted("missing"), Wanted(None, ID_NOBODY)) == [
+    assert outcomes(RequestedTopic("missing"), RequestedTopic(None, ID_NOBODY)) == [
         ("missing", NO_TOPIC_ID, "UNKNOWN_TOPIC_OR_PARTITION"),
         (None, ID_NOBODY, "UNKNOWN_TOPIC_ID"),
     ]
 
 
 @pytest.mark.parametrize("copies", [2, 3])
-def test_what_is_named_several_times_is_refused_once(copies: int) -> None:
-    assert outcomes(*[Wanted("a")] * copies, Wanted("b")) == [
+def test_a_topic_that_occurs_several_times_is_refused_once(copies: int) -> None:
+    assert outcomes(*[RequestedTopic("a")] * copies, RequestedTopic("b")) == [
         ("a", NO_TOPIC_ID, "INVALID_REQUEST"),
         ("b", ID_B, "deleted"),
     ]
-    assert outcomes(*[Wanted(None, ID_A)] * copies, Wanted(None, ID_B)) == [
+    assert outcomes(*[RequestedTopic(None, ID_A)] * copies, RequestedTopic(None, ID_B)) == [
         (None, ID_A, "INVALID_REQUEST"),
         ("b", ID_B, "deleted"),
     ]
 
 
 def test_a_repeated_topic_is_refused_with_the_reason() -> None:
-    wanted = [Wanted("a"), Wanted(None, ID_B)] * 2
+    requested = [RequestedTopic("a"), RequestedTopic(None, ID_B)] * 2
 
     messages = [
         found.outcome.message
-        for found in find_topics(cluster_with_a_and_b(), wanted)
+        for found in find_topics(cluster_with_a_and_b(), requested)
         if isinstance(found.outcome, Refusal)
     ]
 
     assert messages == ["Duplicate topic name.", "Duplicate topic id."]
 
 
-def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None:
-    assert outcomes(Wanted("a", ID_A), Wanted(None), Wanted("a")) == [
+def test_a_topic_with_both_name_and_id_or_neither_is_refused_alone() -> None:
+    assert outcomes(RequestedTopic("a", ID_A), RequestedTopic(None), RequestedTopic("a")) == [
         ("a", ID_A, "INVALID_REQUEST"),
         (None, NO_TOPIC_ID, "INVALID_REQUEST"),
         ("a", ID_A, "deleted"),
     ]
-    assert outcomes(Wanted("a", ID_A), Wanted(None, ID_A)) == [
+    assert outcomes(RequestedTopic("a", ID_A), RequestedTopic(None, ID_A)) == [
         ("a", ID_A, "INVALID_REQUEST"),
         ("a", ID_A, "deleted"),
     ]
@@ -83,9 +83,9 @@ def test_both_name_and_id_or_neither_is_refused_and_takes_nobody_along() -> None
 
 @pytest.mark.parametrize("name_first", [True, False])
 def test_a_topic_named_both_by_name_and_by_id_is_refused_once(*, name_first: bool) -> None:
-    wanted = [Wanted("a"), Wanted(None, ID_A)]
+    requested = [RequestedTopic("a"), RequestedTopic(None, ID_A)]
 
-    found = outcomes(*(wanted if name_first else reversed(wanted)), Wanted("b"))
+    found = outcomes(*(requested if name_first else reversed(requested)), RequestedTopic("b"))
 
     assert found == [("a", ID_A, "INVALID_REQUEST"), ("b", ID_B, "deleted")]
 

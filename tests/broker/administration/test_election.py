@@ -31,14 +31,14 @@ def test_a_preferred_election_gives_the_partition_back_to_its_first_replica() ->
 
 
 @pytest.mark.parametrize("election_type", ElectionType)
-def test_a_right_leader_needs_no_election(election_type: ElectionType) -> None:
+def test_election_not_needed_if_the_preferred_replica_leads(election_type: ElectionType) -> None:
     cluster, partition = cluster_and_partition(2, 1)
 
     assert elect(cluster, election_type) is ErrorCode.ELECTION_NOT_NEEDED
     assert partition.leader_epoch == 0
 
 
-def test_any_leader_will_do_for_an_unclean_election() -> None:
+def test_an_unclean_election_is_not_needed_if_there_is_a_leader() -> None:
     cluster, partition = cluster_and_partition(2, 1)
     cluster.set_leader(partition, 1, NOW_MS)
 
@@ -86,7 +86,9 @@ def test_only_an_unclean_election_takes_a_replica_that_is_not_in_sync() -> None:
     ("topic_name", "index", "message"),
     [("b", 0, "No such topic as b"), ("a", 1, "No such partition as a-1")],
 )
-def test_what_is_not_there_cannot_be_led(topic_name: str, index: int, message: str) -> None:
+def test_an_election_for_a_missing_topic_or_partition_is_refused(
+    topic_name: str, index: int, message: str
+) -> None:
     cluster, _ = cluster_and_partition(1)
 
     refusal = elect_leader(cluster, topic_name, index, ElectionType.PREFERRED, NOW_MS)

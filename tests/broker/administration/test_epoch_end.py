@@ -8,7 +8,7 @@ from tests.broker.cluster_builder import make_cluster
 
 
 def partition_with(*epochs: int, current_epoch: int) -> Partition:
-    """Two records for every epoch given, in one batch each."""
+    """Append one batch of two records for every given epoch."""
     partition = make_cluster().create_topic("a", [(1,)], {}).partitions[0]
     for epoch in epochs:
         partition.log.append(b"batch", 2, 0, epoch)
@@ -28,7 +28,7 @@ def partition_with(*epochs: int, current_epoch: int) -> Partition:
         (5, (-1, -1)),
     ],
 )
-def test_an_epoch_ends_where_the_next_begins(leader_epoch: int, end: tuple[int, int]) -> None:
+def test_an_epoch_ends_at_the_start_of_the_next(leader_epoch: int, end: tuple[int, int]) -> None:
     partition = partition_with(0, 0, 2, 4, current_epoch=4)
 
     assert epoch_end_offset(partition, leader_epoch) == end
@@ -49,7 +49,7 @@ def test_an_empty_log_is_in_its_leaders_epoch() -> None:
     assert epoch_end_offset(partition, 0) == (0, 0)
 
 
-def test_an_epoch_whose_records_are_all_deleted_ends_where_the_log_begins() -> None:
+def test_an_epoch_whose_records_are_deleted_ends_at_the_log_start_offset() -> None:
     partition = partition_with(0, 2, 3, current_epoch=3)
     partition.log.advance_start(4)
 
@@ -59,7 +59,7 @@ def test_an_epoch_whose_records_are_all_deleted_ends_where_the_log_begins() -> N
 
 
 @given(st.lists(st.integers(0, 6), max_size=12).map(sorted), st.integers(0, 3), st.integers(0, 24))
-def test_every_epoch_ends_behind_its_last_record(
+def test_every_epoch_ends_after_its_last_record(
     epochs: list[int], later: int, start_offset: int
 ) -> None:
     current_epoch = max(epochs, default=0) + later
@@ -67,11 +67,13 @@ def test_every_epoch_ends_behind_its_last_record(
     log = partition.log
     log.advance_start(min(start_offset, log.log_end_offset))
 
-    for asked in range(current_epoch + 1):
-        epoch, end_offset = epoch_end_offset(partition, asked)
-        written_up_to = [2 * n + 2 for n, written in enumerate(epochs) if written <= asked]
+    for requested_epoch in range(current_epoch + 1):
+        epoch, end_offset = epoch_end_offset(partition, requested_epoch)
+        written_up_to = [
+            2 * n + 2 for n, written in enumerate(epochs) if written <= requested_epoch
+        ]
         expected = max(written_up_to, default=0)
-        if asked == current_epoch:
+        if requested_epoch == current_epoch:
             expected = log.log_end_offset
         assert end_offset == max(expected, log.log_start_offset)
-        assert epoch <= asked
+        assert epoch <= requested_epoch

@@ -17,12 +17,12 @@ def topic_of(cluster: Cluster, partition_count: int, replication_factor: int) ->
 
 
 @given(st.data())
-def test_growing_spreads_partitions_as_creating_them_at_once_would(data: st.DataObject) -> None:
+def test_added_partitions_are_placed_as_if_created_with_the_topic(data: st.DataObject) -> None:
     broker_count = data.draw(st.integers(1, 6))
     replication_factor = data.draw(st.integers(1, broker_count))
     first_count, more_count = data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20))
-    grown, whole = make_cluster(broker_count), make_cluster(broker_count)
-    for cluster in (grown, whole):
+    grown, created_at_once = make_cluster(broker_count), make_cluster(broker_count)
+    for cluster in (grown, created_at_once):
         cluster.create_topic("other", cluster.place(2, 1), {})
     topic = topic_of(grown, first_count, replication_factor)
 
@@ -30,7 +30,7 @@ def test_growing_spreads_partitions_as_creating_them_at_once_would(data: st.Data
 
     assert isinstance(added, list)
     before = [partition.replicas for partition in topic.partitions]
-    assert before + added == whole.place(first_count + more_count, replication_factor)
+    assert before + added == created_at_once.place(first_count + more_count, replication_factor)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_growing_spreads_partitions_as_creating_them_at_once_would(data: st.Data
         (-1, "The topic a currently has 3 partition(s); -1 would not be an increase."),
     ],
 )
-def test_only_more_partitions_can_be_had(count: int, message: str) -> None:
+def test_a_partition_count_that_is_no_increase_is_refused(count: int, message: str) -> None:
     cluster = make_cluster()
 
     refusal = check_new_partitions(cluster, topic_of(cluster, 3, 1), count, None)
@@ -88,7 +88,7 @@ def test_more_partitions_than_a_request_may_create_are_refused() -> None:
     assert isinstance(huge, Refusal)
 
 
-def test_brokers_that_are_down_are_used_only_where_those_up_are_too_few() -> None:
+def test_stopped_brokers_get_replicas_only_if_too_few_are_up() -> None:
     cluster = make_cluster()
     narrow, wide = topic_of(cluster, 1, 2), cluster.create_topic("b", [(1, 2, 3)], {})
     failover.stop_broker(cluster, 3, NOW_MS)

@@ -59,7 +59,7 @@ def cluster_with_a_topic() -> Any:
 
 
 @pytest.mark.parametrize(("topic", "error_code", "words"), REFUSED)
-def test_a_topic_that_cannot_be_is_refused_in_words(
+def test_an_invalid_topic_is_refused_with_a_message(
     topic: NewTopic, error_code: ErrorCode, words: str
 ) -> None:
     refusal = check_new_topic(cluster_with_a_topic(), topic)
@@ -70,7 +70,7 @@ def test_a_topic_that_cannot_be_is_refused_in_words(
 
 
 @pytest.mark.parametrize(("assignments", "words"), BAD_ASSIGNMENTS)
-def test_an_assignment_that_cannot_be_is_refused_in_words(
+def test_an_invalid_assignment_is_refused_with_a_message(
     assignments: tuple[tuple[int, tuple[int, ...]], ...], words: str
 ) -> None:
     cluster = make_cluster()
@@ -83,7 +83,7 @@ def test_an_assignment_that_cannot_be_is_refused_in_words(
     assert words in (refusal.error_message or "")
 
 
-def test_the_longest_name_and_every_legal_character_will_do() -> None:
+def test_the_longest_name_and_every_valid_character_are_accepted() -> None:
     cluster = make_cluster()
 
     for name in ("x" * 249, "aZ09._-"):
@@ -99,7 +99,7 @@ def test_checking_changes_nothing() -> None:
     assert len(cluster.topics) == 0
 
 
-def test_without_any_broker_up_no_topic_can_be_placed() -> None:
+def test_without_brokers_that_are_up_no_topic_can_be_placed() -> None:
     cluster = make_cluster(1)
     failover.stop_broker(cluster, 1, NOW_MS)
 

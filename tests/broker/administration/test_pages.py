@@ -20,7 +20,7 @@ def cluster_of(**partition_counts: int) -> Cluster:
 
 
 def summary(entries: list[PageEntry]) -> list[tuple[str, list[int]]]:
-    return [(each.name, [part.partition_index for part in each.partitions]) for each in entries]
+    return [(entry.name, [part.partition_index for part in entry.partitions]) for entry in entries]
 
 
 @given(
@@ -40,7 +40,7 @@ def test_following_the_cursor_returns_every_partition_once_in_order(
         pages = [(name, index) for name, indexes in summary(entries) for index in indexes]
         assert len(pages) <= max(1, limit)
         seen += pages
-        topics |= {each.name for each in entries}
+        topics |= {entry.name for entry in entries}
         if cursor is None:
             break
 
@@ -57,10 +57,10 @@ def test_a_page_that_ends_with_a_topic_points_to_the_next_one_even_if_it_is_miss
     assert cursor == Cursor("missing", 0)
 
 
-def test_a_missing_topic_takes_no_room() -> None:
+def test_a_missing_topic_does_not_count_toward_the_limit() -> None:
     entries, cursor = read_page(cluster_of(b=1), ["a", "b"], None, 1)
 
-    assert [(each.name, each.topic is None) for each in entries] == [("a", True), ("b", False)]
+    assert [(entry.name, entry.topic is None) for entry in entries] == [("a", True), ("b", False)]
     assert cursor is None
 
 
@@ -71,7 +71,7 @@ def test_a_cursor_behind_the_last_partition_returns_none_of_its_topic() -> None:
     assert cursor is None
 
 
-def test_no_page_is_larger_than_kafkas_bound() -> None:
+def test_no_page_exceeds_kafkas_limit() -> None:
     cluster = cluster_of(a=PAGE_PARTITIONS_MAX + 1)
 
     entries, cursor = read_page(cluster, ["a"], None, 2**31 - 1)

@@ -35,7 +35,7 @@ def cancel(cluster: Cluster) -> ErrorCode:
 
 
 def placement(partition: Partition) -> tuple[tuple[int, ...] | int, ...]:
-    """Replicas, those that come, those that go, the ones in sync, and the leader."""
+    """Return replicas, adding replicas, removing replicas, ISR and leader."""
     return (
         partition.replicas,
         partition.adding_replicas,
@@ -54,14 +54,14 @@ def test_a_move_to_brokers_that_are_up_ends_at_once() -> None:
     assert partition.leader_epoch == 1
 
 
-def test_a_leader_that_stays_a_replica_goes_on_leading() -> None:
+def test_a_leader_that_stays_a_replica_stays_leader() -> None:
     cluster, partition = cluster_and_partition(1, 2)
 
     assert move(cluster, 3, 1) is ErrorCode.NONE
     assert (partition.replicas, partition.leader_id) == ((3, 1), 1)
 
 
-def test_a_move_to_where_the_partition_is_changes_nothing() -> None:
+def test_a_move_to_the_current_replicas_changes_nothing() -> None:
     cluster, partition = cluster_and_partition(1, 2)
 
     assert move(cluster, 1, 2) is ErrorCode.NONE
@@ -127,7 +127,7 @@ def test_cancelling_returns_to_the_brokers_it_came_from() -> None:
     ("allowed", "error_code"),
     [("false", ErrorCode.INVALID_REPLICA_ASSIGNMENT), ("true", ErrorCode.NONE)],
 )
-def test_cancelling_onto_replicas_out_of_sync_needs_leave_for_unclean_elections(
+def test_cancelling_to_out_of_sync_replicas_needs_unclean_leader_election_enable(
     allowed: str, error_code: ErrorCode
 ) -> None:
     overrides = {"unclean.leader.election.enable": allowed}
@@ -141,14 +141,14 @@ def test_cancelling_onto_replicas_out_of_sync_needs_leave_for_unclean_elections(
 
 
 @pytest.mark.parametrize("replicas", [(), (1, 1), (9,), (1, -1)])
-def test_replicas_that_cannot_be_are_refused(replicas: tuple[int, ...]) -> None:
+def test_invalid_replicas_are_refused(replicas: tuple[int, ...]) -> None:
     cluster, partition = cluster_and_partition(1, 2)
 
     assert move(cluster, *replicas) is ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert partition.replicas == (1, 2)
 
 
-def test_the_number_of_replicas_changes_only_where_it_may() -> None:
+def test_the_replication_factor_changes_only_if_allowed() -> None:
     cluster, partition = cluster_and_partition(1, 2)
 
     assert move(cluster, 3, may_change=False) is ErrorCode.INVALID_REPLICATION_FACTOR
@@ -162,7 +162,7 @@ def test_the_number_of_replicas_changes_only_where_it_may() -> None:
 
 
 @pytest.mark.parametrize(("name", "index"), [("b", 0), ("a", 1), ("a", -1)])
-def test_what_is_not_there_cannot_be_moved(name: str, index: int) -> None:
+def test_a_move_of_a_missing_partition_is_refused(name: str, index: int) -> None:
     cluster, _ = cluster_and_partition(1)
 
     moved = start_reassignment(cluster, name, index, (2,), NOW_MS)
@@ -181,10 +181,10 @@ replica_lists = st.lists(st.integers(1, 5), min_size=1, max_size=4, unique=True)
     st.lists(st.one_of(replica_lists, st.none(), st.integers(1, 5)), max_size=12),
 )
 @example([1], [1, 4, [2, 4], 1, [4]])  # a second move wants none of whom the first had added
-def test_whatever_happens_a_partition_is_whole(
+def test_replicas_stay_consistent_through_any_moves_and_outages(
     first: list[int], steps: list[list[int] | int | None]
 ) -> None:
-    """Moves (lists), cancellations (None), and brokers (numbers) that go down or come up."""
+    """Steps are moves (lists), cancellations (None), and stops or starts of brokers (numbers)."""
     cluster, partition = cluster_and_partition(*first)
     for step in steps:
         if isinstance(step, int) and cluster.brokers[step].is_alive:

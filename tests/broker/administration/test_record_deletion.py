@@ -27,7 +27,7 @@ def topic_of_ten_records(cleanup_policy: str = "delete") -> Topic:
         (-2, (ErrorCode.OFFSET_OUT_OF_RANGE, -1)),
     ],
 )
-def test_records_go_up_to_an_offset_within_the_log(
+def test_records_are_deleted_up_to_an_offset_within_the_log(
     offset: int, result: tuple[ErrorCode, int]
 ) -> None:
     topic = topic_of_ten_records()
@@ -35,7 +35,7 @@ def test_records_go_up_to_an_offset_within_the_log(
     assert check_record_deletion(topic, topic.partitions[0], 1, offset) == result
 
 
-def test_only_the_leader_deletes() -> None:
+def test_only_the_leader_deletes_records() -> None:
     topic = topic_of_ten_records()
 
     error_code, _ = check_record_deletion(topic, topic.partitions[0], 2, 5)
@@ -46,10 +46,12 @@ def test_only_the_leader_deletes() -> None:
     ("policy", "error_code"),
     [("compact", ErrorCode.POLICY_VIOLATION), ("compact,delete", ErrorCode.NONE)],
 )
-def test_only_where_the_policy_deletes(policy: str, error_code: ErrorCode) -> None:
+def test_records_are_deleted_only_with_cleanup_policy_delete(
+    policy: str, error_code: ErrorCode
+) -> None:
     topic = topic_of_ten_records(policy)
 
     assert check_record_deletion(topic, topic.partitions[0], 1, 5)[0] is error_code
-    # Who leads is asked first, then the policy, then the offset.
+    # The leader is checked first, then the policy, then the offset.
     wrong_broker = check_record_deletion(topic, topic.partitions[0], 2, 99)
     assert wrong_broker[0] is ErrorCode.NOT_LEADER_OR_FOLLOWER

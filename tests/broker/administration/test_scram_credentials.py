@@ -1,4 +1,4 @@
-"""What may be done to SCRAM credentials, and what is said otherwise."""
+"""Valid alterations of SCRAM credentials, and the errors of invalid ones."""
 
 import hashlib
 
@@ -37,7 +37,7 @@ def codes(credentials: Credentials, *alterations: Alteration) -> dict[str, Error
     }
 
 
-def test_a_salted_password_lets_its_user_in() -> None:
+def test_a_user_with_an_upserted_credential_can_authenticate() -> None:
     credentials = make()
     salted = hashlib.pbkdf2_hmac("sha512", b"secret", b"s", 8192)
     assert codes(credentials, upsertion(code=2, iterations=8192, salted=salted)) == {
@@ -74,7 +74,7 @@ def test_each_alteration_is_checked(alteration: Alteration, code: ErrorCode) -> 
     assert is_set == (isinstance(alteration, Upsertion) and code == ErrorCode.NONE)
 
 
-def test_twice_is_an_error_and_of_that_user_nothing_is_done() -> None:
+def test_a_credential_altered_twice_is_refused_and_the_user_is_not_changed() -> None:
     credentials = make(alice="secret")
     found = codes(
         credentials, Deletion("alice", 1), upsertion("carol"), upsertion("alice"), upsertion("bob")

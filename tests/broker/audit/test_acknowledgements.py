@@ -1,4 +1,4 @@
-"""What counts as acknowledged: the batches of responses that were wholly written, and no others."""
+"""Exactly the batches of completely written responses count as acknowledged."""
 
 import asyncio
 from typing import Any
@@ -31,20 +31,20 @@ def audited_client(*rules: FaultRule, **overrides: str) -> Client:
 
 def frame(*partitions: int, version: int = 9, acks: int = -1, batch: bytes = IDEMPOTENT) -> bytes:
     request = produce_request(
-        [(each, batch) for each in partitions or (0,)], version=version, acks=acks
+        [(partition, batch) for partition in partitions or (0,)], version=version, acks=acks
     )
     return request_frame(request, version, 1)
 
 
 def sent_by(client: Client, data: bytes, now_ms: int = NOW_MS) -> list[Acknowledgement]:
-    """What counts as acknowledged after this and all that is due then."""
+    """Return the acknowledgements after these frames and all due timers."""
     client.send(data)
     client.settle(now_ms)
     client.dispatcher.acknowledgements.written(1)
     return list(client.dispatcher.acknowledgements.sent)
 
 
-def test_nothing_is_recorded_unless_the_configuration_says_so() -> None:
+def test_nothing_is_recorded_without_audit_enable() -> None:
     cluster = make_cluster(1)
     cluster.create_topic("t", [(1,)], {})
     assert sent_by(Client(cluster), frame()) == []
@@ -81,7 +81,9 @@ def test_a_duplicate_whose_offset_is_forgotten_is_recorded_too() -> None:
     client = audited_client()
     later = make_batch(b"c", producer_id=4, producer_epoch=0, base_sequence=2)
     acknowledged = sent_by(client, frame() + frame(batch=later) + frame())
-    assert [(each.is_append, each.base_offset) for each in acknowledged] == [
+    assert [
+        (acknowledgement.is_append, acknowledgement.base_offset) for acknowledgement in acknowledged
+    ] == [
         (True, 0),
         (True, 2),
         (False, -1),
@@ -121,7 +123,7 @@ def test_nothing_is_acknowledged_before_the_response_is_written() -> None:
         {"error": "REQUEST_TIMED_OUT", "at": "before_response"},
     ],
 )
-def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing(
+def test_an_incomplete_response_or_an_error_acknowledges_nothing(
     rule: dict[str, Any],
 ) -> None:
     client = audited_client(fault_rule(api="Produce", **rule))
@@ -139,7 +141,7 @@ def test_a_response_that_does_not_come_whole_or_is_an_error_acknowledges_nothing
         {"throttle_time_ms": 5, "mute": False},
     ],
 )
-def test_a_response_that_is_late_acknowledges_once_it_is_written(rule: dict[str, Any]) -> None:
+def test_a_late_response_acknowledges_once_it_is_written(rule: dict[str, Any]) -> None:
     client = audited_client(fault_rule(api="Produce", **rule))
     (acknowledgement,) = sent_by(client, frame(), NOW_MS + 100)
     assert (acknowledgement.is_append, acknowledgement.base_offset) == (True, 0)
@@ -174,7 +176,7 @@ def test_a_falsified_response_is_excluded_and_counted_for_its_rule(rule: dict[st
 
 @pytest.mark.parametrize("version", [9, 13])
 @pytest.mark.parametrize("at", ["before_handling", "before_response"])
-def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at: str) -> None:
+def test_a_partial_error_acknowledges_the_other_batches(version: int, at: str) -> None:
     rule = fault_rule(api="Produce", topic="t", partition=1, error="NOT_ENOUGH_REPLICAS", at=at)
     client = audited_client(rule)
     cluster = client.cluster
@@ -188,7 +190,7 @@ def test_of_a_response_with_an_error_in_a_part_the_rest_counts(version: int, at:
     assert (topic.partitions[1].log.log_end_offset > 0) == (at == "before_response")
 
 
-def test_a_rule_of_a_hook_is_excluded_under_id_0() -> None:
+def test_responses_falsified_by_a_hook_are_excluded_under_id_0() -> None:
     client = audited_client()
     client.dispatcher.faults.set_hook(
         lambda _context, _message: fault_rule(api="Produce", response={})
@@ -197,7 +199,9 @@ def test_a_rule_of_a_hook_is_excluded_under_id_0() -> None:
     assert client.dispatcher.acknowledgements.excluded == {0: 1}
 
 
-def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> None:
+def test_the_oldest_acknowledgements_beyond_the_limit_are_dropped_and_counted_by_partition() -> (
+    None
+):
     client = audited_client(**{"audit.acknowledgements.max": "3"})
     cluster = client.cluster
     batch = make_batch(b"a", b"b")
@@ -205,13 +209,15 @@ def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> Non
         sent_by(client, frame(number % 2, batch=batch))
     acknowledged = sent_by(client, frame(0, batch=batch))
 
-    assert [(each.partition, each.base_offset) for each in acknowledged] == [(1, 2), (0, 4), (0, 6)]
+    assert [
+        (acknowledgement.partition, acknowledgement.base_offset) for acknowledgement in acknowledged
+    ] == [(1, 2), (0, 4), (0, 6)]
     topic = cluster.topics.get("t")
     assert topic is not None
     dropped = client.dispatcher.acknowledgements.dropped
     assert {
-        key: (each.topic, each.count, each.base_offset_min, each.base_offset_max)
-        for key, each in dropped.items()
+        key: (drops.topic, drops.count, drops.base_offset_min, drops.base_offset_max)
+        for key, drops in dropped.items()
     } == {(topic.topic_id, 0): ("t", 2, 0, 2), (topic.topic_id, 1): ("t", 1, 0, 0)}
     assert audit_cluster(cluster, client.dispatcher.acknowledgements).comparison.covered == 3
 
@@ -220,7 +226,7 @@ def test_beyond_the_bound_the_oldest_are_dropped_and_named_by_partition() -> Non
     assert not client.dispatcher.acknowledgements.sent
 
 
-def test_what_was_dropped_is_summed_up_beyond_so_many_partitions(
+def test_drops_of_further_partitions_share_one_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("broker.audit.acknowledgements.DROPPED_PARTITIONS_MAX", 1)
@@ -228,11 +234,11 @@ def test_what_was_dropped_is_summed_up_beyond_so_many_partitions(
     for _ in range(3):
         sent_by(client, frame(0, 1, batch=make_batch(b"a")))
     dropped = client.dispatcher.acknowledgements.dropped
-    assert [each.topic for each in dropped.values()] == ["t", None]
-    assert sum(each.count for each in dropped.values()) == 5
+    assert [drops.topic for drops in dropped.values()] == ["t", None]
+    assert sum(drops.count for drops in dropped.values()) == 5
 
 
-def test_a_client_id_is_kept_once_and_never_longer_than_the_bound() -> None:
+def test_a_client_id_is_stored_once_and_cut_to_the_limit() -> None:
     client = audited_client()
     request = produce_request([(0, make_batch(b"a"))], version=9)
     body = bytes(request.encode(version=9))
@@ -248,7 +254,7 @@ def test_a_client_id_is_kept_once_and_never_longer_than_the_bound() -> None:
 # Over sockets ----------------------------------------------------------------------------------
 
 
-async def test_the_server_reports_responses_it_has_written_and_those_it_never_will() -> None:
+async def test_the_server_reports_written_and_lost_responses() -> None:
     async with serving() as (server, port, _logs):
         cluster = server.cluster
         cluster.create_topic("t", [(1,), (1,)], {})

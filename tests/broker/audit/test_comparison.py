@@ -1,4 +1,4 @@
-"""What the audit finds, each kind provoked; and that it finds nothing where nothing is wrong."""
+"""Each kind of finding, and no findings in correct logs."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -32,7 +32,7 @@ KEY = (TOPIC_ID, 0)
 
 
 def sent_batch(count: int = 1, *, producer_id: int = -1, sequence: int = -1) -> bytes:
-    """A batch as its producer sends it; each call makes other records."""
+    """Return a batch as its producer sends it; each call has different records."""
     epoch = -1 if producer_id < 0 else 0
     values = [f"{producer_id} {sequence} {number}".encode() for number in range(count)]
     return make_batch(
@@ -65,8 +65,8 @@ def acknowledged(batch: bytes, base_offset: int, *, is_append: bool = True) -> A
 
 
 def log_of(batches: Sequence[bytes], start: int = 0) -> StoredLog:
-    """A log of stored batches from an offset on."""
-    kept = [each for each in batches if _end(each) > start]
+    """Return a log of stored batches from an offset on."""
+    kept = [batch for batch in batches if _end(batch) > start]
     return StoredLog("t", start, max(map(_end, batches), default=start), kept)
 
 
@@ -76,7 +76,7 @@ def _end(batch: bytes) -> int:
 
 
 def kinds(result: Comparison) -> list[str]:
-    return [each.kind.value for each in result.findings]
+    return [finding.kind.value for finding in result.findings]
 
 
 # The judge alone -------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ PRODUCED = st.lists(st.tuples(st.sampled_from((-1, 4, 9)), st.integers(1, 4)), m
 
 
 @given(PRODUCED, st.sampled_from((0, SEQUENCE_MAX - 3)), st.data())
-def test_what_is_missing_is_found_and_nothing_else(
+def test_exactly_the_missing_batches_are_found(
     produced: list[tuple[int, int]], first: int, data: st.DataObject
 ) -> None:
     batches: list[bytes] = []
@@ -103,14 +103,18 @@ def test_what_is_missing_is_found_and_nothing_else(
             acknowledgements.append(acknowledged(batch, offset, is_append=False))
             acknowledgements.append(acknowledged(batch, -1, is_append=False))
     start = data.draw(st.integers(0, _end(batches[-1]) if batches else 0))
-    removed = [each for each in acknowledgements if 0 <= each.base_offset < start]
+    removed = [
+        acknowledgement
+        for acknowledgement in acknowledgements
+        if 0 <= acknowledgement.base_offset < start
+    ]
     log = log_of(batches, start)
 
     result = compare(acknowledgements, {KEY: log})
     assert result.findings == []
     assert result.covered + result.removed == len(acknowledgements)
     assert result.removed <= len(acknowledgements) - sum(
-        each.base_offset >= start for each in acknowledgements
+        acknowledgement.base_offset >= start for acknowledgement in acknowledgements
     )
     assert result.covered >= len(acknowledgements) - 3 * len(removed)
 
@@ -120,12 +124,12 @@ def test_what_is_missing_is_found_and_nothing_else(
         rest = [each for number, each in enumerate(log.batches) if number != lost]
         result = compare(acknowledgements, {KEY: log._replace(batches=rest)})
         assert set(kinds(result)) == {"not_stored"}
-        assert {each.base_offset for each in result.findings} - {-1} == {lost_offset}
-        assert {each.client_id for each in result.findings} == {"till"}
+        assert {finding.base_offset for finding in result.findings} - {-1} == {lost_offset}
+        assert {finding.client_id for finding in result.findings} == {"till"}
 
 
 @pytest.mark.parametrize("is_log_append_time", [False, True])
-def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
+def test_another_batch_at_the_offset_is_found_with_any_timestamp_type(
     is_log_append_time: bool,
 ) -> None:
     def as_stored(batch: bytes) -> bytes:
@@ -146,7 +150,7 @@ def test_other_content_at_the_offset_is_found_whatever_time_the_topic_stores(
     assert finding.detail == "the batch at offset 0 is corrupt: its CRC is not that of its data"
 
 
-def test_a_duplicate_may_be_built_again_but_is_of_the_same_sequences() -> None:
+def test_a_duplicate_may_be_rebuilt_with_the_same_sequences() -> None:
     first = sent_batch(2, producer_id=4, sequence=0)
     again = make_batch(b"other", b"times", producer_id=4, producer_epoch=0, base_sequence=0)
     log = {KEY: log_of([stored(first, 0)])}
@@ -157,7 +161,7 @@ def test_a_duplicate_may_be_built_again_but_is_of_the_same_sequences() -> None:
     assert kinds(compare([acknowledged(later, 0, is_append=False)], log)) == ["not_stored"]
 
 
-def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
+def test_a_duplicate_without_an_offset_is_found_by_its_sequences() -> None:
     batches = [
         stored(sent_batch(2, producer_id=4, sequence=10), 0),
         stored(sent_batch(2, producer_id=4, sequence=12), 2),
@@ -183,12 +187,10 @@ def test_a_duplicate_without_an_offset_is_looked_for_by_its_sequences() -> None:
     assert kinds(compare(duplicate_of(13, 2), shortened)) == ["not_stored"]
 
 
-def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_acknowledgement() -> (
-    None
-):
+def test_batches_stored_twice_or_out_of_order_are_found_without_an_acknowledgement() -> None:
     def log(*sequences: int) -> dict[tuple[UUID, int], StoredLog]:
-        batches = [sent_batch(2, producer_id=4, sequence=each) for each in sequences]
-        return {KEY: log_of([stored(each, 2 * n) for n, each in enumerate(batches)])}
+        batches = [sent_batch(2, producer_id=4, sequence=sequence) for sequence in sequences]
+        return {KEY: log_of([stored(batch, 2 * n) for n, batch in enumerate(batches)])}
 
     assert compare([], log(SEQUENCE_MAX - 1, 0, 2, 8)).findings == []
     (twice,) = compare([], log(0, 2, 0)).findings
@@ -205,16 +207,16 @@ def test_batches_that_are_stored_twice_or_out_of_order_are_found_without_any_ack
     )
 
 
-def test_another_epoch_or_producer_begins_with_sequences_of_its_own() -> None:
+def test_another_epoch_or_producer_has_its_own_sequences() -> None:
     batches = [
         make_batch(b"x", producer_id=producer_id, producer_epoch=epoch, base_sequence=0)
         for producer_id, epoch in ((4, 0), (4, 1), (5, 0), (-1, -1), (-1, -1))
     ]
-    log = log_of([stored(each, offset) for offset, each in enumerate(batches)])
+    log = log_of([stored(batch, offset) for offset, batch in enumerate(batches)])
     assert compare([], {KEY: log}).findings == []
 
 
-def test_committed_offsets_may_be_at_the_log_end_and_not_beyond() -> None:
+def test_a_committed_offset_beyond_the_log_end_is_a_finding() -> None:
     log = {KEY: log_of([stored(sent_batch(), 0)])}
     committed = [
         CommittedPosition("billing", "t", 0, 1),
@@ -254,14 +256,14 @@ def judged(client: Client) -> Comparison:
 @pytest.mark.parametrize("batches", ["1", "5"])
 def test_appends_and_duplicates_of_a_cluster_are_covered(batches: str) -> None:
     client, _topic, _partition = audited_cluster(**{"producer.state.batches": batches})
-    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    first, second = (sent_batch(2, producer_id=4, sequence=sequence) for sequence in (0, 2))
     produce(client, first, second, second, first, sent_batch(3))
     assert judged(client) == Comparison([], 5, 0)
 
 
-def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> None:
+def test_a_lost_batch_is_found_by_append_and_by_duplicate() -> None:
     client, _topic, partition = audited_cluster()
-    first, second = (sent_batch(2, producer_id=4, sequence=each) for each in (0, 2))
+    first, second = (sent_batch(2, producer_id=4, sequence=sequence) for sequence in (0, 2))
     produce(client, first, second, first)
     for part in (
         partition.log._batches,
@@ -277,7 +279,7 @@ def test_a_log_that_has_lost_a_batch_is_found_by_append_and_by_duplicate() -> No
     assert (by_duplicate.client_id, by_duplicate.connection) == ("test", 1)
 
 
-def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
+def test_duplicates_stored_after_the_loss_of_producer_state_are_found() -> None:
     client, _topic, partition = audited_cluster()
     batch = sent_batch(2, producer_id=4, sequence=0)
     produce(client, batch)
@@ -286,14 +288,14 @@ def test_a_partition_that_forgets_its_producers_stores_twice() -> None:
     assert kinds(judged(client)) == ["stored_twice"]
 
 
-def test_log_append_time_changes_the_stored_crc_and_is_no_finding() -> None:
+def test_log_append_time_is_not_a_finding() -> None:
     client, _topic, _partition = audited_cluster(**{"log.message.timestamp.type": "LogAppendTime"})
     batch = sent_batch(2, producer_id=4, sequence=0)
     produce(client, batch, batch)
     assert judged(client) == Comparison([], 2, 0)
 
 
-def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
+def test_batches_removed_on_purpose_are_counted_and_are_not_findings() -> None:
     client, topic, partition = audited_cluster()
     cluster = client.cluster
     produce(client, sent_batch(2), sent_batch(2), sent_batch(2))
@@ -314,7 +316,7 @@ def test_what_was_removed_on_purpose_is_counted_and_no_finding() -> None:
     assert judged(client) == Comparison([], 0, 0)
 
 
-def test_an_offset_that_a_group_committed_beyond_the_end_is_found() -> None:
+def test_a_group_offset_beyond_the_log_end_is_found() -> None:
     client, _topic, _partition = audited_cluster()
     produce(client, sent_batch(2))
     for offset in (2, 3):

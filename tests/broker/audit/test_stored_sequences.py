@@ -11,7 +11,7 @@ FIRSTS = st.sampled_from((0, 5, 2**30, SEQUENCE_MAX - 20, SEQUENCE_MAX))
 
 
 @given(FIRSTS, BATCHES, st.integers(-60, 60), st.integers(1, 15))
-def test_ranges_say_what_a_set_of_positions_says(
+def test_ranges_behave_like_a_set_of_positions(
     first: int, batches: list[tuple[int, int]], asked: int, asked_count: int
 ) -> None:
     stored = StoredSequences()
@@ -26,14 +26,16 @@ def test_ranges_say_what_a_set_of_positions_says(
         expected |= positions
         assert stored.newest_sequence == sequence_after(first, max(expected))
 
-    missing = [each for each in range(asked, asked + asked_count) if each not in expected]
+    missing = [
+        position for position in range(asked, asked + asked_count) if position not in expected
+    ]
     assert stored.first_missing(sequence_after(first, asked), asked_count) == (
         first + missing[0] if missing else None
     )
     assert stored.first == first + min(expected)
 
 
-def test_sequences_ascend_over_the_wraparound() -> None:
+def test_positions_ascend_when_sequences_wrap() -> None:
     stored = StoredSequences()
     assert stored.newest_sequence == -1
     assert stored.add(SEQUENCE_MAX - 1, 2) == (0, False)

@@ -1,11 +1,11 @@
-"""Retention and the expiry of producers come round by themselves, in turns that hold up nobody."""
+"""Retention and the expiry of producers run regularly, in short steps."""
 
 from broker.cluster.background_tasks import start_background_tasks
 from tests.broker.cluster.stored_records import DAY_MS, append, stored_bytes
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
-def test_retention_is_looked_after_again_and_again() -> None:
+def test_retention_runs_at_every_interval() -> None:
     cluster = make_cluster()
     deletes = cluster.create_topic("a", [(1,)], {"retention.ms": str(DAY_MS)})
     compacts = cluster.create_topic("b", [(1,)], {"cleanup.policy": "compact"})
@@ -25,7 +25,7 @@ def test_retention_is_looked_after_again_and_again() -> None:
     assert cluster.log_bytes == stored_bytes(cluster) == 40
 
 
-def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long() -> None:
+def test_a_hundred_thousand_producers_expire_in_short_steps() -> None:
     cluster = make_cluster(
         **{
             "producer.id.expiration.ms": "200",
@@ -50,7 +50,7 @@ def test_a_hundred_thousand_expire_in_turns_of_which_none_is_long() -> None:
     assert cluster.timers.next_due_ms() == now_ms + 100
 
 
-def test_a_partition_forgets_producers_by_the_time_of_its_leader() -> None:
+def test_producers_expire_by_the_setting_of_the_leader() -> None:
     cluster = make_cluster(
         2,
         **{

@@ -1,4 +1,4 @@
-"""Brokers that join and leave for good: who leads and coordinates, and what a reset makes of it."""
+"""Added and decommissioned brokers: leaders, coordinators, and resets."""
 
 import pytest
 
@@ -20,7 +20,7 @@ GROUPS = [f"group-{number}" for number in range(50)]
 
 
 def join(cluster: Cluster, node_id: int | None = None) -> int:
-    """A broker more; its node id."""
+    """Add a broker; return its node id."""
     broker = new_broker(cluster, node_id)
     broker.host, broker.port = "localhost", 9091 + broker.node_id
     add_broker(cluster, broker, NOW_MS)
@@ -28,34 +28,34 @@ def join(cluster: Cluster, node_id: int | None = None) -> int:
 
 
 def listed(cluster: Cluster) -> list[int]:
-    """Who is in Metadata, asked of broker 1; DescribeCluster says the same."""
+    """Return the brokers in broker 1's Metadata; check that DescribeCluster has the same."""
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9)
     request = messages.DescribeClusterRequest(version=0)
-    described = [each.broker_id for each in call(cluster, request, 0).brokers]
-    node_ids = [each.node_id for each in metadata.brokers]
+    described = [broker.broker_id for broker in call(cluster, request, 0).brokers]
+    node_ids = [broker.node_id for broker in metadata.brokers]
     assert described == node_ids
     return node_ids
 
 
-def test_a_broker_that_joins_is_advertised_and_leads_only_what_is_new_or_moved() -> None:
+def test_an_added_broker_is_advertised_and_leads_only_new_or_moved_partitions() -> None:
     cluster = make_cluster(2)
     old = cluster.create_topic("old", cluster.place(4, 1), {})
-    leaders = [each.leader_id for each in old.partitions]
+    leaders = [partition.leader_id for partition in old.partitions]
     coordinators = [cluster.coordinator_id(key) for key in GROUPS]
 
     assert join(cluster) == 3
 
     assert listed(cluster) == [1, 2, 3]
-    assert [each.leader_id for each in old.partitions] == leaders
+    assert [partition.leader_id for partition in old.partitions] == leaders
     assert [cluster.coordinator_id(key) for key in GROUPS] == coordinators
     new = cluster.create_topic("new", cluster.place(3, 1), {})
-    assert {each.leader_id for each in new.partitions} == {1, 2, 3}
+    assert {partition.leader_id for partition in new.partitions} == {1, 2, 3}
     cluster.move_leader(old.partitions[0], 3, NOW_MS)
     assert (old.partitions[0].leader_id, old.partitions[0].replicas) == (3, (3,))
     assert 3 in cluster.quotas.brokers
 
 
-def test_the_only_ones_left_coordinate_everything() -> None:
+def test_the_remaining_brokers_coordinate_all_groups() -> None:
     cluster = make_cluster(2)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
@@ -64,7 +64,7 @@ def test_the_only_ones_left_coordinate_everything() -> None:
     assert (listed(cluster), cluster.controller_id) == ([3], 3)
 
 
-def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
+def test_a_decommissioned_broker_stays_an_offline_replica_of_its_partitions() -> None:
     cluster = make_cluster(3)
     changes: list[tuple[int, Availability]] = []
     cluster.on_availability_change = lambda broker: changes.append(
@@ -77,16 +77,16 @@ def test_a_decommissioned_broker_is_an_offline_replica_of_what_it_had() -> None:
     assert (changes, listed(cluster)) == ([(2, Availability.DOWN)], [1, 3])
     assert (shared.leader_id, shared.isr) == (1, (1,))
     assert alone.leader_id == NO_LEADER
-    wanted = messages.MetadataRequest.MetadataRequestTopic(version=9, name="t")
-    response = call(cluster, messages.MetadataRequest(version=9, topics=[wanted]), 9)
-    assert [each.offline_replicas for each in response.topics[0].partitions] == [[2], [2]]
+    requested_topic = messages.MetadataRequest.MetadataRequestTopic(version=9, name="t")
+    response = call(cluster, messages.MetadataRequest(version=9, topics=[requested_topic]), 9)
+    assert [partition.offline_replicas for partition in response.topics[0].partitions] == [[2], [2]]
     with pytest.raises(ValueError, match="there is no broker 2, only 1, 3"):
         failover.start_broker(cluster, 2, NOW_MS)
     with pytest.raises(ValueError, match="there is no broker 2"):
         decommission_broker(cluster, 2, NOW_MS)
 
 
-def test_nothing_is_placed_on_a_broker_that_has_gone() -> None:
+def test_no_partition_is_placed_on_a_decommissioned_broker() -> None:
     cluster = make_cluster(2)
     decommission_broker(cluster, 2, NOW_MS)
     topics = messages.CreateTopicsRequest.CreatableTopic
@@ -106,11 +106,11 @@ def test_nothing_is_placed_on_a_broker_that_has_gone() -> None:
         timeout_ms=1000,
         validate_only=False,
     )
-    codes = [each.error_code for each in call(cluster, request, 5).topics]
+    codes = [topic.error_code for topic in call(cluster, request, 5).topics]
     assert codes == [ErrorCode.INVALID_REPLICATION_FACTOR, ErrorCode.INVALID_REPLICA_ASSIGNMENT]
 
 
-def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
+def test_a_decommissioned_broker_that_is_added_again_has_its_replicas_and_address() -> None:
     cluster = make_cluster(2)
     before = cluster.brokers[2]
     (partition,) = cluster.create_topic("t", [(2,)], {}).partitions
@@ -124,7 +124,7 @@ def test_one_that_comes_back_has_its_replicas_and_its_address() -> None:
     assert join(cluster) == 3
 
 
-def test_node_ids_are_taken_once_and_there_are_only_so_many() -> None:
+def test_node_ids_are_unique_and_the_number_of_brokers_is_limited() -> None:
     cluster = make_cluster(1)
     with pytest.raises(ValueError, match="there is a broker 1 already"):
         new_broker(cluster, 1)
@@ -144,7 +144,7 @@ def test_node_ids_are_taken_once_and_there_are_only_so_many() -> None:
     assert join(cluster, 7) == 7
 
 
-def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
+def test_a_reset_restores_the_first_brokers() -> None:
     cluster = make_cluster(3)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
@@ -153,12 +153,12 @@ def test_a_reset_brings_back_the_brokers_of_the_start() -> None:
     cluster.reset()
 
     assert listed(cluster) == [1, 2, 3]
-    assert {each.availability for each in cluster.brokers.values()} == {Availability.UP}
+    assert {broker.availability for broker in cluster.brokers.values()} == {Availability.UP}
     assert (cluster.controller_id, tuple(cluster.quotas.brokers)) == (1, (1, 2, 3))
     assert join(cluster) == 4
 
 
-def test_what_a_lone_broker_has_for_itself_counts_only_while_it_is_alone() -> None:
+def test_the_own_value_of_a_shared_key_applies_only_to_a_single_broker() -> None:
     cluster = make_cluster(1)
     cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "5000"}))
     topic = cluster.create_topic("t", [(1,)], {})

@@ -1,4 +1,4 @@
-"""Which broker coordinates a group, and which address a listener advertises."""
+"""The coordinator of a group, and the advertised address of a listener."""
 
 from broker.addresses import Address
 from broker.cluster.brokers import Broker, coordinator_of
@@ -10,7 +10,7 @@ def brokers(*node_ids: int) -> dict[int, Broker]:
     return {node_id: Broker(node_id, "h", node_id) for node_id in node_ids}
 
 
-def test_coordinators_are_spread_over_the_brokers_of_the_start() -> None:
+def test_coordinators_are_spread_over_the_first_brokers() -> None:
     known = brokers(1, 2, 3, 4)
     assert {coordinator_of(group, known, (1, 2, 3), {}) for group in GROUPS} == {1, 2, 3}
 
@@ -33,7 +33,7 @@ def test_a_moved_group_stays_where_it_was_moved_while_that_broker_is_up() -> Non
     assert coordinator_of("g", known, (1, 2, 3), {"g": 3}) is None
 
 
-def test_a_listener_without_an_address_of_its_own_advertises_the_first_one() -> None:
+def test_a_listener_without_an_address_advertises_the_first_one() -> None:
     broker = Broker(1, "first", 9092, endpoints={"TLS": Address("tls", 9093)})
     assert broker.address("TLS") == Address("tls", 9093)
     assert broker.address("PLAINTEXT") == Address("first", 9092)

@@ -37,7 +37,7 @@ def test_a_new_partition_is_led_by_its_first_replica_that_is_up() -> None:
     ]
 
 
-def test_every_broker_names_the_same_coordinator_and_there_is_none_without_brokers() -> None:
+def test_every_broker_names_the_same_coordinator_and_none_if_all_are_down() -> None:
     cluster = make_cluster()
     named = {f"group-{number}": cluster.coordinator_id(f"group-{number}") for number in range(50)}
 
@@ -50,7 +50,7 @@ def test_every_broker_names_the_same_coordinator_and_there_is_none_without_broke
     assert cluster.coordinator_id("group-1") is None
 
 
-def test_a_change_of_configuration_is_seen_by_topics_that_did_not_say_otherwise() -> None:
+def test_a_configuration_change_applies_to_topics_without_their_own_value() -> None:
     cluster = make_cluster()
     follows = cluster.create_topic("a", [(1,)], {})
     insists = cluster.create_topic("b", [(1,)], {"max.message.bytes": "50"})
@@ -69,7 +69,7 @@ def partition_and_wakings(cluster: Cluster) -> tuple[Partition, list[int]]:
     return partition, woken_at
 
 
-def test_a_new_leader_begins_an_epoch_and_wakes_who_waits() -> None:
+def test_a_new_leader_begins_an_epoch_and_wakes_waiting_requests() -> None:
     cluster = make_cluster()
     partition, woken_at = partition_and_wakings(cluster)
 
@@ -79,7 +79,7 @@ def test_a_new_leader_begins_an_epoch_and_wakes_who_waits() -> None:
     assert (partition.leader_id, partition.leader_epoch, woken_at) == (2, 1, [7])
 
 
-def test_new_replicas_are_in_sync_as_far_as_they_are_up_and_keep_a_leader_among_them() -> None:
+def test_new_replicas_that_are_up_are_in_sync_and_one_of_them_leads() -> None:
     cluster = make_cluster()
     partition, woken_at = partition_and_wakings(cluster)
     failover.stop_broker(cluster, 3, NOW_MS)
@@ -95,7 +95,7 @@ def test_new_replicas_are_in_sync_as_far_as_they_are_up_and_keep_a_leader_among_
     assert (partition.isr, partition.leader_id) == ((), NO_LEADER)
 
 
-def test_an_append_wakes_who_waits() -> None:
+def test_an_append_wakes_waiting_requests() -> None:
     cluster = make_cluster()
     topic = cluster.create_topic("a", [(1,)], {})
     woken_at: list[int] = []
@@ -122,7 +122,7 @@ def test_a_partition_keeps_no_more_than_its_retention_bytes_and_one_batch() -> N
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 1), st.integers(1, 120)), max_size=60)
 )
-def test_memory_stays_within_its_bound_and_the_newest_are_never_dropped(
+def test_memory_is_bounded_and_the_newest_batches_are_kept(
     appends: list[tuple[str, int, int]],
 ) -> None:
     cluster = make_cluster(1, **{"log.memory.max.bytes": "800"})
@@ -135,7 +135,7 @@ def test_memory_stays_within_its_bound_and_the_newest_are_never_dropped(
         assert len(log.read(log.log_end_offset - 1, size_bytes, at_least_one=False)) == 1
 
 
-def test_a_batch_larger_than_the_bound_goes_when_newer_ones_fill_its_place() -> None:
+def test_a_batch_larger_than_the_memory_bound_is_deleted_after_newer_batches() -> None:
     cluster = make_cluster(1, **{"log.memory.max.bytes": "100"})
     topic = cluster.create_topic("a", [(1,)], {})
 
@@ -146,7 +146,7 @@ def test_a_batch_larger_than_the_bound_goes_when_newer_ones_fill_its_place() -> 
     assert cluster.log_bytes == stored_bytes(cluster) <= 100
 
 
-def test_what_goes_with_records_or_a_topic_no_longer_counts() -> None:
+def test_deleted_records_and_topics_no_longer_count_as_stored_bytes() -> None:
     cluster = make_cluster()
     keeps, goes = (cluster.create_topic(name, [(1,)], {}) for name in "ab")
     for topic in (keeps, goes):

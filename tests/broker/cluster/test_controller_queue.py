@@ -36,18 +36,18 @@ class Bench:
         )
 
     def advance(self, target_ms: int) -> None:
-        """Run every timer at the time it is due, as a clock that is moved does."""
+        """Run every timer at its due time, like a clock that is advanced."""
         while (due_ms := self.timers.next_due_ms()) is not None and due_ms <= target_ms:
             self.timers.run_due(due_ms)
 
     def metrics(self) -> dict[tuple[str, str], float]:
         return {
-            (each.name, each.tags.get("quantile", "")): each.value
-            for each in self.queue.measurements(0)
+            (measurement.name, measurement.tags.get("quantile", "")): measurement.value
+            for measurement in self.queue.measurements(0)
         }
 
 
-def test_without_a_mutation_time_everything_is_done_at_once_and_sets_no_timer() -> None:
+def test_without_a_mutation_time_events_are_processed_at_once_without_a_timer() -> None:
     bench = Bench(0)
     bench.submit("create", 20_000, 5)
 
@@ -69,7 +69,7 @@ def test_an_election_waits_for_the_mutations_before_it_and_for_none_after_it() -
     assert bench.applied == [("create", 1200), ("election", 1200), ("delete", 1800)]
 
 
-def test_an_election_with_an_empty_queue_is_done_at_once() -> None:
+def test_an_election_is_processed_at_once_if_the_queue_is_empty() -> None:
     bench = Bench(6)
     bench.submit("election", 0, 7)
     assert bench.applied == [("election", 7)]
@@ -89,7 +89,7 @@ def test_a_fraction_of_a_millisecond_adds_up() -> None:
     mutation_time_ms=st.sampled_from((0.001, 0.25, 1, 6, 7.5)),
     clock_step_ms=st.integers(1, 400),
 )
-def test_order_is_kept_nothing_is_lost_and_times_add_up(
+def test_events_keep_their_order_and_processing_times_add_up(
     arrivals: list[tuple[int, int]], mutation_time_ms: float, clock_step_ms: int
 ) -> None:
     bench = Bench(mutation_time_ms)
@@ -110,21 +110,21 @@ def test_order_is_kept_nothing_is_lost_and_times_add_up(
 
 
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=20), st.integers(1, 5000))
-def test_a_clock_that_is_late_delays_nothing_further(mutations: list[int], late_ms: int) -> None:
+def test_a_late_timer_does_not_delay_later_events(mutations: list[int], late_ms: int) -> None:
     bench = Bench(6)
-    for each in mutations:
-        bench.submit("event", each, 0)
+    for mutation in mutations:
+        bench.submit("event", mutation, 0)
     bench.timers.run_due(late_ms)
     bench.advance(1_000_000)
 
     done_ms, expected = 0, []
-    for each in mutations:
-        done_ms += 6 * each
+    for mutation in mutations:
+        done_ms += 6 * mutation
         expected.append(max(done_ms, late_ms if done_ms else 0))
     assert [now_ms for _, now_ms in bench.applied] == expected
 
 
-def test_a_new_mutation_time_counts_from_the_next_event() -> None:
+def test_a_new_mutation_time_applies_from_the_next_event() -> None:
     bench = Bench(10)
     for name in "abc":
         bench.submit(name, 10, 0)
@@ -139,7 +139,7 @@ def test_a_new_mutation_time_counts_from_the_next_event() -> None:
     assert bench.queue.is_immediate
 
 
-def test_what_an_event_submits_comes_after_those_that_wait() -> None:
+def test_events_submitted_by_an_event_run_after_waiting_ones() -> None:
     bench = Bench(1)
 
     def apply(now_ms: int) -> None:
@@ -153,7 +153,7 @@ def test_what_an_event_submits_comes_after_those_that_wait() -> None:
     assert bench.applied == [("outer", 1), ("waiting", 2), ("inner", 2)]
 
 
-def test_an_event_that_raises_stops_no_other() -> None:
+def test_an_exception_in_an_event_does_not_stop_later_events() -> None:
     bench = Bench(1)
 
     def fail(_now_ms: int) -> None:
@@ -169,14 +169,14 @@ def test_an_event_that_raises_stops_no_other() -> None:
 
 
 def attach(pending: Any) -> list[Any]:
-    """Responses of a request that waits, as its connection gets them."""
+    """Return the list of responses of a waiting request; it fills in time."""
     assert isinstance(pending, PendingResponse)
     responses: list[Any] = []
     pending.attach(responses.append)
     return responses
 
 
-def test_a_request_is_answered_when_its_work_is_done() -> None:
+def test_a_request_gets_its_response_when_its_event_is_applied() -> None:
     bench = Bench(2)
     responses = attach(bench.request(0, 1000, 50))
     bench.advance(99)
@@ -186,12 +186,12 @@ def test_a_request_is_answered_when_its_work_is_done() -> None:
     assert len(bench.timers) == 0
 
 
-def test_a_request_that_costs_nothing_is_answered_at_once() -> None:
+def test_a_request_without_mutations_gets_its_response_at_once() -> None:
     assert Bench(2).request(3, 1000, 0) == ("done", 3)
 
 
 @pytest.mark.parametrize(("timeout_ms", "at_ms"), [(99, 99), (1, 1)])
-def test_a_request_times_out_and_its_work_goes_on(timeout_ms: int, at_ms: int) -> None:
+def test_a_request_that_times_out_stays_in_the_queue(timeout_ms: int, at_ms: int) -> None:
     bench = Bench(2)
     responses = attach(bench.request(0, timeout_ms, 50))
     bench.submit("election", 0, 0)
@@ -201,13 +201,13 @@ def test_a_request_times_out_and_its_work_goes_on(timeout_ms: int, at_ms: int) -
     assert bench.applied == [("election", 100)]
 
 
-def test_a_request_without_a_timeout_is_timed_out_at_once_and_its_work_goes_on() -> None:
+def test_a_request_with_timeout_0_times_out_at_once_and_stays_in_the_queue() -> None:
     bench = Bench(2)
     assert bench.request(5, 0, 50) == ("timed out", 5)
     assert [event.name for event in bench.queue] == ["request"]
 
 
-def test_a_client_that_is_gone_leaves_its_work_and_no_timeout() -> None:
+def test_a_disconnect_cancels_the_timeout_but_not_the_event() -> None:
     bench = Bench(2)
     pending = bench.request(0, 50, 50)
     responses = attach(pending)
@@ -219,7 +219,7 @@ def test_a_client_that_is_gone_leaves_its_work_and_no_timeout() -> None:
     assert bench.applied == [("election", 100)]
 
 
-def test_a_broker_that_stops_responses_with_a_timeout() -> None:
+def test_a_broker_that_stops_responds_with_request_timed_out() -> None:
     bench = Bench(2)
     pending = bench.request(0, 5000, 50)
     responses = attach(pending)
@@ -228,7 +228,7 @@ def test_a_broker_that_stops_responses_with_a_timeout() -> None:
     assert responses == [("timed out", 10)]
 
 
-def test_the_metrics_are_the_length_and_the_times_of_the_last_events() -> None:
+def test_the_metrics_have_the_queue_size_and_times_of_recent_events() -> None:
     bench = Bench(1)
     for _ in range(SAMPLES_MAX):
         bench.submit("small", 0, 0)
@@ -245,7 +245,7 @@ def test_the_metrics_are_the_length_and_the_times_of_the_last_events() -> None:
     assert metrics["EventQueueTimeMs", "0.5"] == metrics["EventQueueProcessingTimeMs", "0.99"] == 0
 
 
-def test_remaining_time_counts_what_waits() -> None:
+def test_remaining_time_includes_waiting_events() -> None:
     bench = Bench(2)
     bench.submit("a", 50, 0)
     bench.submit("b", 25, 0)

@@ -1,4 +1,4 @@
-"""Exactly one broker answers for a group."""
+"""Exactly one broker coordinates a group."""
 
 from types import SimpleNamespace
 from typing import Any

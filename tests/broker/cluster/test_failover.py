@@ -1,4 +1,4 @@
-"""Brokers that go down, are cut off and come back; leaders and coordinators that are moved."""
+"""Brokers that are stopped, isolated and started; leaders and coordinators that move."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ def isr_and_leader(partition: Partition) -> tuple[tuple[int, ...], int]:
     return partition.isr, partition.leader_id
 
 
-def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_in_sync() -> None:
+def test_a_stopped_broker_leads_and_coordinates_nothing_and_is_in_sync_after_a_start() -> None:
     cluster, changes = cluster_and_reach_changes()
     shared, alone = cluster.create_topic("a", [(1, 2, 3), (1,)], {}).partitions
     before = {key: cluster.coordinator_id(key) for key in GROUPS}
@@ -37,7 +37,7 @@ def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_
     assert (isr_and_leader(shared), isr_and_leader(alone)) == (((2, 3), 2), ((1,), NO_LEADER))
     assert cluster.controller_id == 2
     after = {key: cluster.coordinator_id(key) for key in GROUPS}
-    # Only its own groups move, and they come back with it.
+    # Only its own groups move, and they return with it.
     assert {before[key] for key in GROUPS if before[key] != after[key]} == {1}
     assert changes == [(1, Availability.DOWN)]
 
@@ -50,7 +50,7 @@ def test_a_stopped_broker_leads_coordinates_and_controls_nothing_and_comes_back_
     assert all(broker.is_alive for broker in cluster.brokers.values())
 
 
-def test_without_an_election_everybody_still_names_the_broker_until_the_others_notice() -> None:
+def test_without_an_election_metadata_still_lists_a_stopped_broker_until_it_is_fenced() -> None:
     cluster, changes = cluster_and_reach_changes()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
 
@@ -63,7 +63,7 @@ def test_without_an_election_everybody_still_names_the_broker_until_the_others_n
     assert changes == [(1, Availability.DOWN)]
 
 
-def test_a_broker_that_is_cut_off_still_leads_unless_the_others_elect() -> None:
+def test_an_isolated_broker_still_leads_without_an_election() -> None:
     cluster, changes = cluster_and_reach_changes()
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
 
@@ -74,7 +74,7 @@ def test_a_broker_that_is_cut_off_still_leads_unless_the_others_elect() -> None:
     assert changes == [(1, Availability.ISOLATED)]
 
 
-def test_a_broker_that_is_not_in_sync_leads_only_where_that_is_allowed() -> None:
+def test_an_out_of_sync_replica_leads_only_with_unclean_leader_election() -> None:
     cluster = make_cluster(2)
     clean = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     unclean_topic = {"unclean.leader.election.enable": "true"}
@@ -106,7 +106,7 @@ def test_a_leader_is_moved_to_any_broker_that_is_up() -> None:
     assert (partition.replicas, partition.leader_id) == ((2, 3), 2)
 
 
-def test_a_moved_coordinator_counts_while_its_broker_is_up() -> None:
+def test_a_moved_coordinator_applies_while_its_broker_is_up() -> None:
     cluster = make_cluster()
     by_hash = cluster.coordinator_id("g")
     assert by_hash is not None
@@ -118,7 +118,7 @@ def test_a_moved_coordinator_counts_while_its_broker_is_up() -> None:
     assert cluster.coordinator_id("g") == by_hash
 
 
-def test_verbs_name_the_broker_that_is_not_there_or_down() -> None:
+def test_errors_name_the_missing_or_stopped_broker() -> None:
     cluster = make_cluster()
     partition = cluster.create_topic("a", [(1,)], {}).partitions[0]
     with pytest.raises(ValueError, match="there is no broker 7, only 1, 2, 3"):
@@ -131,7 +131,7 @@ def test_verbs_name_the_broker_that_is_not_there_or_down() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["stop", "cut", "start", "move"]), st.integers(1, 3))))
-def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
+def test_after_any_outages_every_leader_is_up_and_in_sync(
     steps: list[tuple[str, int]],
 ) -> None:
     cluster = make_cluster(3)
@@ -162,13 +162,13 @@ def test_whatever_goes_down_every_leader_is_up_and_in_sync_and_all_come_back(
         assert partition.log.log_end_offset == 1
 
 
-def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_still_serves() -> None:
+def test_a_fenced_broker_is_not_advertised_and_leads_nothing_but_serves_connections() -> None:
     cluster, changes = cluster_and_reach_changes()
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     failover.fence_broker(cluster, 1, NOW_MS)
 
     metadata = call(cluster, messages.MetadataRequest(version=9, topics=[]), 9, broker_id=1)
-    assert [each.node_id for each in metadata.brokers] == [2, 3]
+    assert [broker.node_id for broker in metadata.brokers] == [2, 3]
     assert (isr_and_leader(partition), cluster.controller_id) == (((2,), 2), 2)
     assert (changes, cluster.brokers[1].availability) == ([], Availability.UP)
 

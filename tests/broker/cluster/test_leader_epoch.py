@@ -1,4 +1,4 @@
-"""Who may answer for a partition."""
+"""Which broker may serve a partition."""
 
 import pytest
 
@@ -19,7 +19,9 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster
         (1, 0, ErrorCode.FENCED_LEADER_EPOCH),
     ],
 )
-def test_epoch_first_then_leadership(broker_id: int, epoch: int, error_code: ErrorCode) -> None:
+def test_the_leader_epoch_is_checked_before_the_leader(
+    broker_id: int, epoch: int, error_code: ErrorCode
+) -> None:
     cluster = make_cluster(2)
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     cluster.set_leader(partition, 2, NOW_MS)
@@ -27,7 +29,7 @@ def test_epoch_first_then_leadership(broker_id: int, epoch: int, error_code: Err
     assert leader_epoch_error(partition, broker_id, epoch) == error_code
 
 
-def test_nobody_may_response_for_a_partition_without_a_leader() -> None:
+def test_no_broker_serves_a_partition_without_a_leader() -> None:
     cluster = make_cluster(2)
     (partition,) = cluster.create_topic("t", [(1, 2)], {}).partitions
     cluster.set_leader(partition, NO_LEADER, NOW_MS)

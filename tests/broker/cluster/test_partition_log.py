@@ -1,4 +1,4 @@
-"""The log against a naive model: a list of batches that is searched from end to end."""
+"""The log against a simple model: a list of batches with linear search."""
 
 from dataclasses import dataclass
 
@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from broker.cluster.partition_log import PartitionLog
+from tests.examples import examples
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What the model knows of one batch."""
+    """A batch in the model."""
 
     base_offset: int
     offset_count: int
@@ -134,10 +135,12 @@ class LogAgainstModel(RuleBasedStateMachine):
 
 TestLogAgainstModel = LogAgainstModel.TestCase
 pytest.mark.slow(TestLogAgainstModel)
-TestLogAgainstModel.settings = settings(max_examples=60, stateful_step_count=20, deadline=None)
+TestLogAgainstModel.settings = settings(
+    max_examples=examples(60), stateful_step_count=20, deadline=None
+)
 
 
-def test_an_empty_log_knows_nothing() -> None:
+def test_an_empty_log_has_no_batches_or_epochs() -> None:
     log = PartitionLog()
 
     assert (log.log_start_offset, log.log_end_offset, log.size_bytes) == (0, 0, 0)
@@ -147,7 +150,7 @@ def test_an_empty_log_knows_nothing() -> None:
     assert list(log.batches_by_max_timestamp()) == []
 
 
-def test_the_start_never_moves_back() -> None:
+def test_the_log_start_offset_never_decreases() -> None:
     log = PartitionLog()
     log.append(b"batch", 4, 0, 0)
     log.advance_start(3)

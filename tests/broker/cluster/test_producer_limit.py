@@ -1,4 +1,4 @@
-"""Brokers that end when they lead too many producer ids, and what that does to the others."""
+"""Brokers that stop when they lead too many producer ids, and the effect on other brokers."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,13 +27,15 @@ def write(cluster: Cluster, index: int, producer_id: int, sequence: int = 0) -> 
 
 
 def watched(cluster: Cluster) -> list[int]:
-    """The brokers that go down from now on, in order."""
+    """Return the list of brokers that stop from now on, in order."""
     gone: list[int] = []
     cluster.on_availability_change = lambda broker: gone.append(broker.node_id)
     return gone
 
 
-def test_a_broker_ends_with_the_first_id_too_many_and_another_leads_with_its_producers() -> None:
+def test_a_broker_stops_beyond_broker_max_producer_ids_and_the_new_leader_keeps_its_producers() -> (
+    None
+):
     cluster = make_cluster(2, **{MAX: "2"})
     partition = cluster.create_topic("t", [(1, 2)], {}).partitions[0]
     gone = watched(cluster)
@@ -44,16 +46,16 @@ def test_a_broker_ends_with_the_first_id_too_many_and_another_leads_with_its_pro
     assert gone == []
 
     assert write(cluster, 0, 2) == ErrorCode.NONE
-    # The request that was too many is done with; what it brought is not lost.
+    # The request that exceeded the limit is complete, and its records are not lost.
     assert cluster.brokers[1].is_alive
     cluster.timers.run_due(NOW_MS)
     assert gone == [1, 2]
-    assert not any(each.is_alive for each in cluster.brokers.values())
-    assert [each.producer_id for each in partition.producers.describe()] == [0, 1, 2]
+    assert not any(broker.is_alive for broker in cluster.brokers.values())
+    assert [producer.producer_id for producer in partition.producers.describe()] == [0, 1, 2]
     assert partition.log.log_end_offset == 4
 
 
-def test_the_next_leader_goes_on_where_the_last_one_ended() -> None:
+def test_the_next_leader_continues_the_sequences_of_the_last_one() -> None:
     cluster = make_cluster(3, **{MAX: "3"})
     cluster.create_topic("t", [(1, 2), (1, 3)], {})
     gone = watched(cluster)
@@ -70,11 +72,11 @@ def test_the_next_leader_goes_on_where_the_last_one_ended() -> None:
 
 
 SIX = {1: 100, 2: 150, 3: 100, 4: 120, 5: 100, 6: 90}
-"""Ids by broker in KIP-936's example, where each has room for 200."""
+"""Producer ids by broker in KIP-936's example; the limit is 200."""
 
 
 def kips_cluster(ids_by_broker: dict[int, int], **overrides: str) -> Cluster:
-    """Six brokers; ten ids a partition, of which 60 ids of broker 1 go to broker 2 when it ends."""
+    """Six brokers with ten ids per partition; 60 ids of broker 1 move to broker 2 when it stops."""
     cluster = make_cluster(6, **overrides)
     assignments = []
     for node_id, ids in ids_by_broker.items():
@@ -89,7 +91,7 @@ def kips_cluster(ids_by_broker: dict[int, int], **overrides: str) -> Cluster:
     return cluster
 
 
-def test_the_kips_six_brokers_go_down_one_after_the_other() -> None:
+def test_the_six_brokers_of_kip_936_stop_one_after_the_other() -> None:
     cluster = kips_cluster(SIX, **{MAX: "200"})
     assert {n: producer_id_count(cluster, n) for n in SIX} == SIX
     gone = watched(cluster)
@@ -101,7 +103,7 @@ def test_the_kips_six_brokers_go_down_one_after_the_other() -> None:
     assert sorted(gone) == [1, 2, 3, 4, 5, 6]
 
 
-def test_with_fewer_ids_on_each_no_other_broker_goes_down() -> None:
+def test_with_fewer_producer_ids_no_other_broker_stops() -> None:
     cluster = kips_cluster(dict.fromkeys(SIX, 80), **{MAX: "200"})
     gone = watched(cluster)
     failover.stop_broker(cluster, 1, NOW_MS)
@@ -109,7 +111,7 @@ def test_with_fewer_ids_on_each_no_other_broker_goes_down() -> None:
     assert gone == [1]
 
 
-def test_one_that_is_started_with_more_room_stays() -> None:
+def test_a_broker_started_with_a_higher_limit_stays_up() -> None:
     cluster = make_cluster(1, **{MAX: "1"})
     cluster.create_topic("t", [(1,)], {})
     for producer_id in range(2):
@@ -125,7 +127,7 @@ def test_one_that_is_started_with_more_room_stays() -> None:
     assert not cluster.brokers[1].is_out_of_memory
 
 
-def test_a_cluster_that_is_reset_is_out_of_nothing() -> None:
+def test_a_reset_ends_all_stops_by_the_limit() -> None:
     cluster = make_cluster(1, **{MAX: "1"})
     cluster.create_topic("t", [(1,)], {})
     for producer_id in range(2):
@@ -137,7 +139,7 @@ def test_a_cluster_that_is_reset_is_out_of_nothing() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30)), max_size=60), st.integers(1, 12))
-def test_no_broker_that_is_up_leads_more_than_it_may(
+def test_no_broker_that_is_up_leads_more_producer_ids_than_its_limit(
     writes: list[tuple[int, int]], limit: int
 ) -> None:
     cluster = make_cluster(3, **{MAX: str(limit)})
@@ -151,7 +153,7 @@ def test_no_broker_that_is_up_leads_more_than_it_may(
             assert producer_id_count(cluster, node_id) <= limit
 
 
-def test_each_broker_has_room_of_its_own() -> None:
+def test_brokers_may_have_different_limits() -> None:
     cluster = make_cluster(2, **{f"broker.2.{MAX}": "1"})
     cluster.create_topic("t", [(1,), (2,)], {})
     gone = watched(cluster)

@@ -1,4 +1,4 @@
-"""Producer state follows the leader: by which rule, from when on, and what it keeps."""
+"""The rule for producer state is that of the leader, and changes with the leader."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 BATCHES = "producer.state.batches"
 WINDOW = "max.in.flight.sequence.number.per.connection"
 KIP_758 = ErrorCode.DUPLICATE_SEQUENCE_NUMBER, 7
-"""What broker 1 says of the newest batch; broker 2 says that it succeeded."""
+"""Broker 1's response to a duplicate of the newest batch; broker 2 returns success."""
 KAFKA = ErrorCode.NONE, 7
 
 
@@ -35,7 +35,7 @@ def partition_of(cluster: Cluster) -> Partition:
 
 
 def send(cluster: Cluster, sequence: int) -> tuple[int, int]:
-    """Error code and base offset of the answer to a batch of one record."""
+    """Produce a batch of one record; return error code and base offset."""
     topic = cluster.topics.get("t")
     assert topic is not None
     batch = make_batch(b"v", producer_id=7, producer_epoch=0, base_sequence=sequence)
@@ -48,13 +48,13 @@ def lead(cluster: Cluster, node_id: int) -> None:
     cluster.move_leader(partition_of(cluster), node_id, NOW_MS)
 
 
-def test_the_leader_decides_by_its_own_rule(cluster: Cluster) -> None:
+def test_the_rule_of_the_leader_decides(cluster: Cluster) -> None:
     assert send(cluster, 7) == KIP_758
     assert send(cluster, 6) == (ErrorCode.DUPLICATE_SEQUENCE_NUMBER, -1)
 
     lead(cluster, 2)
     assert send(cluster, 7) == KAFKA
-    # The state had the newest batch only: of an older one nobody can say any more where it is.
+    # The state had only the newest batch, so the offset of an older one is unknown.
     assert send(cluster, 6) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     for sequence in (8, 9):
         assert send(cluster, sequence) == (ErrorCode.NONE, sequence)
@@ -68,7 +68,7 @@ def test_the_leader_decides_by_its_own_rule(cluster: Cluster) -> None:
     assert send(cluster, 10) == (ErrorCode.NONE, 10)
 
 
-def test_the_other_rule_counts_when_its_broker_takes_over_after_an_outage(cluster: Cluster) -> None:
+def test_the_rule_changes_with_the_leader_after_an_outage(cluster: Cluster) -> None:
     failover.stop_broker(cluster, 1, NOW_MS)
     assert partition_of(cluster).leader_id == 2
     assert send(cluster, 7) == KAFKA
@@ -88,7 +88,7 @@ def test_without_a_leader_the_state_stays_as_it_is(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("node_id", [1, None])
-def test_a_rule_changed_at_run_time_counts_at_once(cluster: Cluster, node_id: int | None) -> None:
+def test_a_rule_changed_at_run_time_applies_at_once(cluster: Cluster, node_id: int | None) -> None:
     config = cluster.config
     cluster.set_config(config.with_dynamic(node_id, {BATCHES: "5"}))
     assert send(cluster, 7) == KAFKA

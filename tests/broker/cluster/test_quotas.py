@@ -6,7 +6,7 @@ from quotas.entities import make_entity
 from tests.broker.cluster_builder import make_cluster
 
 
-def test_quotas_can_be_there_from_the_start() -> None:
+def test_quotas_can_be_configured_at_the_start() -> None:
     text = "user=alice,producer_byte_rate=1000;user=<default>,controller_mutation_rate=5"
     quotas = make_cluster(**{"client.quotas": text}).quotas
 
@@ -23,7 +23,7 @@ def test_bad_quotas_stop_the_start_in_one_line() -> None:
         BrokerConfig.from_overrides({"client.quotas": "user=a,b=1"})
 
 
-def test_brokers_count_for_themselves_and_topic_changes_for_the_whole_cluster() -> None:
+def test_mutation_quotas_count_per_cluster_and_all_others_per_broker() -> None:
     text = "user=alice,producer_byte_rate=1000,controller_mutation_rate=1"
     quotas = make_cluster(2, **{"client.quotas": text}).quotas
 
@@ -32,7 +32,7 @@ def test_brokers_count_for_themselves_and_topic_changes_for_the_whole_cluster() 
     assert quotas.controller_mutation.charge("alice", "c", 12, 0) == 1000
 
 
-def test_the_windows_are_those_of_the_configuration() -> None:
+def test_windows_are_configurable() -> None:
     quotas = make_cluster(
         1,
         **{
@@ -51,15 +51,15 @@ def test_the_windows_are_those_of_the_configuration() -> None:
     assert quotas.controller_mutation.charge("u", "c", 21, 0) == 1000
 
 
-def test_all_of_it_is_measured() -> None:
+def test_all_quotas_are_measured() -> None:
     quotas = make_cluster(
         2, **{"client.quotas": "user=u,producer_byte_rate=1,controller_mutation_rate=1"}
     ).quotas
     quotas.brokers[2].produce.record("u", "c", 10, 0)
     quotas.controller_mutation.charge("u", "c", 1, 0)
     measured = {
-        (each.group, each.name, each.tags.get("broker-id")): each.value
-        for each in quotas.metrics.measure(0)
+        (measurement.group, measurement.name, measurement.tags.get("broker-id")): measurement.value
+        for measurement in quotas.metrics.measure(0)
     }
 
     assert measured["Produce", "byte-rate", "2"] == 1

@@ -5,7 +5,7 @@ from broker.cluster.replicas import complete_reassignment, is_reassigning
 from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
-def test_a_partition_without_a_reassignment_is_left_alone() -> None:
+def test_a_partition_without_a_reassignment_does_not_change() -> None:
     cluster = make_cluster(3)
     [partition] = cluster.create_topic("t", [(1, 2)], {}).partitions
     assert not is_reassigning(partition)

@@ -15,7 +15,7 @@ def topic_named(name: str, number: int = 1, /, **overrides: str) -> Topic:
 
 
 @pytest.mark.parametrize("name", ["a", "A-z_0.9", "...", "x" * 249])
-def test_a_legal_name_has_no_problem(name: str) -> None:
+def test_a_valid_name_is_accepted(name: str) -> None:
     assert topic_name_problem(name) is None
 
 
@@ -31,7 +31,7 @@ def test_a_legal_name_has_no_problem(name: str) -> None:
         ("a\n", "other than ASCII alphanumerics"),
     ],
 )
-def test_the_problem_of_an_illegal_name_is_returned(name: str, words: str) -> None:
+def test_an_invalid_name_gets_kafkas_message(name: str, words: str) -> None:
     problem = topic_name_problem(name)
 
     assert problem is not None
@@ -72,7 +72,7 @@ def test_names_collide_when_only_dots_and_underscores_differ(name: str, other: s
     assert table.colliding_name(name) == other
 
 
-def test_a_topic_has_partitions_from_zero_on_and_no_others() -> None:
+def test_partition_indexes_begin_at_0() -> None:
     topic = topic_named("a")
 
     assert topic.partition(0) is None
@@ -86,7 +86,7 @@ def test_settings_follow_the_configuration() -> None:
     compacted = {"retention.bytes": "100", "cleanup.policy": "compact"}
     topic.config = TopicConfig(BrokerConfig(), compacted)
     topic.refresh_settings()
-    # What is only compacted isn't bounded in size.
+    # A topic that is only compacted is not bounded in size.
     assert (topic.retention_bytes, topic.is_compacted) == (-1, True)
 
     both = {

@@ -1,4 +1,4 @@
-"""`broker.api.versions`: a release, limits of single APIs, both; and what is wrong with one."""
+"""`broker.api.versions`: a release, limits of single APIs, both, and invalid values."""
 
 import pytest
 
@@ -25,7 +25,7 @@ def test_without_a_release_the_other_apis_stay_as_they_are() -> None:
 
 
 @pytest.mark.parametrize("elements", [("2.8", "fetch = 9"), ("fetch=9", "2.8")])
-def test_limits_change_what_a_release_says_in_any_order(elements: tuple[str, ...]) -> None:
+def test_limits_of_apis_override_a_release_in_any_order(elements: tuple[str, ...]) -> None:
     assert parse_api_versions(elements) == {**release_versions("2.8"), ApiKey.FETCH: (0, 9)}
 
 
@@ -54,7 +54,7 @@ def test_an_invalid_value_is_explained_in_a_line(elements: tuple[str, ...], prob
         BrokerConfig.from_overrides({KEY: ",".join(elements)})
 
 
-def test_nothing_is_wrong_with_saying_nothing() -> None:
+def test_an_empty_value_is_valid() -> None:
     assert api_versions_problem(()) is None
     assert BrokerConfig.from_overrides({})[KEY] == ()
 
@@ -63,7 +63,7 @@ def test_nothing_is_wrong_with_saying_nothing() -> None:
     ("elements", "release"),
     [((), None), (("Fetch=9",), None), (("Fetch=9", "2.6.3"), (2, 6)), (("4.1",), (4, 1))],
 )
-def test_the_release_is_known_without_its_patch_number(
+def test_a_release_is_found_without_its_patch_number(
     elements: tuple[str, ...], release: tuple[int, ...] | None
 ) -> None:
     assert emulated_release(elements) == release

@@ -79,18 +79,18 @@ def test_a_topic_key_falls_back_to_a_broker_key_of_its_own_type(key: ConfigKey) 
         ("transactional.id.expiration.ms", 604_800_000),
     ],
 )
-def test_a_broker_default_is_kafkas(name: str, default: object) -> None:
+def test_a_broker_default_is_that_of_kafka(name: str, default: object) -> None:
     assert BROKER_KEYS[name].default == default
 
 
-def test_the_one_default_that_is_not_kafkas_says_so() -> None:
+def test_the_default_that_differs_from_kafka_is_documented() -> None:
     key = BROKER_KEYS["group.initial.rebalance.delay.ms"]
 
     assert key.default == 0
     assert "Kafka's default is 3000" in key.doc
 
 
-def test_what_has_no_effect_yet_is_marked() -> None:
+def test_keys_without_an_effect_are_marked() -> None:
     unenforced = {key.name for key in BROKER_KEYS.values() if not key.is_enforced}
 
     for name in BROKER_KEYS:

@@ -34,7 +34,7 @@ def test_with_an_unconfigured_broker_a_topic_has_kafkas_defaults() -> None:
         ("min.insync.replicas", "2", "min.insync.replicas", 2),
     ],
 )
-def test_what_the_topic_does_not_say_the_broker_says(
+def test_a_key_that_is_not_set_on_the_topic_has_the_brokers_value(
     broker_key: str, text: str, topic_key: str, value: object
 ) -> None:
     config = TopicConfig(BrokerConfig.from_overrides({broker_key: text}))
@@ -42,7 +42,7 @@ def test_what_the_topic_does_not_say_the_broker_says(
     assert config[topic_key] == value
 
 
-def test_what_the_topic_says_beats_the_broker() -> None:
+def test_a_value_of_the_topic_overrides_the_brokers() -> None:
     broker_config = BrokerConfig.from_overrides({"log.retention.ms": "5"})
 
     config = TopicConfig(broker_config, {"retention.ms": "-1"})
@@ -108,7 +108,7 @@ def test_a_topic_configuration_is_a_mapping_of_all_topic_keys() -> None:
         ({"leader.replication.throttled.replicas": "0:1,1:2"}, None),
     ],
 )
-def test_what_is_wrong_with_a_topics_keys_is_said_in_one_line(
+def test_an_invalid_topic_configuration_gets_a_message_of_one_line(
     overrides: dict[str, str | None], message: str | None
 ) -> None:
     assert validate_topic_overrides(overrides) == message
@@ -121,11 +121,11 @@ def test_what_is_wrong_with_a_topics_keys_is_said_in_one_line(
         max_size=4,
     )
 )
-def test_whatever_passes_validation_makes_a_configuration(overrides: dict[str, str]) -> None:
+def test_a_valid_topic_configuration_can_be_created(overrides: dict[str, str]) -> None:
     if validate_topic_overrides(overrides) is None:
         assert TopicConfig(BrokerConfig(), overrides).overrides == overrides
 
 
-def test_an_unchecked_bad_override_is_an_error() -> None:
+def test_an_invalid_override_raises_a_config_error() -> None:
     with pytest.raises(ConfigError):
         TopicConfig(BrokerConfig(), {"retention.ms": "x"})

@@ -41,7 +41,7 @@ def key_of(config_type: ConfigType, check: Check | None = None) -> ConfigKey:
         (ConfigType.PASSWORD, " secret ", " secret "),
     ],
 )
-def test_text_is_read_as_its_type(config_type: ConfigType, text: str, value: object) -> None:
+def test_text_is_parsed_as_its_type(config_type: ConfigType, text: str, value: object) -> None:
     parsed = parse_value(key_of(config_type), text)
 
     assert parsed == value
@@ -67,7 +67,7 @@ def test_text_is_read_as_its_type(config_type: ConfigType, text: str, value: obj
         (ConfigType.DOUBLE, "half"),
     ],
 )
-def test_text_of_another_type_is_refused_by_the_name_of_the_key(
+def test_text_of_another_type_is_refused_with_the_name_of_the_key(
     config_type: ConfigType, text: str
 ) -> None:
     with pytest.raises(ConfigError, match=r"configuration some\.key: "):
@@ -107,7 +107,7 @@ def test_a_refused_secret_is_not_repeated() -> None:
         ),
     ],
 )
-def test_a_check_says_nothing_of_what_will_do_and_a_reason_of_what_will_not(
+def test_a_check_returns_a_reason_only_for_invalid_values(
     check: Check, accepted: list[object], refused: list[object]
 ) -> None:
     for value in accepted:

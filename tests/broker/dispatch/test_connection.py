@@ -1,4 +1,4 @@
-"""A connection answers in order whatever the cuts, and no bytes make it raise."""
+"""A connection responds in order with any chunking, and no bytes make it raise."""
 
 from dataclasses import replace
 from struct import pack
@@ -23,11 +23,13 @@ from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
     Client,
     CountingQuota,
+    break_metadata,
     fetch_frame,
     metadata_frame,
     request_frame,
     throttle_metadata,
 )
+from tests.examples import examples
 
 
 @given(st.lists(st.integers(1, 90), max_size=30))
@@ -44,7 +46,7 @@ def test_any_chunking_gives_the_same_responses(cuts: list[int]) -> None:
     assert whole.correlation_ids() == list(range(8))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.binary(max_size=200), max_size=8))
 def test_arbitrary_bytes_never_raise(chunks: list[bytes]) -> None:
     client = Client(make_cluster())
@@ -54,7 +56,7 @@ def test_arbitrary_bytes_never_raise(chunks: list[bytes]) -> None:
     assert client.bugs == []
 
 
-@settings(max_examples=600)
+@settings(max_examples=examples(600))
 @given(
     st.sampled_from(sorted(ROUTES)),
     st.integers(0, 14),
@@ -71,7 +73,7 @@ def test_arbitrary_bodies_behind_a_good_header_never_raise(
     assert client.bugs == []
 
 
-def test_a_second_request_waits_until_the_first_is_answered() -> None:
+def test_a_second_request_waits_for_the_response_to_the_first() -> None:
     cluster = make_cluster()
     cluster.create_topic("t", [(1,)], {})
     client = Client(cluster)
@@ -87,7 +89,7 @@ def test_a_second_request_waits_until_the_first_is_answered() -> None:
     assert not client.connection.is_waiting
 
 
-def test_one_client_gets_a_bounded_turn_and_the_rest_of_its_responses_in_the_next() -> None:
+def test_a_turn_writes_a_bounded_number_of_response_bytes_and_the_next_turn_continues() -> None:
     cluster = make_cluster()
     for number in range(100):
         cluster.create_topic(f"topic-{number}", [(1,)] * 10, {})
@@ -104,7 +106,7 @@ def test_one_client_gets_a_bounded_turn_and_the_rest_of_its_responses_in_the_nex
     assert client.correlation_ids() == list(range(50))
 
 
-def test_a_lost_client_leaves_no_one_waiting() -> None:
+def test_a_disconnect_cancels_the_pending_response() -> None:
     cluster = make_cluster()
     topic = cluster.create_topic("t", [(1,)], {})
     before = len(cluster.timers)
@@ -118,7 +120,7 @@ def test_a_lost_client_leaves_no_one_waiting() -> None:
     assert len(cluster.timers) == before
 
 
-def test_a_stopping_broker_responses_the_fetch_that_waits() -> None:
+def test_a_broker_that_stops_completes_a_waiting_fetch() -> None:
     cluster = make_cluster()
     cluster.create_topic("t", [(1,)], {})
     client = Client(cluster)
@@ -144,7 +146,7 @@ def test_a_stopping_broker_responses_the_fetch_that_waits() -> None:
         (pack(">ihhih", 11, ApiKey.METADATA, 4, 1, 1) + b"\xff", "not UTF-8"),
     ],
 )
-def test_bad_input_closes_the_connection_and_says_why(data: bytes, reason: str) -> None:
+def test_invalid_input_closes_the_connection_with_a_reason(data: bytes, reason: str) -> None:
     client = Client(make_cluster())
     client.send(metadata_frame(1) + data + metadata_frame(2))
 
@@ -153,7 +155,7 @@ def test_bad_input_closes_the_connection_and_says_why(data: bytes, reason: str) 
     assert client.correlation_ids() == [1]
 
 
-def test_nothing_is_answered_after_the_end() -> None:
+def test_no_request_is_handled_after_the_close() -> None:
     client = Client(make_cluster())
     client.send(pack(">i", -1))
     client.send(metadata_frame(1))
@@ -161,7 +163,7 @@ def test_nothing_is_answered_after_the_end() -> None:
     assert client.written == b""
 
 
-def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_format() -> None:
+def test_an_unknown_version_of_api_versions_gets_a_response_in_version_0() -> None:
     client = Client(make_cluster())
     client.send(pack(">ihhih", 10, ApiKey.API_VERSIONS, 77, 5, -1))
 
@@ -172,11 +174,10 @@ def test_an_unknown_version_of_api_versions_is_answered_in_the_oldest_format() -
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == [(18, 0, 4)]
 
 
-def test_a_bug_in_a_handler_closes_that_connection_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_arguments: Any) -> Any:
-        raise RuntimeError("boom")
-
-    monkeypatch.setitem(ROUTES, ApiKey.METADATA, replace(ROUTES[ApiKey.METADATA], handler=broken))
+def test_an_exception_in_a_handler_closes_only_that_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_metadata(monkeypatch)
     client = Client(make_cluster())
     client.send(metadata_frame(1))
 
@@ -185,7 +186,7 @@ def test_a_bug_in_a_handler_closes_that_connection_only(monkeypatch: pytest.Monk
     assert "internal error" in client.close_reason
 
 
-def test_a_throttled_client_is_answered_at_once_and_then_muted(
+def test_a_throttled_client_gets_its_response_at_once_and_is_muted_after_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     quota = throttle_metadata(monkeypatch)
@@ -211,7 +212,9 @@ def test_a_throttled_client_is_answered_at_once_and_then_muted(
     assert quota.queue_size == 0
 
 
-def test_a_client_that_wants_no_response_is_muted_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_throttled_produce_with_acks_0_mutes_the_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     throttle_metadata(monkeypatch, expects_response=False)
     client = Client(make_cluster())
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
@@ -221,7 +224,7 @@ def test_a_client_that_wants_no_response_is_muted_too(monkeypatch: pytest.Monkey
     assert client.correlation_ids() == [2]
 
 
-def test_a_client_that_is_gone_is_no_longer_muted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disconnect_ends_the_mute(monkeypatch: pytest.MonkeyPatch) -> None:
     quota = throttle_metadata(monkeypatch)
     client = Client(make_cluster())
     client.send(metadata_frame(1))
@@ -232,7 +235,7 @@ def test_a_client_that_is_gone_is_no_longer_muted(monkeypatch: pytest.MonkeyPatc
     assert quota.queue_size == 0
 
 
-def test_a_response_that_came_late_is_written_before_the_silence(
+def test_a_late_response_is_written_before_the_mute_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     waiting: list[tuple[RequestContext, PendingResponse]] = []
@@ -247,7 +250,7 @@ def test_a_response_that_came_late_is_written_before_the_silence(
     client.send(metadata_frame(1) + fetch_frame(2, "none", 0))
 
     ((context, pending),) = waiting
-    # The wait was asked for when the request came; the client hears of it now.
+    # The throttle was recorded when the request arrived; the mute begins now.
     context.throttle(THROTTLE_TIME_MS, CountingQuota(), NOW_MS)
     pending.complete(messages.MetadataResponse(version=9, brokers=[], topics=[]))
     client.settle(NOW_MS + 100)

@@ -1,4 +1,4 @@
-"""A frame's whole path, from header to response frame."""
+"""The path of a frame, from header to response frame."""
 
 from dataclasses import replace
 from struct import pack
@@ -20,7 +20,7 @@ from tests.broker.connection_driver import Client, request_frame
 
 
 def dispatch(frame: bytes, api_versions: str = "") -> tuple[Any, list[BaseException]]:
-    """The answer to a frame without its size prefix, and the bugs reported."""
+    """Dispatch a frame without its size prefix; return the result and the reported bugs."""
     bugs: list[BaseException] = []
 
     def report(error: BaseException, _context: RequestContext) -> None:
@@ -59,7 +59,7 @@ def test_the_response_header_of_api_versions_never_has_tagged_fields(version: in
     assert len(response.api_keys) == len(ROUTES)
 
 
-def test_tagged_fields_of_a_request_header_are_passed_over() -> None:
+def test_tagged_fields_of_a_request_header_are_ignored() -> None:
     frame = metadata(9)
     header_end = 10 + len("test")
     assert frame[header_end] == 0
@@ -98,7 +98,7 @@ def test_a_late_response_that_cannot_be_encoded_closes_the_connection(
 
 
 @pytest.mark.parametrize("frame", [b"", b"\x00" * 9, pack(">hhih", 3, 4, 1, 99)])
-def test_half_a_header_ends_the_connection(frame: bytes) -> None:
+def test_an_incomplete_header_closes_the_connection(frame: bytes) -> None:
     response, bugs = dispatch(frame)
 
     assert isinstance(response, Close)
@@ -106,7 +106,7 @@ def test_half_a_header_ends_the_connection(frame: bytes) -> None:
     assert bugs == []
 
 
-def test_a_version_that_is_not_there_costs_the_connection() -> None:
+def test_an_unsupported_version_closes_the_connection() -> None:
     assert isinstance(dispatch(metadata(4), "0.11")[0], bytes)
     assert dispatch(metadata(5), "0.11") == (Close("unsupported version 5 of METADATA"), [])
     assert dispatch(metadata(5), "Metadata=-1") == (Close("unknown API key 3"), [])
@@ -116,10 +116,10 @@ def test_a_version_that_is_not_there_costs_the_connection() -> None:
     ("api_versions", "advertised"),
     [("", [(18, 0, 4)]), ("2.4", [(18, 0, 3)]), ("2.3", []), ("1.1", [])],
 )
-def test_api_versions_falls_back_as_the_emulated_release_does(
+def test_api_versions_falls_back_like_the_emulated_release(
     api_versions: str, advertised: list[tuple[int, int, int]]
 ) -> None:
-    # Version 5 is above all that there is; KIP-511 came with 2.4.
+    # No broker has version 5; KIP-511 is in 2.4 and later.
     frame = pack(">hhi", ApiKey.API_VERSIONS, 5, 7) + b"\xff\xff\x00"
     result, bugs = dispatch(frame, api_versions)
 
@@ -128,7 +128,7 @@ def test_api_versions_falls_back_as_the_emulated_release_does(
     assert [(k.api_key, k.min_version, k.max_version) for k in response.api_keys] == advertised
 
 
-def test_a_request_is_judged_by_the_versions_of_the_broker_that_got_it() -> None:
+def test_supported_versions_are_those_of_the_broker_that_received_the_request() -> None:
     cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Metadata=4-8"})
     dispatcher = Dispatcher(cluster, lambda _error, _context: None)
     frame = metadata(9)

@@ -27,7 +27,7 @@ WHERE: dict[ApiKey, tuple[str, ...]] = {
     ApiKey.DESCRIBE_PRODUCERS: ("topics", "partitions"),
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("topics",),
 }
-"""APIs that tell an error for each thing; all others tell one for the whole request."""
+"""APIs with an error for each item; all others have one for the complete request."""
 
 
 def place_of_error(api_key: ApiKey, version: int) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from tests.broker.faults.requests import TOPIC
 
 
 class Clients:
-    """Connections to one cluster, and what each was written; time is moved by hand."""
+    """Connections to one cluster and the bytes written to each; the test advances the time."""
 
     def __init__(
         self, *faults: FaultRule, count: int = 1, overrides: Mapping[str, str] | None = None
@@ -76,7 +76,7 @@ class Clients:
             )
 
     def responses(self, number: int = 0) -> list[bytes]:
-        """Whole frames written so far, without their size."""
+        """Return the complete frames written so far, without their size."""
         found, rest = [], self.written[number]
         while len(rest) >= 4 and len(rest) >= 4 + (size := int.from_bytes(rest[:4], "big")):
             found.append(rest[4 : 4 + size])

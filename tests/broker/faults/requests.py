@@ -1,4 +1,4 @@
-"""A request of every API in every version that asks for something: topic t and group g."""
+"""Requests of every API in every version, for topic t and group g."""
 
 from typing import Any
 from uuid import UUID
@@ -41,18 +41,18 @@ _VALUES: dict[str, Any] = {
 
 
 def sample_request(api_key: int, version: int) -> Any:
-    """A message as a handler gets it: over the wire and back."""
+    """Return a message as a handler gets it: encoded and decoded."""
     body = sample_body(api_key, version)
     return codec.decode_request(ApiKey(api_key), version, body, 0, len(body))
 
 
 def sample_body(api_key: int, version: int) -> bytes:
-    """The same as it is sent, without a header."""
+    """Return the encoded message without a header."""
     return bytes(sample_message(api_key, version).encode(version=version))
 
 
 def sample_message(api_key: int, version: int) -> Any:
-    """The same before it is sent."""
+    """Return the message before it is encoded."""
     request_class = messages.request_class(ApiKey(api_key))
     return _filled(request_class, request_class._struct, version)
 

@@ -1,4 +1,4 @@
-"""Any rule that a user could write, for a cluster of brokers 1 to 3."""
+"""Strategies of valid rules, for a cluster of brokers 1 to 3."""
 
 from typing import Any
 
@@ -110,7 +110,7 @@ def rules_without_a_request(draw: st.DrawFn) -> FaultRule:
 
 
 def sensible(fields: dict[str, Any]) -> FaultRule:
-    """A rule of what makes sense of these fields together."""
+    """Return a valid rule with some of these fields."""
     while True:
         try:
             return fault_rule(**fields)

@@ -46,7 +46,7 @@ def test_a_leader_does_not_move_to_a_broker_that_is_down() -> None:
     assert leaders(topic) == [3, 1]
 
 
-def test_the_next_of_one_broker_is_none() -> None:
+def test_a_single_broker_has_no_next_broker() -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("a", [(1,)], {})
     act(fault_rule(leader="next", topic="a", coordinator="next", group="g"), cluster, 1, NOW_MS)
@@ -62,7 +62,7 @@ def test_coordinators_of_the_group_and_the_transactional_id_move() -> None:
     assert cluster.coordinator_id("x") == 2
 
 
-def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
+def test_a_stopped_broker_starts_again_after_restart_after_ms() -> None:
     cluster, topic = cluster_and_topic()
     act(fault_rule(stop_broker="self", restart_after_ms=500), cluster, 1, NOW_MS)
     assert (cluster.brokers[1].availability, leaders(topic)) == (Availability.DOWN, [2, 3])
@@ -82,7 +82,7 @@ def test_a_stopped_broker_comes_back_when_it_is_time() -> None:
         (fault_rule(fence_broker=2), Availability.UP, False),
     ],
 )
-def test_the_others_notice_or_do_not(
+def test_elect_decides_whether_leaders_move(
     rule: FaultRule, availability: Availability, is_alive: bool
 ) -> None:
     cluster, _topic = cluster_and_topic()
@@ -95,7 +95,7 @@ def test_the_others_notice_or_do_not(
     assert (cluster.brokers[2].availability, cluster.brokers[2].is_alive) == (Availability.UP, True)
 
 
-def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
+def test_rules_skip_a_decommissioned_broker() -> None:
     cluster, _topic = cluster_and_topic()
     act(fault_rule(stop_broker=2, restart_after_ms=500), cluster, 1, NOW_MS)
     decommission_broker(cluster, 2, NOW_MS)
@@ -110,7 +110,7 @@ def test_rules_leave_a_broker_in_peace_that_was_decommissioned() -> None:
     assert list(cluster.brokers) == [1, 3]
 
 
-def test_brokers_that_are_not_there_are_named() -> None:
+def test_errors_name_missing_brokers() -> None:
     cluster, _topic = cluster_and_topic()
     check_cluster(fault_rule(leader="next", topic="a", broker=3), cluster)
     for rule in (fault_rule(broker=4, delay_ms=1), fault_rule(leader=4, topic="a")):
@@ -132,14 +132,14 @@ def test_brokers_that_are_not_there_are_named() -> None:
         (fault_rule(start_broker=2), None),
     ],
 )
-def test_it_says_when_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
+def test_act_returns_why_nothing_could_be_done(rule: FaultRule, obstacle: str | None) -> None:
     cluster, _topic = cluster_and_topic()
     failover.stop_broker(cluster, 2, NOW_MS)
     reported = act(rule, cluster, 1, NOW_MS)
     assert reported == obstacle or (obstacle is not None and obstacle in str(reported))
 
 
-def test_the_next_of_one_broker_is_no_other() -> None:
+def test_act_reports_that_no_other_broker_is_up() -> None:
     cluster = make_cluster(1)
     cluster.create_topic("a", [(1,)], {})
     for rule in (fault_rule(leader="next", topic="a"), fault_rule(coordinator="next", group="g")):
@@ -165,7 +165,9 @@ def test_the_next_of_one_broker_is_no_other() -> None:
         ),
     ],
 )
-def test_a_rule_for_what_the_cluster_has_not_is_refused(rule: FaultRule, message: str) -> None:
+def test_a_rule_for_a_missing_api_version_or_topic_is_refused(
+    rule: FaultRule, message: str
+) -> None:
     cluster = make_cluster(3, **{"broker.api.versions": "Produce=7,Metadata=4-9,Fetch=-1"})
     cluster.create_topic("a", [(1,)], {})
     with pytest.raises(ValueError, match=f"^{message}"):
@@ -178,7 +180,7 @@ def test_a_rule_for_what_the_cluster_has_not_is_refused(rule: FaultRule, message
         check_cluster(fit, cluster)
 
 
-def test_a_rule_is_checked_by_the_versions_of_the_broker_that_it_names() -> None:
+def test_a_rule_is_checked_against_the_versions_of_its_broker() -> None:
     cluster = make_cluster(2, **{"broker.2.broker.api.versions": "Produce=7,Fetch=-1"})
     check_cluster(fault_rule(api="Produce", delay_ms=1, version_min=8), cluster)
     check_cluster(fault_rule(api="Fetch", delay_ms=1), cluster)

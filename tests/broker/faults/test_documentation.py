@@ -23,7 +23,7 @@ def test_every_rule_of_a_phase_is_valid() -> None:
         FaultRule.from_json(json.loads(rule))
 
 
-def test_the_tables_of_fields_are_fresh() -> None:
+def test_the_tables_of_fields_are_up_to_date() -> None:
     assert fault_tables.render(TEXT) == TEXT
     for name in FIELDS:
         assert re.search(rf"\b{name}\b", TEXT), name

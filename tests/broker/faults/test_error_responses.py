@@ -27,7 +27,7 @@ TOP_LEVEL = "top"
 
 
 def asked_of(api_key: int, version: int) -> Any:
-    """The request as the dispatcher decodes it: Produce has a decoder of its own."""
+    """Return the request as the dispatcher decodes it: Produce has its own decoder."""
     if api_key != ApiKey.PRODUCE:
         return sample_request(api_key, version)
     body = sample_body(api_key, version)
@@ -35,7 +35,7 @@ def asked_of(api_key: int, version: int) -> Any:
 
 
 def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
-    """The answer as a client decodes it."""
+    """Return the response as a client decodes it."""
     cluster = make_cluster()
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
     context = make_context(ApiKey(api_key), version)
@@ -44,13 +44,13 @@ def responded(api_key: int, version: int, error_code: ErrorCode) -> Any:
     body = bytes(response if is_encoded else response.encode(version=version))
     response_class = messages.response_class(ApiKey(api_key))
     if api_key == ApiKey.API_VERSIONS:
-        # kafka-python's own decode takes every error for one of version 0.
+        # kafka-python decodes every error as version 0.
         return super(response_class, response_class).decode(body, version=version)
     return response_class.decode(body, version=version)
 
 
 @pytest.mark.parametrize(("api_key", "version"), VERSIONS)
-def test_everything_asked_for_has_the_error_at_its_place(api_key: int, version: int) -> None:
+def test_every_requested_item_has_the_error(api_key: int, version: int) -> None:
     response = responded(api_key, version, ERROR)
     codes = codes_at(response, place_of_error(ApiKey(api_key), version))
     assert codes
@@ -58,14 +58,14 @@ def test_everything_asked_for_has_the_error_at_its_place(api_key: int, version: 
 
 
 @pytest.mark.parametrize(("api_key", "version"), VERSIONS)
-def test_no_error_at_all_is_a_valid_response_too(api_key: int, version: int) -> None:
+def test_error_code_none_gives_a_valid_response(api_key: int, version: int) -> None:
     codes = codes_at(
         responded(api_key, version, ErrorCode.NONE), place_of_error(ApiKey(api_key), version)
     )
     assert set(codes) == {0}
 
 
-def test_offsets_that_are_not_known_are_minus_one() -> None:
+def test_unknown_offsets_are_minus_one() -> None:
     part = responded(ApiKey.PRODUCE, 9, ERROR).responses[0].partition_responses[0]
     assert (part.base_offset, part.index) == (-1, 0)
     part = responded(ApiKey.FETCH, 11, ERROR).responses[0].partitions[0]
@@ -73,7 +73,7 @@ def test_offsets_that_are_not_known_are_minus_one() -> None:
     assert responded(ApiKey.FIND_COORDINATOR, 2, ERROR).node_id == -1
 
 
-def test_metadata_with_errors_still_names_the_brokers_and_creates_nothing() -> None:
+def test_metadata_with_errors_lists_the_brokers_and_creates_no_topic() -> None:
     response = responded(ApiKey.METADATA, 9, ErrorCode.LEADER_NOT_AVAILABLE)
     assert [broker.node_id for broker in response.brokers] == [1, 2, 3]
     (topic,) = response.topics
@@ -95,14 +95,14 @@ def test_metadata_with_errors_still_names_the_brokers_and_creates_nothing() -> N
     assert [(topic.name, topic.error_code) for topic in result.topics] == [(TOPIC, ERROR)]
 
 
-def test_who_wants_no_acks_hears_of_an_error_by_the_end_of_the_connection() -> None:
+def test_an_error_for_acks_0_closes_the_connection() -> None:
     context = make_context(ApiKey.PRODUCE, 9)
     request = produce.ProduceRequest(None, 0, 0, [])
     assert isinstance(error_response(context, request, ERROR, make_cluster()), Close)
     assert error_response(context, request, ErrorCode.NONE, make_cluster()) is None
 
 
-def test_an_unsupported_version_is_answered_in_version_0() -> None:
+def test_unsupported_version_gets_a_response_in_version_0() -> None:
     context = make_context(ApiKey.API_VERSIONS, 4, correlation_id=7)
     request = sample_request(ApiKey.API_VERSIONS, 4)
     response = error_response(context, request, ErrorCode.UNSUPPORTED_VERSION, make_cluster())

@@ -1,4 +1,4 @@
-"""Errors, values and wrong bytes replace a response, and keep what surrounds its frame."""
+"""Errors, patches and wrong bytes replace a response, and keep its throttle and close."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ FRAME = (14).to_bytes(4, "big") + (7).to_bytes(4, "big") + bytes(10)
 
 
 def faulted(**rule: Any) -> tuple[FaultedResponse, list[BaseException]]:
-    """What a rule does to a Heartbeat, and the bugs that were reported."""
+    """Return the response to a Heartbeat under a rule, and the reported bugs."""
     cluster, bugs = make_cluster(), []
     table = FaultTable(cluster)
     table.add(fault_rule(**rule), NOW_MS)
@@ -44,7 +44,7 @@ def test_an_error_replaces_the_frame_and_a_throttle_stays() -> None:
     assert (failed.throttle_time_ms, failed.frame != FRAME, bugs) == (70, True, [])
 
 
-def test_no_response_has_no_values_and_no_wrong_bytes() -> None:
+def test_a_missing_response_is_not_patched_or_corrupted() -> None:
     response, _bugs = faulted(api="Heartbeat", response={"error_code": "NOT_COORDINATOR"})
     assert response.with_patch(None) is None
     assert response.with_wrong_bytes(None) is None

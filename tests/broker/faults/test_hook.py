@@ -1,4 +1,4 @@
-"""A function sees each request as the journal would, and what it says happens to that one."""
+"""A hook gets each request as the journal shows it; its rule applies to that request."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ def hooked(function: PlainHook, *rules: FaultRule) -> Clients:
 
 
 class Watcher:
-    """A hook that leaves everything alone."""
+    """A hook that returns no rule."""
 
     def __init__(self) -> None:
         self.seen: list[Mapping[str, Any]] = []
@@ -29,7 +29,7 @@ class Watcher:
         self.seen.append(request)
 
 
-def test_it_sees_who_asks_for_what() -> None:
+def test_a_hook_gets_the_client_and_the_request() -> None:
     watcher = Watcher()
     clients = hooked(watcher)
     clients.send(produce_frame(1) + metadata_frame(2))
@@ -43,7 +43,7 @@ def test_it_sees_who_asks_for_what() -> None:
     assert (metadata["api"], metadata["correlation_id"]) == ("Metadata", 2)
 
 
-def test_what_it_says_happens_to_that_request_alone() -> None:
+def test_a_rule_of_a_hook_applies_to_that_request_alone() -> None:
     given: list[dict[str, Any]] = [{"response": offset(41)}]
     clients = hooked(lambda _request: given.pop() if given else None)
     clients.send(produce_frame(1))
@@ -53,7 +53,7 @@ def test_what_it_says_happens_to_that_request_alone() -> None:
     assert clients.dispatcher.faults.rules() == []
 
 
-def test_requests_that_a_rule_decides_are_not_shown() -> None:
+def test_a_hook_does_not_get_requests_that_a_rule_decides() -> None:
     watcher = Watcher()
     drop = fault_rule(api="Metadata", drop="before_handling")
     delay = fault_rule(api="Produce", delay_ms=5)
@@ -64,14 +64,14 @@ def test_requests_that_a_rule_decides_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize("returned", [{"eror": "NONE"}, {"error": "NONE"}, 3])
-def test_a_hook_that_talks_nonsense_costs_the_connection_and_is_reported(returned: Any) -> None:
+def test_an_invalid_rule_of_a_hook_closes_the_connection_and_is_reported(returned: Any) -> None:
     clients = hooked(lambda _request: returned)
     clients.send(metadata_frame(1))
     assert (len(clients.bugs), clients.responses()) == (1, [])
     assert clients.closed[0] is not None
 
 
-def test_it_is_gone_when_it_is_taken_away_and_after_a_reset() -> None:
+def test_a_hook_can_be_removed_and_is_removed_by_a_reset() -> None:
     for is_reset in (False, True):
         clients = hooked(lambda _request: {"drop": "before_handling"})
         assert clients.dispatcher.faults.is_enabled

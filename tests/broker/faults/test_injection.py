@@ -1,4 +1,4 @@
-"""What a client sees of each fault, through the connection core, at any time the test likes."""
+"""The effect of each fault on a client of the connection core, with a clock moved by the test."""
 
 from typing import Any
 
@@ -19,6 +19,7 @@ from tests.broker.connection_driver import fetch_frame, metadata_frame, request_
 from tests.broker.faults.faulty_clients import Clients, produce_frame
 from tests.broker.faults.requests import TOPIC, sample_message
 from tests.broker.faults.strategies import rules
+from tests.examples import examples
 
 CLOSED = "closed"
 
@@ -28,7 +29,7 @@ def produced(result: bytes) -> Any:
     return response.responses[0].partition_responses[0]
 
 
-# What becomes of a request --------------------------------------------------------------------
+# Outcome of a request -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def produced(result: bytes) -> Any:
         (fault_rule(leader="next", topic=TOPIC, at="before_response"), 1, [0]),
     ],
 )
-def test_a_write_is_stored_or_not_and_answered_or_not(
+def test_a_fault_before_or_after_handling_decides_whether_records_are_stored(
     rule: FaultRule, stored: int, outcome: Any
 ) -> None:
     clients = Clients(rule)
@@ -64,7 +65,7 @@ def test_a_write_is_stored_or_not_and_answered_or_not(
     assert clients.bugs == []
 
 
-def test_behind_a_response_that_never_comes_nothing_does() -> None:
+def test_after_a_hang_later_requests_get_no_response() -> None:
     clients = Clients(fault_rule(api="Produce", hang="before_response"))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     clients.advance(3_600_000)
@@ -73,7 +74,7 @@ def test_behind_a_response_that_never_comes_nothing_does() -> None:
 
 
 @pytest.mark.parametrize("at", ["delay_ms", "delay_request_ms"])
-def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at: str) -> None:
+def test_a_delayed_response_delays_later_ones_until_the_clock_advances(at: str) -> None:
     clients = Clients(fault_rule(api="Produce", **{at: 500}))
     clients.send(metadata_frame(1) + produce_frame(2) + metadata_frame(3))
     assert (clients.ids(), clients.stored) == ([1], 0 if at == "delay_request_ms" else 1)
@@ -83,7 +84,7 @@ def test_a_delayed_response_holds_those_behind_it_and_a_moved_clock_brings_it(at
     assert (clients.ids(), clients.stored) == ([1, 2, 3], 1)
 
 
-def test_a_late_response_is_delayed_from_when_it_came() -> None:
+def test_the_delay_of_a_pending_response_begins_at_its_completion() -> None:
     clients = Clients(fault_rule(api="Fetch", delay_ms=300), count=2)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=10_000))
     clients.advance(1_000)
@@ -95,7 +96,7 @@ def test_a_late_response_is_delayed_from_when_it_came() -> None:
     assert clients.ids() == [1]
 
 
-def test_a_limited_rate_brings_the_response_when_its_last_byte_would_come() -> None:
+def test_a_limited_rate_delays_the_response_until_its_last_byte() -> None:
     clients = Clients(fault_rule(bytes_per_second=1000))
     data = metadata_frame(1)
     clients.send(data)
@@ -107,14 +108,14 @@ def test_a_limited_rate_brings_the_response_when_its_last_byte_would_come() -> N
     assert clients.ids() == [1]
 
 
-def test_a_part_of_the_response_is_all_that_comes() -> None:
+def test_a_drop_within_the_response_sends_only_its_beginning() -> None:
     clients = Clients(fault_rule(drop="within_response", drop_after_bytes=11))
     clients.send(metadata_frame(1) + metadata_frame(2))
     assert len(clients.written[0]) == 11
     assert clients.closed[0] == "fault #1 drop within_response"
 
 
-def test_wrong_bytes_come_as_asked_for() -> None:
+def test_a_rule_sends_the_wrong_bytes_that_it_describes() -> None:
     right = Clients()
     right.send(metadata_frame(1))
     frame = right.written[0]
@@ -131,7 +132,7 @@ def test_wrong_bytes_come_as_asked_for() -> None:
     assert sum(a != b for a, b in zip(frame, clients.written[0], strict=True)) == 2
 
 
-def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
+def test_acks_0_gets_no_response_and_an_error_closes_the_connection() -> None:
     clients = Clients(fault_rule(api="Produce", delay_ms=5, corrupt_bytes=1))
     clients.send(produce_frame(1, acks=0) + metadata_frame(2))
     clients.advance(5)
@@ -160,7 +161,7 @@ def test_who_wants_no_acks_gets_none_and_hears_of_an_error_by_the_end() -> None:
         and api_key != ApiKey.JOIN_GROUP
     ],
 )
-def test_every_api_can_tell_a_wait_that_is_kept(api_key: int, version: int) -> None:
+def test_every_api_with_a_throttle_time_can_be_throttled(api_key: int, version: int) -> None:
     clients = Clients(fault_rule(throttle_time_ms=1234, api=api_key))
     request = request_frame(sample_message(api_key, version), version, 1)
     clients.send(request + metadata_frame(2))
@@ -184,7 +185,7 @@ def test_a_throttle_time_may_be_returned_without_muting_the_connection() -> None
     assert throttle_times_ms == [1234, 1234]
 
 
-def test_mute_begins_with_the_response_however_late_it_is() -> None:
+def test_the_mute_begins_with_a_late_response() -> None:
     clients = Clients(fault_rule(throttle_time_ms=100, delay_ms=500, times=1))
     clients.send(metadata_frame(1) + metadata_frame(2))
     clients.advance(599)
@@ -220,7 +221,7 @@ def test_a_quotas_mute_begins_with_a_delayed_response_too() -> None:
         fault_rule(api="Fetch", error="NOT_CONTROLLER", at="before_response"),
     ],
 )
-def test_a_client_that_leaves_leaves_nothing_behind(rule: FaultRule) -> None:
+def test_a_disconnect_cancels_delayed_responses(rule: FaultRule) -> None:
     clients = Clients(rule)
     timer_count = len(clients.cluster.timers)
     clients.send(fetch_frame(1, TOPIC, max_wait_ms=1_000))
@@ -238,7 +239,7 @@ def test_a_stop_completes_delayed_responses_at_once(rule: FaultRule) -> None:
     assert clients.ids() == [1]
 
 
-def test_a_bug_in_a_delayed_handler_ends_its_connection_alone(
+def test_an_exception_in_a_delayed_handler_closes_only_that_connection(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def broken(*_arguments: Any) -> Any:
@@ -260,7 +261,9 @@ def _fields(route: Any, handler: Any) -> dict[str, Any]:
     return {name: getattr(route, name) for name in route.__slots__} | {"handler": handler}
 
 
-def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_context_of_a_request_names_the_rules_that_fired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clients = Clients(
         fault_rule(api="Metadata", delay_ms=5, times=1), fault_rule(throttle_time_ms=1)
     )
@@ -279,7 +282,7 @@ def test_a_request_says_which_rules_fired_on_it(monkeypatch: pytest.MonkeyPatch)
     assert seen == ["#1 delay_ms 5; #2 throttle_time_ms 1", "#2 throttle_time_ms 1", None]
 
 
-def test_an_undecodable_body_ends_the_connection_also_when_rules_look_into_it() -> None:
+def test_an_undecodable_body_closes_the_connection_also_when_rules_decode_it() -> None:
     clients = Clients(fault_rule(topic=TOPIC, delay_ms=1))
     clients.send(b"\0\0\0\x0c\0\x03\0\x01\0\0\0\x07\xff\xff\x7f\xff")
     assert (clients.closed[0] or "").startswith("undecodable METADATA v1")
@@ -299,9 +302,9 @@ requests = st.one_of(
 scripts = st.lists(st.tuples(requests, st.integers(0, 3000)), min_size=1, max_size=6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.lists(rules(), min_size=1, max_size=4), scripts)
-def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
+def test_any_rules_with_any_requests_raise_no_exception(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
 ) -> None:
     clients = Clients(*faults)
@@ -317,7 +320,7 @@ def test_any_rules_with_any_requests_give_effects_and_never_a_traceback(
         assert state.rule.trigger.times is None or state.fire_count <= state.rule.trigger.times
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(rules(), min_size=1, max_size=4), scripts)
 def test_the_same_rules_and_seeds_give_the_same_bytes(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
@@ -328,14 +331,14 @@ def test_the_same_rules_and_seeds_give_the_same_bytes(
         for data, wait_ms in script:
             clients.send(data)
             clients.advance(wait_ms)
-        counts = [(each.match_count, each.fire_count) for each in clients.dispatcher.faults.rules()]
+        counts = [(rule.match_count, rule.fire_count) for rule in clients.dispatcher.faults.rules()]
         seen.append((clients.written, clients.closed, counts))
     assert seen[0] == seen[1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(rules(may_touch_cluster=False), min_size=1, max_size=4), scripts)
-def test_other_connections_are_answered_as_if_there_were_no_rules(
+def test_rules_do_not_change_responses_on_other_connections(
     faults: list[FaultRule], script: list[tuple[bytes, int]]
 ) -> None:
     of_the_first = [fault_rule(**(rule.to_json() | {"connection": 1})) for rule in faults]
@@ -370,4 +373,4 @@ def test_a_leader_that_cannot_move_is_reported_in_the_journal_and_not_counted() 
     assert "#1 leader none" in first
     assert first.endswith("(nothing was done: there is no topic new)")
     assert second == "#1 leader none"
-    assert [each.fire_count for each in clients.dispatcher.faults.rules()] == [1, 1]
+    assert [rule.fire_count for rule in clients.dispatcher.faults.rules()] == [1, 1]

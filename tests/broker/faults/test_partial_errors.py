@@ -1,4 +1,4 @@
-"""An error for one topic, partition or group of a request leaves the others as they are."""
+"""An error for one topic, partition or group of a request does not affect the others."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ OTHER = "other"
 
 
 def produce_request(version: int, clients: Clients) -> Any:
-    """Records for partitions 0 and 1 of the topic and for partition 0 of another."""
+    """Return a Produce request for partitions 0 and 1 of the topic and partition 0 of another."""
     topic_class = messages.ProduceRequest.TopicProduceData
     other = clients.cluster.create_topic(OTHER, [(1,)], {})
 
@@ -77,12 +77,12 @@ def test_only_the_partitions_of_the_rule_fail(
             stored[name, part.index] = found.partitions[part.index].log.log_end_offset
     everything = {(TOPIC, 0), (TOPIC, 1), (OTHER, 0)}
     # Partition 1 of the topic is led by broker 1 as well: all of it could be stored.
-    assert codes == {each: 19 if each in failed else 0 for each in everything}
+    assert codes == {place: 19 if place in failed else 0 for place in everything}
     is_late = at == "before_response"
-    assert stored == {each: int(is_late or each not in failed) for each in everything}
+    assert stored == {place: int(is_late or place not in failed) for place in everything}
 
 
-def test_metadata_of_other_topics_is_as_ever() -> None:
+def test_metadata_of_other_topics_does_not_change() -> None:
     clients = Clients(fault_rule(api="Metadata", topic=TOPIC, error="LEADER_NOT_AVAILABLE"))
     clients.cluster.create_topic(OTHER, [(1,)], {})
     topic_class = messages.MetadataRequest.MetadataRequestTopic
@@ -106,7 +106,9 @@ def test_one_group_of_several_fails() -> None:
     }
 
 
-def test_what_is_too_large_to_be_taken_apart_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_is_too_large_to_split_fails_completely(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     clients = Clients(fault_rule(error="NOT_ENOUGH_REPLICAS", topic=TOPIC))
     request = produce_request(9, clients)
     monkeypatch.setattr("protocol.codec.SCHEMA_BODY_BYTES_MAX", 10)
@@ -123,7 +125,7 @@ def test_what_is_too_large_to_be_taken_apart_is_not(monkeypatch: pytest.MonkeyPa
         for version in {route.version_min, route.version_max}
     ],
 )
-def test_a_rule_for_all_that_is_asked_takes_nothing_apart(api_key: int, version: int) -> None:
+def test_a_rule_for_all_targets_fails_the_complete_request(api_key: int, version: int) -> None:
     cluster = make_cluster()
     cluster.create_topic(TOPIC, [(1,), (2,)], {})
     context = make_context(ApiKey(api_key), version)
@@ -153,7 +155,7 @@ def test_a_rule_for_all_that_is_asked_takes_nothing_apart(api_key: int, version:
         or (api_key == ApiKey.OFFSET_FETCH and version == 1)
     ],
 )
-def test_of_two_partitions_one_fails_in_every_version(api_key: int, version: int) -> None:
+def test_one_of_two_partitions_fails_in_every_version(api_key: int, version: int) -> None:
     clients = Clients(fault_rule(error="NOT_CONTROLLER", partition=0))
     request = messages.request_class(ApiKey(api_key)).decode(
         sample_body(api_key, version), version=version

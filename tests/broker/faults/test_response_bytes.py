@@ -1,4 +1,4 @@
-"""Wrong responses are wrong in the one way asked for."""
+"""Wrong responses are wrong only in the requested way."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +15,7 @@ def size_of(frame: bytes) -> int:
 
 
 @given(frames, st.integers(1, 100))
-def test_a_truncated_frame_lacks_its_end_and_says_so(frame: bytes, byte_count: int) -> None:
+def test_a_truncated_frame_has_the_size_of_the_rest(frame: bytes, byte_count: int) -> None:
     cut = response_bytes.truncated(frame, byte_count)
     assert len(cut) == max(8, len(frame) - byte_count)
     assert size_of(cut) == len(cut) - 4
@@ -23,7 +23,7 @@ def test_a_truncated_frame_lacks_its_end_and_says_so(frame: bytes, byte_count: i
 
 
 @given(frames, st.integers(1, 100), st.integers(), st.integers(0, 9))
-def test_a_corrupted_frame_differs_in_so_many_bytes_of_its_body_alone(
+def test_a_corrupted_frame_differs_in_the_given_number_of_body_bytes(
     frame: bytes, byte_count: int, seed: int, number: int
 ) -> None:
     wrong = response_bytes.corrupted(frame, byte_count, seed, number)
@@ -34,20 +34,20 @@ def test_a_corrupted_frame_differs_in_so_many_bytes_of_its_body_alone(
 
 
 @given(frames, st.integers(1, 100))
-def test_an_oversized_frame_has_zeros_behind_it(frame: bytes, byte_count: int) -> None:
+def test_an_oversized_frame_ends_with_zeros(frame: bytes, byte_count: int) -> None:
     large = response_bytes.oversized(frame, byte_count)
     assert large[4:] == frame[4:] + bytes(byte_count)
     assert size_of(large) == len(large) - 4
 
 
 @given(frames, st.integers(-(1 << 31), (1 << 31) - 1))
-def test_an_announced_size_is_all_that_changes(frame: bytes, size: int) -> None:
+def test_an_announced_size_changes_only_the_size_field(frame: bytes, size: int) -> None:
     wrong = response_bytes.announced(frame, size)
     assert (size_of(wrong), wrong[4:]) == (size, frame[4:])
 
 
 @given(frames, st.one_of(st.none(), st.integers(0, 100)))
-def test_a_beginning_is_never_the_whole(frame: bytes, byte_count: int | None) -> None:
+def test_a_beginning_is_shorter_than_the_frame(frame: bytes, byte_count: int | None) -> None:
     part = response_bytes.beginning(frame, byte_count)
     assert frame.startswith(part)
     assert len(part) < len(frame)
@@ -55,7 +55,7 @@ def test_a_beginning_is_never_the_whole(frame: bytes, byte_count: int | None) ->
         assert len(part) == byte_count
 
 
-def test_fractions_are_the_same_for_the_same_and_spread_otherwise() -> None:
+def test_fractions_depend_on_their_arguments_and_are_spread_evenly() -> None:
     values = [response_bytes.fraction(1, number, "x") for number in range(1000)]
     assert values == [response_bytes.fraction(1, number, "x") for number in range(1000)]
     assert all(0 <= value < 1 for value in values)

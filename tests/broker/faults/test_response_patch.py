@@ -1,4 +1,4 @@
-"""Our own answers with a rule's values in them: nothing else changes, in any version."""
+"""A patch changes only its own values of a response, in any version."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ def body_of(response: bytes, api_key: int, version: int) -> Any:
 
 
 @pytest.mark.parametrize(("api_key", "version"), VERSIONS)
-def test_an_empty_overlay_leaves_every_response_as_it_is(api_key: int, version: int) -> None:
+def test_an_empty_patch_does_not_change_any_response(api_key: int, version: int) -> None:
     frame = request_frame(sample_message(api_key, version), version, 1)
     responses = []
     for rule in (fault_rule(delay_ms=0), fault_rule(api=ApiKey(api_key), response={})):
@@ -41,10 +41,10 @@ def test_an_empty_overlay_leaves_every_response_as_it_is(api_key: int, version: 
 
 
 @pytest.mark.parametrize(("api_key", "version"), VERSIONS)
-def test_every_field_of_every_response_can_be_given(api_key: int, version: int) -> None:
+def test_every_field_of_every_response_can_be_patched(api_key: int, version: int) -> None:
     response = example_of(messages.response_class(ApiKey(api_key))._struct)
     if api_key == ApiKey.API_VERSIONS:
-        # kafka-python takes a response with an error for one of version 0.
+        # kafka-python decodes a response with an error as version 0.
         response["error_code"] = 0
     check_patch(ApiKey(api_key), response)
     clients = Clients(fault_rule(api=ApiKey(api_key), response=response))
@@ -56,7 +56,7 @@ def test_every_field_of_every_response_can_be_given(api_key: int, version: int) 
 
 
 def example_of(struct: Any) -> dict[str, Any]:
-    """An overlay that gives every field a value."""
+    """Return a patch with a value for every field."""
     return {name: example(field) for name, field in struct.fields.items()}
 
 
@@ -77,21 +77,21 @@ def example(field: Any) -> Any:
     return examples.get(field.type_str, 1)
 
 
-def test_it_patches_the_response_of_a_handled_request() -> None:
+def test_a_patch_applies_to_the_response_of_a_handled_request() -> None:
     clients = Clients(fault_rule(api="Produce", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     assert clients.cluster.log_bytes > 0
 
 
-def test_with_an_error_it_patches_the_error_response_and_nothing_is_done() -> None:
+def test_with_an_error_the_error_response_is_patched_and_the_request_not_handled() -> None:
     clients = Clients(fault_rule(api="Produce", error="NONE", response=offset(41)))
     clients.send(produce_frame(1))
     assert base_offset(clients) == 41
     assert clients.cluster.log_bytes == 0
 
 
-def test_rules_make_a_script_of_responses() -> None:
+def test_a_list_of_rules_gives_a_sequence_of_responses() -> None:
     first = fault_rule(api="Metadata", response={"controller_id": 7}, times=1)
     second = fault_rule(api="Metadata", response={"controller_id": 8}, times=1)
     clients = Clients(first, second)
@@ -100,7 +100,7 @@ def test_rules_make_a_script_of_responses() -> None:
     assert [body.controller_id for body in bodies] == [7, 8, 1]
 
 
-def test_an_error_code_can_be_put_where_a_rule_for_errors_would_not() -> None:
+def test_a_patch_can_set_an_error_code() -> None:
     rule = fault_rule(
         api="Metadata", response={"topics": [{"error_code": "TOPIC_AUTHORIZATION_FAILED"}]}
     )

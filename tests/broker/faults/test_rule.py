@@ -16,7 +16,7 @@ from tests.broker.faults.strategies import rules
 
 
 @given(rules())
-def test_json_is_read_back_as_it_was_written(rule: FaultRule) -> None:
+def test_a_rule_survives_the_round_trip_through_json(rule: FaultRule) -> None:
     written = json.dumps(rule.to_json())
     assert FaultRule.from_json(json.loads(written)) == rule
 
@@ -27,12 +27,12 @@ def test_json_has_the_fields_that_differ_from_their_defaults() -> None:
 
 
 @pytest.mark.parametrize("name", ["InitProducerId", "INIT_PRODUCER_ID", "initproducerid", 22])
-def test_an_api_goes_by_any_of_its_names(name: Any) -> None:
+def test_an_api_can_be_given_by_any_of_its_names(name: Any) -> None:
     rule = fault_rule(api=name, delay_ms=1)
     assert (rule.match.api, rule.match.api_key) == ("InitProducerId", ApiKey.INIT_PRODUCER_ID)
 
 
-def test_an_error_goes_by_name_and_number() -> None:
+def test_an_error_can_be_given_by_name_or_number() -> None:
     by_number = FaultRule.from_json({"error": 19}).action(Error)
     assert by_number is not None
     assert (by_number.error, by_number.error_code) == (
@@ -85,7 +85,7 @@ def test_an_error_names_the_rule_of_a_list() -> None:
         rules_from_json([{"delay_ms": 1}, {"drop": "x"}])
 
 
-def test_a_document_may_be_one_rule_alone() -> None:
+def test_a_document_may_be_a_single_rule() -> None:
     assert rules_from_json({"delay_ms": 1}) == [fault_rule(delay_ms=1)]
     with pytest.raises(ValueError, match="a rule is an object, not str"):
         rules_from_json("delay_ms")
@@ -120,7 +120,7 @@ def test_any_object_is_a_rule_or_a_value_error(document: dict[str, Any]) -> None
         ({"delay_ms": 1, "throttle_time_ms": 1, "bytes_per_second": 1}, False),
     ],
 )
-def test_a_rule_falsifies_a_response_when_it_changes_what_it_says(
+def test_rules_that_change_the_meaning_of_a_response_are_falsifying(
     actions: dict[str, Any], falsifies: bool
 ) -> None:
     assert fault_rule(**actions).has_action(FalsifyingAction) is falsifies
@@ -164,5 +164,5 @@ def test_an_action_that_is_false_is_left_out() -> None:
         fault_rule(refuse_connection=False)
 
 
-def test_a_default_that_is_given_needs_no_action() -> None:
+def test_an_option_with_its_default_value_needs_no_action() -> None:
     assert fault_rule(delay_ms=1, mute=True, at="before_handling", skip=0) == fault_rule(delay_ms=1)

@@ -1,4 +1,4 @@
-"""A broker that is behind responses from what it knew."""
+"""A broker with stale metadata responds from an earlier state."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 GROUP = "group"
 
 
-def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
+def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     cluster = make_cluster(**{"auto.create.topics.enable": "true"})
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
     before = cluster.coordinator_id(GROUP)
@@ -31,9 +31,9 @@ def test_leaders_brokers_coordinators_and_topics_are_those_of_then() -> None:
     )
     response = ROUTES[ApiKey.METADATA].handler(make_context(ApiKey.METADATA, 9), request, view)
 
-    assert [each.node_id for each in response.brokers] == [1, 2, 3]
+    assert [listed.node_id for listed in response.brokers] == [1, 2, 3]
     assert response.controller_id == 1
-    assert [each.error_code for each in response.topics] == [0, 3, 3]
+    assert [topic.error_code for topic in response.topics] == [0, 3, 3]
     assert response.topics[0].partitions[0].leader_id == 1
     assert cluster.topics.get("new") is None
     find = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=0)

@@ -1,4 +1,4 @@
-"""Which rules fire on what, how often, and what they come to together."""
+"""Which rules fire, how often, and their combined decision."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def ask(
 
 
 def fired_on(table: FaultTable, count: int) -> list[int]:
-    """On which of so many equal requests, counted from 1, a rule fires."""
+    """Return on which of `count` equal requests, counted from 1, a rule fires."""
     return [number for number in range(1, count + 1) if ask(table) is not None]
 
 
@@ -51,20 +51,22 @@ def fired_on(table: FaultTable, count: int) -> list[int]:
         ({"probability": 1.0}, [1, 2, 3, 4, 5, 6, 7, 8]),
     ],
 )
-def test_a_rule_fires_as_often_as_it_says(firing: dict[str, Any], expected: list[int]) -> None:
+def test_the_trigger_decides_on_which_requests_a_rule_fires(
+    firing: dict[str, Any], expected: list[int]
+) -> None:
     table = table_of(fault_rule(delay_ms=1, **firing))
     assert fired_on(table, 8) == expected
     (state,) = table.rules()
     assert state.fire_count == len(expected)
 
 
-def test_a_rule_that_is_used_up_stops_counting_and_an_empty_table_costs_nothing() -> None:
+def test_a_used_up_rule_stops_counting_and_a_table_without_active_rules_is_disabled() -> None:
     table = table_of(fault_rule(delay_ms=1, times=2), fault_rule(delay_ms=1, nth=3))
     assert table.is_enabled
     for _ in range(5):
         ask(table)
     assert not table.is_enabled
-    assert [(each.match_count, each.fire_count) for each in table.rules()] == [(2, 2), (3, 1)]
+    assert [(rule.match_count, rule.fire_count) for rule in table.rules()] == [(2, 2), (3, 1)]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +94,7 @@ def test_a_rule_that_is_used_up_stops_counting_and_an_empty_table_costs_nothing(
         ({"transactional_id": "x"}, ApiKey.INIT_PRODUCER_ID, {}, False),
     ],
 )
-def test_a_rule_is_for_what_it_says(
+def test_a_rule_matches_the_requests_that_fit_its_fields(
     matcher: dict[str, Any], api_key: ApiKey, context: dict[str, Any], is_match: bool
 ) -> None:
     table = table_of(fault_rule(delay_ms=1, **matcher))
@@ -105,7 +107,7 @@ def test_topics_named_by_id_are_matched_by_name() -> None:
     assert ask(table, ApiKey.FETCH, 13) is not None
 
 
-def test_a_rule_holds_between_its_times() -> None:
+def test_a_rule_matches_between_after_ms_and_until_ms() -> None:
     table = table_of(fault_rule(delay_ms=1, after_ms=100, until_ms=200))
     times = [0, 99, 100, 199, 200]
     fired = [ms for ms in times if ask(table, now_ms=NOW_MS + ms) is not None]
@@ -113,7 +115,7 @@ def test_a_rule_holds_between_its_times() -> None:
     assert table.rules()[0].match_count == 2
 
 
-def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_see_it() -> None:
+def test_the_first_deciding_rule_that_fires_decides_and_later_ones_are_skipped() -> None:
     table = table_of(
         fault_rule(drop="before_response", times=1),
         fault_rule(error="NOT_CONTROLLER", times=2),
@@ -134,12 +136,12 @@ def test_of_deciding_rules_the_first_that_fires_decides_and_the_others_do_not_se
         None,
     ]
     assert [v.delay_ms if v else None for v in decisions] == [5, 5, 5, 5]
-    assert [each.match_count for each in table.rules()] == [1, 2, 4]
+    assert [rule.match_count for rule in table.rules()] == [1, 2, 4]
     assert decisions[0] is not None
     assert decisions[0].description == "#1 drop before_response; #3 delay_ms 5"
 
 
-def test_of_several_delays_the_sum_counts_of_throttles_the_longest_of_rates_the_least() -> None:
+def test_delays_add_up_and_the_longest_throttle_and_lowest_rate_apply() -> None:
     table = table_of(
         fault_rule(delay_ms=5, throttle_time_ms=70, mute=False, bytes_per_second=100),
         fault_rule(delay_ms=6, delay_request_ms=7, throttle_time_ms=60, bytes_per_second=90),
@@ -150,22 +152,22 @@ def test_of_several_delays_the_sum_counts_of_throttles_the_longest_of_rates_the_
     assert (decision.throttle_time_ms, decision.mute, decision.bytes_per_second) == (70, True, 90)
 
 
-def test_rules_are_removed_and_ids_are_not_given_twice() -> None:
+def test_ids_of_removed_rules_are_not_reused() -> None:
     table = table_of(fault_rule(delay_ms=1), fault_rule(delay_ms=2))
     assert table.remove(2)
     assert not table.remove(2)
     assert table.add(fault_rule(delay_ms=3), NOW_MS) == 3
-    assert [each.rule_id for each in table.rules()] == [1, 3]
+    assert [rule.rule_id for rule in table.rules()] == [1, 3]
     table.clear()
     assert (table.rules(), table.is_enabled) == ([], False)
 
 
-def test_a_rule_must_name_brokers_that_are_there() -> None:
+def test_a_rule_that_names_a_missing_broker_is_refused() -> None:
     with pytest.raises(ValueError, match="stop_broker: there is no broker 9, only 1, 2, 3"):
         table_of(fault_rule(stop_broker=9))
 
 
-def test_of_several_rules_all_are_added_or_none() -> None:
+def test_a_list_of_rules_is_added_completely_or_not_at_all() -> None:
     table = table_of()
     wrong = [fault_rule(stop_broker=2, at_once=True), fault_rule(stop_broker=9)]
     with pytest.raises(ValueError, match=r"rule 2: stop_broker: there is no broker 9"):
@@ -176,16 +178,16 @@ def test_of_several_rules_all_are_added_or_none() -> None:
     assert table.is_enabled
 
 
-def test_what_is_to_happen_at_once_does_and_is_state() -> None:
+def test_an_at_once_rule_acts_when_it_is_added() -> None:
     cluster = make_cluster()
     table = FaultTable(cluster)
     table.add(fault_rule(stop_broker=2, at_once=True), NOW_MS)
     assert cluster.alive_broker_ids() == [1, 3]
     assert not table.is_enabled
-    assert [each.fire_count for each in table.rules()] == [1]
+    assert [rule.fire_count for rule in table.rules()] == [1]
 
 
-def test_connections_have_rules_of_their_own() -> None:
+def test_connection_rules_do_not_match_requests() -> None:
     table = table_of(
         fault_rule(refuse_connection=True, broker=2, times=1),
         fault_rule(delay_connection_ms=30, after_ms=50),
@@ -202,14 +204,14 @@ def test_connections_have_rules_of_their_own() -> None:
         30,
         "#2 delay_connection_ms 30",
     )
-    # And requests are none of their business.
+    # They do not match requests.
     decision = ask(table, now_ms=NOW_MS + 50)
     assert decision is not None
     assert [match.rule for match in decision.matches] == [fault_rule(delay_ms=1)]
 
 
 @given(st.integers(0, 1000), st.floats(0.05, 0.95))
-def test_the_same_seed_throws_the_same_coins(seed: int, probability: float) -> None:
+def test_the_same_seed_gives_the_same_choices(seed: int, probability: float) -> None:
     rule = fault_rule(delay_ms=10, jitter_ms=90, probability=probability, seed=seed)
     first, second = table_of(rule), table_of(rule)
     decisions = [(ask(first), ask(second)) for _ in range(30)]
@@ -217,16 +219,16 @@ def test_the_same_seed_throws_the_same_coins(seed: int, probability: float) -> N
     assert all(a is None or 10 <= a.delay_ms <= 100 for a, _b in decisions)
 
 
-def test_a_probability_is_about_kept_and_differs_by_seed() -> None:
+def test_a_probability_holds_approximately_and_depends_on_the_seed() -> None:
     fired = [
         fired_on(table_of(fault_rule(delay_ms=1, probability=0.3, seed=seed)), 500)
         for seed in range(3)
     ]
-    assert all(110 < len(each) < 190 for each in fired)
+    assert all(110 < len(numbers) < 190 for numbers in fired)
     assert fired[0] != fired[1] != fired[2]
 
 
-def test_only_what_needs_it_has_the_body_decoded() -> None:
+def test_the_body_is_decoded_only_if_a_rule_needs_it() -> None:
     table = table_of(
         fault_rule(api="Metadata", delay_ms=1), fault_rule(api="Fetch", topic=TOPIC, delay_ms=1)
     )
@@ -246,7 +248,7 @@ def test_only_what_needs_it_has_the_body_decoded() -> None:
     assert calls == [1]
 
 
-def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> None:
+def test_an_action_that_could_not_be_done_is_not_counted() -> None:
     cluster = make_cluster()
     table = FaultTable(cluster)
     table.add(fault_rule(leader="none", topic=TOPIC, times=1), NOW_MS)
@@ -257,8 +259,8 @@ def test_what_could_not_be_done_is_not_counted_and_leaves_the_rule_alive() -> No
     for match in decision.matches:
         table.undo(match)
     assert table.is_enabled
-    # The second has delayed the response all the same.
-    assert [each.fire_count for each in table.rules()] == [0, 1]
+    # The second action still delayed the response.
+    assert [rule.fire_count for rule in table.rules()] == [0, 1]
 
 
 def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
@@ -271,5 +273,5 @@ def test_the_rules_that_falsify_a_response_are_named_by_id() -> None:
     )
     decision = ask(table)
     assert decision is not None
-    # The last one was not asked: an error decided before it.
+    # The last rule was skipped: an error decided before it.
     assert decision.falsifying_rule_ids == (2, 4)

@@ -18,6 +18,7 @@ from protocol.request_targets import targets_in_schema
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.faults.requests import GROUP, TOPIC, sample_message
 from tests.broker.faults.strategies import rules, rules_without_a_request
+from tests.examples import examples
 
 ID = "x"
 TRIES = 200
@@ -31,7 +32,7 @@ TRIES = 200
         ({"delay_ms": 1, "nth": 2, "every": 2}, "nth: excludes every and times"),
         ({"delay_ms": 1, "after_ms": 9, "until_ms": 5}, "until_ms: 5 is not after after_ms, 9"),
         ({"delay_ms": 1, "after_ms": 5, "until_ms": 5}, "until_ms: 5 is not after after_ms, 5"),
-        # Fields that need others.
+        # Fields that need other fields.
         ({"leader": 2}, "leader: needs topic"),
         ({"coordinator": "next"}, "coordinator: needs group or transactional_id"),
         ({"delay_ms": 1, "restart_after_ms": 5}, "restart_after_ms: needs stop_broker or isolate"),
@@ -103,7 +104,7 @@ TRIES = 200
             {"refuse_connection": True, "delay_connection_ms": 5},
             "delay_connection_ms: .* is refused",
         ),
-        # Actions behind the end of the request.
+        # Actions after the end of the request.
         ({"hang": "before_response", "drop": "before_response"}, "hang: excludes drop"),
         ({"hang": "before_handling", "drop": "within_response"}, "hang: excludes drop"),
         ({"hang": "before_response", "error": 5}, "error: has no effect, hang"),
@@ -139,7 +140,7 @@ TRIES = 200
         ({"stop_broker": 1, "start_broker": 1}, "start_broker: the same broker is named by stop_b"),
     ],
 )
-def test_a_contradiction_is_refused_by_the_name_of_its_field(
+def test_a_contradiction_is_refused_with_the_name_of_the_field(
     rule: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=f"^{message}"):
@@ -173,7 +174,7 @@ def test_a_rule_that_can_fire_is_accepted(rule: dict[str, Any]) -> None:
 
 @cache
 def request_of(api_key: ApiKey, version: int, has_id: bool) -> Any:
-    """A request that names the topic and the group, or with `has_id` the transactional id."""
+    """Return a request that names topic and group, or with `has_id` the transactional id."""
     message = sample_message(api_key, version)
     if has_id and api_key == ApiKey.FIND_COORDINATOR:
         message.key, message.key_type, message.coordinator_keys = ID, 1, [ID]
@@ -227,7 +228,7 @@ def fires(rule: FaultRule) -> bool:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.one_of(rules(), rules_without_a_request()))
 def test_every_accepted_rule_can_fire_and_is_the_same_in_json(rule: FaultRule) -> None:
     assert FaultRule.from_json(json.loads(json.dumps(rule.to_json()))) == rule

@@ -1,4 +1,4 @@
-"""Drives a GroupCoordinator in virtual time, for the tests of this package."""
+"""Drive a GroupCoordinator in virtual time, for the tests of this package."""
 
 from itertools import count
 from typing import Any
@@ -24,7 +24,7 @@ REBALANCE_MS = 60_000
 
 
 class Driver:
-    """One group's clients: every verb runs at `now_ms`; answers are lists that fill in time."""
+    """The clients of one group: they send at `now_ms`; responses are lists that fill in time."""
 
     def __init__(self, **config: Any) -> None:
         overrides = {name.replace("_", "."): value for name, value in config.items()}
@@ -75,10 +75,11 @@ class Driver:
         )
 
     def commit(self, offset: int = 7, **changes: Any) -> ErrorCode:
-        """Commit an offset for partition 0 of topic t; the one error code."""
-        wanted = OffsetToCommit("t", 0, offset)
+        """Commit an offset for partition 0 of topic t; return the error code."""
+        offset_to_commit = OffsetToCommit("t", 0, offset)
         (error_code,) = self.groups.commit(
-            CommitRequest(**({"group_id": GROUP, "offsets": (wanted,)} | changes)), self.now_ms
+            CommitRequest(**({"group_id": GROUP, "offsets": (offset_to_commit,)} | changes)),
+            self.now_ms,
         )
         return error_code
 
@@ -88,7 +89,7 @@ class Driver:
         return None if found is None else found.offset
 
     def advance(self, by_ms: int) -> None:
-        """Let time pass, firing what is due on the way at its own time."""
+        """Let time pass; run timers at their due times."""
         end_ms = self.now_ms + by_ms
         while (due_ms := self.timers.next_due_ms()) is not None and due_ms <= end_ms:
             self.now_ms = max(self.now_ms, due_ms)
@@ -96,24 +97,24 @@ class Driver:
         self.now_ms = end_ms
 
     def describe(self) -> GroupDescription:
-        """The group, which must be there."""
+        """Return the description of the group, which must exist."""
         group = self.groups.describe(GROUP)
         assert group is not None
         return group
 
     @property
     def is_empty(self) -> bool:
-        """Whether the group is there and has no members."""
+        """Whether the group exists and has no members."""
         return self.state is GroupState.EMPTY
 
     @property
     def state(self) -> GroupState:
-        """The group's state, Dead when there is no group."""
+        """The group's state; Dead if there is no group."""
         group = self.groups.describe(GROUP)
         return GroupState.DEAD if group is None else group.state
 
     def stable(self, *names: str, **changes: Any) -> list[str]:
-        """Make a stable group of members, as many as names (their client ids); their ids."""
+        """Create a stable group with a member per client id; return the member ids."""
         member_ids: list[str] = []
         for name in names:
             latest = self.join(client_id=name, **changes)
@@ -131,11 +132,12 @@ class Driver:
 
     @property
     def generation_id(self) -> int:
-        """The response that a member would get now; changes nothing."""
+        """The current generation; reading it changes nothing."""
         return self.groups._groups[GROUP].generation_id
 
     def stable_static_and_dynamic(self) -> tuple[str, str]:
-        """Make a stable group of a static leader (instance i) and a dynamic follower; their ids."""
+        """Create a stable group of a static leader (instance i) and a dynamic member; return the
+        ids."""
         (static_id,) = self.stable("a", group_instance_id="i")
         newcomer = self.join(client_id="b")
         self.join(static_id, group_instance_id="i")
@@ -145,7 +147,7 @@ class Driver:
         return static_id, other_id
 
     def join_and_rejoin(self, leader_id: str) -> str:
-        """Have one more member join, and the leader with it; the id of the new one."""
+        """Add a member and let the leader rejoin; return the id of the new member."""
         newcomer = self.join(client_id="newcomer")
         self.join(leader_id)
         return newcomer[0].member_id
@@ -157,5 +159,5 @@ class Driver:
         return responses
 
     def commit_request(self, **fields: Any) -> CommitRequest:
-        """A commit of this group."""
+        """Return a commit of this group."""
         return CommitRequest(**({"group_id": GROUP} | fields))

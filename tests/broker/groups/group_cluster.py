@@ -1,4 +1,4 @@
-"""A cluster and the requests of its groups' clients, as bytes there and back, for handler tests."""
+"""A cluster and the requests of group members, encoded and decoded, for handler tests."""
 
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ class GroupCluster:
     def handle(
         self, api_key: ApiKey, version: int, *, broker_id: int | None = None, **fields: Any
     ) -> Any:
-        """Encode, decode and handle a request; what the handler returned."""
+        """Encode, decode and handle a request; return what the handler returned."""
         request_class = messages.request_class(api_key)
         request = request_class.decode(
             request_class(version=version, **fields).encode(version=version), version=version
@@ -91,11 +91,11 @@ class GroupCluster:
         return responses
 
     def ask(self, api_key: ApiKey, version: int, **fields: Any) -> Any:
-        """`send` a request that is answered at once; its response."""
+        """`send` a request; return its immediate response."""
         (response,) = self.send(api_key, version, **fields)
         return response
 
-    # Members and offsets to ask about ----------------------------------------------------------
+    # Members and offsets ------------------------------------------------------------------------
 
     def join(
         self, version: int = 3, *, protocols: dict[str, bytes] | None = None, **fields: Any
@@ -108,7 +108,7 @@ class GroupCluster:
     def join_fields(
         self, version: int, protocols: dict[str, bytes] | None = None
     ) -> dict[str, Any]:
-        """What a consumer says when it joins."""
+        """Return the fields of a consumer's JoinGroup."""
         request_class: Any = messages.JoinGroupRequest
         return {
             "group_id": GROUP,
@@ -125,7 +125,7 @@ class GroupCluster:
     def sync(
         self, member_id: str, generation_id: int, version: int = 3, **fields: Any
     ) -> list[Any]:
-        """A SyncGroup that assigns b"partitions" to the member itself."""
+        """Send a SyncGroup that assigns b"partitions" to the member itself."""
         assignment = messages.SyncGroupRequest.SyncGroupRequestAssignment(
             version=version, member_id=member_id, assignment=b"partitions"
         )
@@ -138,7 +138,7 @@ class GroupCluster:
         return self.send(ApiKey.SYNC_GROUP, version, **(defaults | fields))
 
     def stable_member(self, **fields: Any) -> str:
-        """A stable group of one member, of generation 1; its id."""
+        """Create a stable group with one member in generation 1; return the member id."""
         version = 5 if "group_instance_id" in fields else 3
         (joined,) = self.join(version, **fields)
         (synced,) = self.sync(joined.member_id, 1)
@@ -146,7 +146,7 @@ class GroupCluster:
         return str(joined.member_id)
 
     def commit(self, *offsets: tuple[str, int, int], version: int = 9, **fields: Any) -> list[int]:
-        """An OffsetCommit of (topic name, index, offset); the error code of each."""
+        """Send an OffsetCommit of (topic name, index, offset); return the error code of each."""
         request_class: Any = messages.OffsetCommitRequest
         topic_class = request_class.OffsetCommitRequestTopic
         topics = [
@@ -166,10 +166,10 @@ class GroupCluster:
         ]
         defaults = {"group_id": GROUP, "topics": topics}
         response = self.ask(ApiKey.OFFSET_COMMIT, version, **(defaults | fields))
-        return [each.error_code for topic in response.topics for each in topic.partitions]
+        return [partition.error_code for topic in response.topics for partition in topic.partitions]
 
 
 def versions(api_key: ApiKey, low: int = 0) -> range:
-    """Every version the schema has, from `low` on."""
+    """Return the versions of the schema from `low` on."""
     schema_low, schema_high = messages.schema_versions(api_key)
     return range(max(low, schema_low), schema_high + 1)

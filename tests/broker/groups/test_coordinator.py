@@ -1,4 +1,4 @@
-"""The table of groups, committed offsets and how long they live."""
+"""The table of groups, committed offsets and their retention."""
 
 from struct import pack
 from typing import Any
@@ -27,10 +27,10 @@ def subscription(*topics: str) -> bytes:
     return pack(">hi", 0, len(topics)) + names + pack(">i", -1)
 
 
-# Groups that are not there ------------------------------------------------------------------
+# Missing groups -----------------------------------------------------------------------------
 
 
-def test_a_group_that_is_not_there_knows_no_members() -> None:
+def test_a_missing_group_has_no_members() -> None:
     driver = Driver()
     who = MemberIdentity("m", "i")
 
@@ -45,7 +45,7 @@ def test_a_group_that_is_not_there_knows_no_members() -> None:
     assert len(driver.groups) == 0
 
 
-def test_a_group_needs_a_name() -> None:
+def test_an_empty_group_id_is_refused() -> None:
     groups, responses = Driver().groups, []
     driver = Driver()
     invalid = ErrorCode.INVALID_GROUP_ID
@@ -60,7 +60,7 @@ def test_a_group_needs_a_name() -> None:
 # Commits ------------------------------------------------------------------------------------
 
 
-def test_a_consumer_without_a_group_commits_to_one_that_is_made_for_it() -> None:
+def test_a_commit_without_a_generation_creates_the_group() -> None:
     driver = Driver()
 
     assert driver.commit(offset=5) is ErrorCode.NONE
@@ -80,7 +80,7 @@ def test_a_commit_stores_every_field_of_the_request() -> None:
 
 
 @pytest.mark.parametrize(("knows", "code"), [(True, 69), (False, 22)])
-def test_a_generation_of_a_group_that_is_not_there_is_refused(knows: bool, code: int) -> None:
+def test_a_commit_with_a_generation_to_a_missing_group_is_refused(knows: bool, code: int) -> None:
     driver = Driver()
     error_code = driver.commit(generation_id=1, member_id="m", knows_missing_groups=knows)
     assert error_code == code
@@ -108,7 +108,7 @@ def test_only_members_of_this_generation_commit_to_a_group_with_members(
     assert driver.committed() == (7 if error_code is ErrorCode.NONE else None)
 
 
-def test_before_the_assignment_is_there_commits_wait_and_while_preparing_they_do_not() -> None:
+def test_commits_get_rebalance_in_progress_only_before_the_assignment() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     driver.join(client_id="b")
@@ -160,7 +160,7 @@ def test_offsets_of_a_topic_are_kept_while_a_consumer_subscribes_to_it() -> None
     assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["t"]
 
 
-def test_consumers_whose_subscription_cannot_be_read_may_read_anything() -> None:
+def test_an_unreadable_subscription_counts_as_all_topics() -> None:
     driver = Driver()
     driver.stable("a", protocols={"range": b"\xff"})
 
@@ -169,7 +169,7 @@ def test_consumers_whose_subscription_cannot_be_read_may_read_anything() -> None
     assert codes == (ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC,)
 
 
-def test_offsets_of_members_that_are_no_consumers_cannot_be_deleted() -> None:
+def test_offsets_of_a_group_with_other_protocols_cannot_be_deleted() -> None:
     driver = Driver()
     driver.stable("a", protocol_type="connect")
 
@@ -198,7 +198,7 @@ def test_a_group_is_deleted_with_its_offsets_when_it_has_no_members() -> None:
     assert driver.join()[0].generation_id == 1
 
 
-def test_a_deleted_topic_is_forgotten_by_every_group() -> None:
+def test_every_group_drops_the_offsets_of_a_deleted_topic() -> None:
     driver = Driver()
     driver.commit()
     driver.commit(group_id="other")
@@ -223,7 +223,7 @@ def test_a_stable_group_is_described_with_metadata_and_assignments() -> None:
 
     preparing = driver.describe()
     assert (preparing.protocol_name, preparing.state) == ("", GroupState.PREPARING_REBALANCE)
-    assert [each.metadata for each in preparing.members] == [b"", b""]
+    assert [described.metadata for described in preparing.members] == [b"", b""]
 
 
 def test_groups_are_listed_by_state_and_type_in_any_case() -> None:
@@ -243,7 +243,7 @@ def test_groups_are_listed_by_state_and_type_in_any_case() -> None:
 # Expiry -------------------------------------------------------------------------------------
 
 
-def test_offsets_outlive_the_last_member_by_the_retention_time() -> None:
+def test_offsets_expire_a_retention_time_after_the_last_member_leaves() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a")
     driver.commit(member_id=member_id, generation_id=1)
@@ -268,7 +268,7 @@ def test_offsets_committed_without_members_expire_by_their_commit() -> None:
     assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["u"]
 
 
-def test_a_commit_may_say_how_long_it_lives() -> None:
+def test_a_commit_may_have_a_retention_time() -> None:
     driver = Driver()
     driver.commit(retention_ms=2 * CHECK_MS)
 
@@ -279,7 +279,7 @@ def test_a_commit_may_say_how_long_it_lives() -> None:
     assert driver.committed() is None
 
 
-def test_members_keep_the_offsets_of_what_they_read_and_no_others() -> None:
+def test_only_offsets_of_subscribed_topics_are_kept_while_there_are_members() -> None:
     driver = Driver()
     protocols = {"range": subscription("t")}
     (member_id,) = driver.stable("a", protocols=protocols, session_timeout_ms=1_800_000)
@@ -294,7 +294,7 @@ def test_members_keep_the_offsets_of_what_they_read_and_no_others() -> None:
     assert [name for name, _, _ in driver.groups.all_committed(GROUP)] == ["t"]
 
 
-def test_a_group_without_members_and_offsets_is_gone_at_the_next_check() -> None:
+def test_a_group_without_members_and_offsets_is_deleted_at_the_next_check() -> None:
     driver = Driver()
     for number in range(100):
         driver.join(group_id=f"g{number}", must_know_id=True)
@@ -306,7 +306,7 @@ def test_a_group_without_members_and_offsets_is_gone_at_the_next_check() -> None
     assert driver.timers.next_due_ms() is None
 
 
-def test_a_group_with_an_id_given_out_waits_for_its_owner() -> None:
+def test_a_group_with_a_reserved_member_id_is_not_deleted() -> None:
     driver = Driver()
     driver.advance(1)
     driver.join()

@@ -1,4 +1,4 @@
-"""Random clients in virtual time: what must hold in every state a group can get into."""
+"""Random clients in virtual time, and invariants of every state of a group."""
 
 from collections import Counter
 from typing import Any
@@ -13,6 +13,7 @@ from broker.groups.requests import MemberIdentity
 from broker.groups.results import GroupState, JoinResult, SyncResult
 from protocol.errors import ErrorCode
 from tests.broker.groups.driver import GROUP, Driver
+from tests.examples import examples
 
 INSTANCES = ("i1", "i2")
 PROTOCOLS = st.sampled_from(
@@ -24,13 +25,13 @@ PICK = st.integers(0, 11)
 
 
 def who(member_id: str) -> str:
-    """A static member whatever its id is now, anybody else by its id."""
+    """Return the instance id of a static member, or the id of a dynamic one."""
     instance = member_id.partition("-")[0]
     return instance if instance in INSTANCES else member_id
 
 
 class GroupMachine(RuleBasedStateMachine):
-    """Clients that join, sync, leave and fall silent as they like."""
+    """Clients that join, sync, leave and stop heartbeating at random."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -240,7 +241,7 @@ class GroupMachine(RuleBasedStateMachine):
 
 
 class DelayedGroupMachine(GroupMachine):
-    """The same with a first rebalance that waits."""
+    """The same with a delay of the first rebalance."""
 
     def make_driver(self) -> Driver:
         return Driver(group_max_size=4, group_initial_rebalance_delay_ms=3_000)
@@ -248,6 +249,8 @@ class DelayedGroupMachine(GroupMachine):
 
 TestGroups = GroupMachine.TestCase
 pytest.mark.slow(TestGroups)
-TestGroups.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
+TestGroups.settings = settings(max_examples=examples(120), stateful_step_count=50, deadline=None)
 TestDelayedGroups = DelayedGroupMachine.TestCase
-TestDelayedGroups.settings = settings(max_examples=30, stateful_step_count=50, deadline=None)
+TestDelayedGroups.settings = settings(
+    max_examples=examples(30), stateful_step_count=50, deadline=None
+)

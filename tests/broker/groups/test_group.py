@@ -26,7 +26,7 @@ def test_a_rebalance_ends_when_the_last_member_has_joined() -> None:
     assert [len(responses[0].members) for responses in (first, second, newcomer)] == [3, 0, 0]
 
 
-def test_who_does_not_join_within_the_longest_rebalance_timeout_is_out() -> None:
+def test_a_member_that_does_not_join_within_the_longest_rebalance_timeout_is_removed() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a", rebalance_timeout_ms=2 * REBALANCE_MS)
     newcomer = driver.join(client_id="b")
@@ -57,7 +57,7 @@ def test_a_rebalance_timeout_of_zero_still_lets_time_pass() -> None:
     assert driver.is_empty
 
 
-def test_members_that_wait_are_sent_to_the_new_coordinator_and_the_group_lives_on() -> None:
+def test_waiting_members_get_not_coordinator_when_the_group_moves() -> None:
     driver = Driver()
     first_id, second_id = driver.stable("a", "b")
     newcomer = driver.join(client_id="c")
@@ -77,7 +77,7 @@ def test_members_that_wait_are_sent_to_the_new_coordinator_and_the_group_lives_o
     assert driver.sync(second_id, 3)[0].assignment == b"all"
 
 
-def test_a_session_starts_again_at_the_new_coordinator() -> None:
+def test_sessions_restart_at_the_new_coordinator() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a")
     driver.advance(SESSION_MS - 1)
@@ -87,7 +87,7 @@ def test_a_session_starts_again_at_the_new_coordinator() -> None:
     assert driver.heartbeat(member_id, 1) is ErrorCode.NONE
 
 
-def test_a_group_whose_only_member_was_never_answered_is_empty_at_the_new_coordinator() -> None:
+def test_a_member_without_a_response_is_removed_when_the_group_moves() -> None:
     driver = Driver(group_initial_rebalance_delay_ms=3000)
     response = driver.join()
 
@@ -97,7 +97,7 @@ def test_a_group_whose_only_member_was_never_answered_is_empty_at_the_new_coordi
     assert driver.is_empty
 
 
-def test_the_first_rebalance_waits_for_the_delay_and_again_while_members_come() -> None:
+def test_the_first_rebalance_waits_for_the_delay_and_again_while_members_join() -> None:
     driver = Driver(group_initial_rebalance_delay_ms=3000)
     first = driver.join(client_id="a")
     driver.advance(2999)
@@ -136,7 +136,7 @@ def test_members_that_leave_during_the_first_delay_leave_an_empty_group() -> Non
     assert driver.is_empty
 
 
-def test_every_member_votes_for_the_first_of_its_protocols_that_all_have() -> None:
+def test_every_member_votes_for_its_first_protocol_that_all_support() -> None:
     driver = Driver()
     first_id, second_id = driver.stable("a", "b", protocols={"r": b"", "s": b"", "x": b""})
     votes_s = {"s": b"", "r": b""}
@@ -148,7 +148,7 @@ def test_every_member_votes_for_the_first_of_its_protocols_that_all_have() -> No
     assert result.protocol_name == "s"
 
 
-def test_a_leader_that_does_not_come_back_is_followed_by_the_first_that_did() -> None:
+def test_a_leader_that_does_not_rejoin_is_replaced_by_the_first_that_did() -> None:
     driver = Driver()
     leader_id, second_id, third_id = driver.stable("a", "b", "c")
 
@@ -159,7 +159,7 @@ def test_a_leader_that_does_not_come_back_is_followed_by_the_first_that_did() ->
     assert third[0].leader_id == second[0].leader_id == second_id
 
 
-def test_a_new_member_whose_client_is_gone_ends_with_the_new_member_timeout() -> None:
+def test_a_new_member_whose_client_disconnected_is_removed_after_the_new_member_timeout() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a", rebalance_timeout_ms=2 * NEW_MEMBER_JOIN_TIMEOUT_MS)
     newcomer = driver.join(client_id="b")
@@ -204,14 +204,14 @@ def test_followers_get_their_assignment_when_the_leader_has_sent_it() -> None:
     assert driver.state is GroupState.STABLE
 
 
-def test_a_member_the_leader_forgot_gets_an_empty_assignment() -> None:
+def test_a_member_without_an_assignment_gets_an_empty_one() -> None:
     driver = Driver()
     member_id = driver.join()[0].member_id
 
     assert driver.sync(member_id, 1, {"somebody": b"x"})[0].assignment == b""
 
 
-def test_an_assignment_does_not_outlive_its_generation() -> None:
+def test_an_assignment_is_not_used_in_the_next_generation() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     driver.join(client_id="b")
@@ -231,7 +231,7 @@ def test_an_assignment_does_not_outlive_its_generation() -> None:
         ({"protocol_type": "consumer", "protocol_name": "range"}, ErrorCode.NONE),
     ],
 )
-def test_a_sync_that_does_not_fit_the_group_is_refused(
+def test_a_sync_with_another_protocol_or_generation_is_refused(
     changes: dict[str, Any], error_code: ErrorCode
 ) -> None:
     driver = Driver()
@@ -251,7 +251,7 @@ def test_a_sync_during_a_rebalance_returns_rebalance_in_progress() -> None:
     assert driver.sync(leader_id, 1) == [SyncResult(ErrorCode.REBALANCE_IN_PROGRESS)]
 
 
-def test_a_second_sync_of_a_waiting_member_takes_over() -> None:
+def test_a_second_sync_of_a_waiting_member_replaces_the_first() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     follower_id = driver.join_and_rejoin(leader_id)
@@ -262,7 +262,7 @@ def test_a_second_sync_of_a_waiting_member_takes_over() -> None:
     assert (first, second) == ([SyncResult(ErrorCode.REBALANCE_IN_PROGRESS)], [])
 
 
-def test_who_does_not_sync_within_the_rebalance_timeout_is_out() -> None:
+def test_a_member_that_does_not_sync_within_the_rebalance_timeout_is_removed() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     follower_id = driver.join_and_rejoin(leader_id)
@@ -322,7 +322,7 @@ def test_heartbeats_keep_a_session_and_silence_ends_it() -> None:
     assert driver.heartbeat(member_id, 1) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_the_loss_of_a_member_rebalances_those_that_are_left() -> None:
+def test_the_loss_of_a_member_rebalances_the_remaining_ones() -> None:
     driver = Driver()
     leader_id, silent_id = driver.stable("a", "b")
     driver.advance(SESSION_MS - 1)
@@ -335,7 +335,7 @@ def test_the_loss_of_a_member_rebalances_those_that_are_left() -> None:
     assert driver.heartbeat(silent_id, 3) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_batch_of_leaves_is_answered_one_by_one() -> None:
+def test_a_batch_of_leaves_has_one_result_per_member() -> None:
     driver = Driver()
     static_id, other_id = driver.stable_static_and_dynamic()
     pending_id = driver.join(must_know_id=True)[0].member_id
@@ -370,7 +370,7 @@ def test_a_batch_of_leaves_is_answered_one_by_one() -> None:
     assert driver.state is GroupState.PREPARING_REBALANCE
 
 
-def test_a_leave_that_nobody_could_follow_changes_nothing() -> None:
+def test_a_leave_of_unknown_members_changes_nothing() -> None:
     driver = Driver()
     driver.stable("a")
 
@@ -379,7 +379,7 @@ def test_a_leave_that_nobody_could_follow_changes_nothing() -> None:
     assert (driver.state, driver.generation_id) == (GroupState.STABLE, 1)
 
 
-def test_a_leave_of_the_last_one_awaited_ends_the_rebalance() -> None:
+def test_a_leave_of_the_last_missing_member_ends_the_rebalance() -> None:
     driver = Driver()
     leader_id, other_id = driver.stable("a", "b")
     waiting = driver.join(leader_id)
@@ -400,8 +400,8 @@ def test_a_member_that_leaves_while_it_waits_to_join_gets_an_error() -> None:
     assert waiting == [JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, "")]
 
 
-def test_a_response_may_come_back_with_the_next_request_at_once() -> None:
-    """A connection whose response came may have the next request waiting."""
+def test_a_response_may_trigger_the_next_request_at_once() -> None:
+    """A connection with a response may have its next request in the buffer."""
     driver = Driver()
     (leader_id,) = driver.stable("a")
     synced: list[list[SyncResult]] = []
@@ -423,7 +423,7 @@ def test_a_response_may_come_back_with_the_next_request_at_once() -> None:
     assert driver.state is GroupState.STABLE
 
 
-def test_a_group_left_alone_has_no_timers() -> None:
+def test_an_empty_group_has_no_timers() -> None:
     driver = Driver()
     first_id, _ = driver.stable("a", "b")
     driver.join(must_know_id=True)

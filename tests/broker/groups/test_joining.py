@@ -1,4 +1,4 @@
-"""Who is let into a group, who gets only an id, and who is refused."""
+"""Which members join a group, which get only a member id, and which are refused."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from protocol.errors import ErrorCode
 from tests.broker.groups.driver import REBALANCE_MS, SESSION_MS, Driver
 
 
-def test_a_lone_member_is_leader_of_generation_one_at_once() -> None:
+def test_the_only_member_leads_generation_1_at_once() -> None:
     assert Driver().join() == [
         JoinResult(
             ErrorCode.NONE,
@@ -23,7 +23,7 @@ def test_a_lone_member_is_leader_of_generation_one_at_once() -> None:
     ]
 
 
-def test_who_must_know_its_id_joins_in_two_steps() -> None:
+def test_a_member_that_must_know_its_id_joins_in_two_steps() -> None:
     driver = Driver()
 
     (first,) = driver.join(must_know_id=True)
@@ -34,7 +34,7 @@ def test_who_must_know_its_id_joins_in_two_steps() -> None:
     assert (second.error_code, second.member_id) == (ErrorCode.NONE, "client-id1")
 
 
-def test_an_id_given_out_is_good_for_a_session_and_no_longer() -> None:
+def test_a_reserved_member_id_expires_after_the_session_timeout() -> None:
     driver = Driver()
     (kept,) = driver.join(must_know_id=True)
     driver.advance(SESSION_MS - 1)
@@ -46,7 +46,7 @@ def test_an_id_given_out_is_good_for_a_session_and_no_longer() -> None:
     assert driver.join(late.member_id)[0].error_code is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_given_out_holds_a_rebalance_up_until_it_expires() -> None:
+def test_a_rebalance_waits_for_a_reserved_member_id_until_it_expires() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a", session_timeout_ms=6 * SESSION_MS)
     driver.join(must_know_id=True)
@@ -59,7 +59,7 @@ def test_an_id_given_out_holds_a_rebalance_up_until_it_expires() -> None:
     assert responses[0].generation_id == 2
 
 
-def test_a_static_member_cannot_claim_an_id_given_out_to_a_dynamic_one() -> None:
+def test_a_static_member_cannot_use_an_id_reserved_for_a_dynamic_one() -> None:
     driver = Driver()
     (first,) = driver.join(must_know_id=True)
 
@@ -68,7 +68,7 @@ def test_a_static_member_cannot_claim_an_id_given_out_to_a_dynamic_one() -> None
     assert second == JoinResult(ErrorCode.UNKNOWN_SERVER_ERROR, first.member_id)
 
 
-def test_a_member_id_nobody_gave_out_is_unknown_with_and_without_a_group() -> None:
+def test_an_unreserved_member_id_is_unknown_with_and_without_a_group() -> None:
     driver = Driver()
     assert driver.join("made-up") == [JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, "made-up")]
     driver.stable("a")
@@ -85,16 +85,14 @@ def test_a_member_id_nobody_gave_out_is_unknown_with_and_without_a_group() -> No
         ({"protocols": {}}, ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
     ],
 )
-def test_a_join_that_can_never_do_is_refused(
-    changes: dict[str, Any], error_code: ErrorCode
-) -> None:
+def test_an_invalid_join_is_refused(changes: dict[str, Any], error_code: ErrorCode) -> None:
     assert Driver().join(**changes) == [JoinResult(error_code, "")]
 
 
 @pytest.mark.parametrize(
     "changes", [{"protocol_type": "connect"}, {"protocols": {"sticky": b""}}, {"protocols": {}}]
 )
-def test_a_joiner_that_shares_no_protocol_with_all_members_is_refused(
+def test_a_member_that_shares_no_protocol_with_all_others_is_refused(
     changes: dict[str, Any],
 ) -> None:
     driver = Driver()
@@ -104,7 +102,7 @@ def test_a_joiner_that_shares_no_protocol_with_all_members_is_refused(
     assert driver.state is GroupState.STABLE
 
 
-def test_a_full_group_turns_newcomers_away_and_keeps_its_members() -> None:
+def test_a_full_group_refuses_new_members_and_keeps_its_members() -> None:
     driver = Driver(group_max_size=2)
     first_id, second_id = driver.stable("a", "b")
 
@@ -113,7 +111,7 @@ def test_a_full_group_turns_newcomers_away_and_keeps_its_members() -> None:
     assert driver.heartbeat(first_id, 2) is ErrorCode.NONE
 
 
-def test_while_preparing_only_who_has_joined_takes_up_room() -> None:
+def test_during_a_rebalance_only_joined_members_count_for_the_size() -> None:
     driver = Driver(group_max_size=2)
     first_id, second_id = driver.stable("a", "b")
     waiting = driver.join(first_id)
@@ -129,7 +127,7 @@ def test_while_preparing_only_who_has_joined_takes_up_room() -> None:
     }
 
 
-def test_a_pending_id_turned_away_no_longer_holds_the_rebalance_up() -> None:
+def test_a_rebalance_does_not_wait_for_a_refused_member_id() -> None:
     driver = Driver(group_max_size=1)
     (leader_id,) = driver.stable("a")
     driver.groups.config = {**driver.groups.config, "group.max.size": 2}
@@ -181,7 +179,7 @@ def test_the_order_of_protocols_is_part_of_a_subscription() -> None:
     assert (responses, driver.state) == ([], GroupState.PREPARING_REBALANCE)
 
 
-def test_joining_again_before_the_assignment_repeats_the_response_to_leader_and_follower() -> None:
+def test_a_rejoin_before_the_assignment_repeats_the_response() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     newcomer = driver.join(client_id="b")
@@ -193,7 +191,7 @@ def test_joining_again_before_the_assignment_repeats_the_response_to_leader_and_
     assert driver.generation_id == 2
 
 
-def test_changed_metadata_before_the_assignment_starts_over() -> None:
+def test_changed_metadata_before_the_assignment_restarts_the_rebalance() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     newcomer = driver.join(client_id="b")
@@ -207,7 +205,7 @@ def test_changed_metadata_before_the_assignment_starts_over() -> None:
     assert waiting_sync[0].error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_second_join_of_a_waiting_member_takes_over_and_the_first_may_retry() -> None:
+def test_a_second_join_of_a_waiting_member_replaces_the_first() -> None:
     driver = Driver()
     leader_id, follower_id = driver.stable("a", "b")
     first = driver.join(leader_id)
@@ -229,7 +227,7 @@ def test_a_static_members_id_begins_with_its_instance_id() -> None:
     assert result.members == (JoinedMember("desk-id1", "desk", b"meta"),)
 
 
-def test_a_static_follower_that_restarts_keeps_its_place_without_a_rebalance() -> None:
+def test_a_static_follower_that_restarts_does_not_rebalance_the_group() -> None:
     driver = Driver()
     (leader_id,) = driver.stable("a")
     newcomer = driver.join(group_instance_id="i")
@@ -303,7 +301,7 @@ def test_the_old_id_of_a_replaced_static_member_is_fenced_everywhere() -> None:
     assert commit is fenced
 
 
-def test_an_instance_id_nobody_has_is_unknown() -> None:
+def test_an_unused_instance_id_is_unknown() -> None:
     driver = Driver()
     (member_id,) = driver.stable("a")
 
@@ -325,7 +323,7 @@ def test_a_replaced_static_members_session_runs_under_its_new_id() -> None:
     assert driver.is_empty
 
 
-def test_an_absent_static_member_is_kept_through_a_rebalance_but_not_for_ever() -> None:
+def test_an_absent_static_member_stays_through_a_rebalance_until_its_session_expires() -> None:
     driver = Driver()
     static_id, other_id = driver.stable_static_and_dynamic()
     waiting = driver.join(other_id, protocols={"range": b"changed"})

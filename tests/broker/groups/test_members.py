@@ -29,12 +29,12 @@ def member(
 
 def with_members(*members: Member) -> Membership:
     membership = Membership()
-    for each in members:
-        membership.add(each)
+    for added in members:
+        membership.add(added)
     return membership
 
 
-def test_the_first_member_leads_until_it_is_gone() -> None:
+def test_the_first_member_leads_until_it_is_removed() -> None:
     first, second = member("a"), member("b")
     membership = with_members(first, second)
     assert membership.leader_id == "a"
@@ -58,7 +58,7 @@ def test_a_leader_that_joined_stays_and_one_that_did_not_is_replaced() -> None:
     assert Membership().elect_joined_leader() is False
 
 
-def test_a_renamed_static_member_keeps_its_lead_and_its_instance() -> None:
+def test_a_renamed_static_member_stays_leader_and_keeps_its_instance_id() -> None:
     static = member("a", instance="i")
     membership = with_members(static)
 
@@ -80,7 +80,7 @@ def test_metadata_for_the_leader_is_that_of_the_chosen_protocol() -> None:
     )
 
 
-def test_of_equal_votes_the_earliest_members_wins() -> None:
+def test_with_equal_votes_the_protocol_of_the_earliest_member_wins() -> None:
     membership = with_members(member("a", {"r": b"", "s": b""}), member("b", {"s": b"", "r": b""}))
     assert membership.select_protocol() == "r"
 
@@ -92,7 +92,7 @@ _PROTOCOLS = st.lists(st.sampled_from("rstu"), unique=True, min_size=1)
 def test_the_chosen_protocol_is_one_that_every_member_supports(
     plan: list[tuple[list[str], bool]],
 ) -> None:
-    """As long as nobody gets in who shares none with all; some of them leave again."""
+    """Only members that share a protocol with all others join; some of them leave again."""
     membership = Membership()
     for number, (names, leaves) in enumerate(plan):
         if membership.share_one_of(names):
@@ -103,7 +103,7 @@ def test_the_chosen_protocol_is_one_that_every_member_supports(
 
     chosen = membership.select_protocol()
 
-    assert all(chosen in each.protocols for each in membership)
+    assert all(chosen in joined.protocols for joined in membership)
     assert membership.share_one_of([chosen])
-    common = set.intersection(*(set(each.protocols) for each in membership))
+    common = set.intersection(*(set(joined.protocols) for joined in membership))
     assert {name for name in "rstu" if membership.share_one_of([name])} == common

@@ -18,7 +18,7 @@ _STEPS = st.one_of(
 
 
 @given(st.lists(_STEPS))
-def test_it_holds_what_a_dictionary_would(steps: list[tuple[Any, ...]]) -> None:
+def test_an_offset_table_behaves_like_a_dictionary(steps: list[tuple[Any, ...]]) -> None:
     table = OffsetTable()
     model: dict[tuple[str, int], CommittedOffset] = {}
     for name, *arguments in steps:

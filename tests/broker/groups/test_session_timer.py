@@ -1,4 +1,4 @@
-"""A session ends exactly when its last restart said, however often it was restarted."""
+"""A session expires exactly at the deadline of its last restart."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +32,7 @@ def test_a_session_ends_once_at_the_deadline_of_the_last_restart(
     assert timers.next_due_ms() is None
 
 
-def test_sessions_end_in_the_order_of_their_ends_when_the_clock_jumps() -> None:
+def test_sessions_expire_in_the_order_of_their_deadlines_when_the_clock_jumps() -> None:
     timers, ended = Timers(), []
     restarted = SessionTimer(timers, lambda _now_ms: ended.append("restarted"))
     silent = SessionTimer(timers, lambda _now_ms: ended.append("silent"))

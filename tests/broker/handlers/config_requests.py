@@ -33,7 +33,7 @@ def new_cluster(broker_count: int = 3, **overrides: str) -> Cluster:
 def send(
     cluster: Cluster, handler: Handler, api_key: ApiKey, version: int, broker_id: int, fields: Any
 ) -> Any:
-    """The response as a client decodes it, to a request as the broker decodes it."""
+    """Encode, handle and decode a request; return the response as a client decodes it."""
     request_class = messages.request_class(api_key)
     body = request_class(version=version, **fields).encode(version=version)
     context = RequestContext(
@@ -57,19 +57,19 @@ Operations = Sequence[tuple[str, int, str | None]]
 
 
 def outcome(results: Sequence[Any]) -> list[tuple[int, str | None]]:
-    """Error code and message of each resource of a response."""
+    """Return error code and message of each resource of a response."""
     return [(result.error_code, result.error_message) for result in results]
 
 
 def overrides_of(cluster: Cluster) -> dict[str, str]:
-    """The configuration of the topic `orders` itself."""
+    """Return the configuration of the topic `orders` itself."""
     topic = cluster.topics.get("orders")
     assert topic is not None
     return dict(topic.config.overrides)
 
 
 def results_of(response: Any, resources: Sequence[tuple[int, str, Any]]) -> list[Any]:
-    """The results of an alter request, which name its resources in their order."""
+    """Return the results of an alter request; check that they name its resources in order."""
     assert response.throttle_time_ms == 0
     assert [(result.resource_type, result.resource_name) for result in response.responses] == [
         (kind, name) for kind, name, _ in resources

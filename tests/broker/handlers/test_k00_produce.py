@@ -95,7 +95,7 @@ def test_the_stored_batch_is_the_one_sent_but_for_offset_and_leader_epoch() -> N
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_partitions_are_judged_one_by_one(version: int) -> None:
+def test_each_partition_succeeds_or_fails_alone(version: int) -> None:
     cluster = cluster_with_topic()
     response = send(
         cluster, [(0, BATCH[:-1]), (9, BATCH), (1, BATCH), (-1, BATCH)], version=version
@@ -117,13 +117,13 @@ def test_an_unknown_topic_is_named_as_the_version_names_topics(version: int) -> 
     assert [a.error_code for a in responses(response)] == [expected]
 
 
-def test_internal_topics_are_not_for_clients() -> None:
+def test_clients_cannot_write_to_internal_topics() -> None:
     response = send(cluster_with_topic(), [(0, BATCH)], topic="__consumer_offsets")
     assert responses(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
 
 
 @pytest.mark.parametrize("acks", [-2, 2, 32767])
-def test_other_acks_are_refused(acks: int) -> None:
+def test_invalid_acks_are_refused(acks: int) -> None:
     cluster = cluster_with_topic()
     response = send(cluster, [(0, BATCH)], acks=acks)
 
@@ -131,7 +131,7 @@ def test_other_acks_are_refused(acks: int) -> None:
     assert end_offsets(cluster) == [0, 0]
 
 
-def test_acks_0_is_never_answered_and_an_error_ends_the_connection() -> None:
+def test_acks_0_gets_no_response_and_an_error_closes_the_connection() -> None:
     cluster = cluster_with_topic()
     assert send(cluster, [(0, BATCH)], acks=0) is None
     assert end_offsets(cluster) == [2, 0]
@@ -162,7 +162,7 @@ def test_acks_0_duplicates_are_ignored(rules: str) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_wrong_broker_says_who_leads_from_version_10_on(version: int) -> None:
+def test_not_leader_or_follower_names_the_leader_from_version_10_on(version: int) -> None:
     cluster = cluster_with_topic(partitions=1, brokers=3)
     topic = cluster.topics.get("t")
     assert topic is not None
@@ -178,7 +178,7 @@ def test_the_wrong_broker_says_who_leads_from_version_10_on(version: int) -> Non
         assert [node.node_id for node in response.node_endpoints] == [leader_id]
 
 
-def test_too_few_replicas_matter_to_acks_all_only() -> None:
+def test_too_few_in_sync_replicas_refuse_only_acks_all() -> None:
     cluster = cluster_with_topic(partitions=1, brokers=3, min_insync_replicas="3")
     topic = cluster.topics.get("t")
     assert topic is not None
@@ -210,7 +210,7 @@ def test_log_append_time_is_returned_and_stored() -> None:
     assert responses(response)[0].log_append_time_ms == 1_700_000_000_000
 
 
-def test_a_transactional_producer_hears_that_there_are_no_transactions() -> None:
+def test_a_transactional_batch_gets_transactional_id_authorization_failed() -> None:
     response = send(cluster_with_topic(), [(0, BATCH)], transactional_id="tx")
     assert responses(response)[0].error_code == ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 

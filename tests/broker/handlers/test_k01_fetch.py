@@ -1,4 +1,4 @@
-"""Fetch: what is read, what is waited for, and what goes wrong."""
+"""Fetch: records, waits and errors."""
 
 from typing import Any
 from uuid import UUID
@@ -51,7 +51,7 @@ def ask(
     isolation_level: int = 0,
     **session: int,
 ) -> Any:
-    """The decoded response, or the pending one."""
+    """Return the decoded response, or the pending one."""
     found = cluster.topics.get(topic)
     request: Any = messages.FetchRequest(
         version=version,
@@ -141,7 +141,7 @@ def test_every_version_reports_an_unknown_topic_and_partition(version: int) -> N
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_wrong_broker_names_the_leader_as_far_as_the_version_can(version: int) -> None:
+def test_not_leader_or_follower_names_the_leader_if_the_version_can(version: int) -> None:
     cluster = cluster_with_records(0, brokers=3)
     topic = cluster.topics.get("t")
     assert topic is not None
@@ -173,7 +173,7 @@ def test_leader_epochs_are_compared() -> None:
     ]
 
 
-def test_one_batch_is_returned_however_large_it_is_and_only_for_the_first_partition() -> None:
+def test_one_batch_of_any_size_is_returned_only_for_the_first_partition() -> None:
     cluster = cluster_with_records(1)
     append(cluster, make_batch(b"other"), partition_index=1)
 
@@ -183,7 +183,7 @@ def test_one_batch_is_returned_however_large_it_is_and_only_for_the_first_partit
     assert not found[1].records
 
 
-def test_whole_batches_only_up_to_the_partitions_limit() -> None:
+def test_complete_batches_are_returned_up_to_the_limit_of_the_partition() -> None:
     cluster = cluster_with_records(3)
     topic = cluster.topics.get("t")
     assert topic is not None
@@ -208,7 +208,7 @@ def test_read_committed_gets_an_empty_list_of_aborted_transactions_and_others_nu
     assert parts(ask(cluster, {0: 0}, isolation_level=1))[0].aborted_transactions == []
 
 
-def test_a_session_is_never_given_and_one_that_is_claimed_is_not_known() -> None:
+def test_fetch_sessions_are_not_created_and_unknown_ones_are_refused() -> None:
     cluster = cluster_with_records(1)
     assert ask(cluster, {0: 0}, session_epoch=0).session_id == 0
     refused = ask(cluster, {0: 0}, session_id=5, session_epoch=3)
@@ -217,11 +217,11 @@ def test_a_session_is_never_given_and_one_that_is_claimed_is_not_known() -> None
 
 
 @pytest.mark.parametrize("wanted", [{0: 99}, {5: 0}])
-def test_an_error_is_answered_at_once(wanted: dict[int, int]) -> None:
+def test_an_error_completes_the_fetch_at_once(wanted: dict[int, int]) -> None:
     assert not isinstance(ask(cluster_with_records(), wanted, max_wait_ms=500), PendingResponse)
 
 
-def test_no_partitions_and_no_minimum_are_answered_at_once() -> None:
+def test_a_fetch_without_partitions_or_min_bytes_completes_at_once() -> None:
     cluster = cluster_with_records()
     assert not isinstance(ask(cluster, {}, max_wait_ms=500), PendingResponse)
     assert not isinstance(ask(cluster, {1: 0}, max_wait_ms=500, min_bytes=0), PendingResponse)
@@ -247,7 +247,7 @@ def test_a_fetch_waits_for_its_minimum_across_partitions() -> None:
     assert not any(part.log.waiters for part in topic.partitions)
 
 
-def test_a_fetch_that_waited_in_vain_responses_what_there_is() -> None:
+def test_a_fetch_returns_available_records_after_max_wait_ms() -> None:
     cluster = cluster_with_records(1)
     pending = ask(cluster, {0: 0}, max_wait_ms=500, min_bytes=100_000)
     assert isinstance(pending, PendingResponse)
@@ -259,7 +259,7 @@ def test_a_fetch_that_waited_in_vain_responses_what_there_is() -> None:
     assert values(parts(reread(pending.response))[0].records) == [b"a0", b"b"]
 
 
-def test_records_that_come_together_are_answered_together() -> None:
+def test_records_appended_before_a_fetch_completes_are_returned_together() -> None:
     cluster = cluster_with_records(0)
     pending = ask(cluster, {0: 0}, max_wait_ms=500)
     assert isinstance(pending, PendingResponse)
@@ -271,7 +271,9 @@ def test_records_that_come_together_are_answered_together() -> None:
 
 
 @pytest.mark.parametrize("event", ["delete", "move"])
-def test_a_waiting_fetch_hears_of_a_deleted_topic_and_a_moved_leader(event: str) -> None:
+def test_a_waiting_fetch_completes_when_its_topic_is_deleted_or_its_leader_moves(
+    event: str,
+) -> None:
     cluster = cluster_with_records(0, brokers=2)
     topic = cluster.topics.get("t")
     assert topic is not None

@@ -1,4 +1,4 @@
-"""ListOffsets: latest, earliest, by time, and what the version doesn't know."""
+"""ListOffsets: latest, earliest, by time, and timestamps that a version lacks."""
 
 import pytest
 
@@ -54,7 +54,9 @@ def ask(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_knows_latest_earliest_and_times(cluster: Cluster, version: int) -> None:
+def test_every_version_finds_latest_earliest_and_offsets_by_time(
+    cluster: Cluster, version: int
+) -> None:
     assert ask(cluster, -1, -1, version=version) == [(0, 6, -1), (0, 0, -1)]
     assert ask(cluster, -2, -2, version=version) == [(0, 0, -1), (0, 0, -1)]
     assert ask(cluster, 20, version=version) == [(0, 1, 20)]
@@ -93,7 +95,7 @@ def test_unknown_partitions_and_foreign_epochs_get_kafkas_errors(cluster: Cluste
     assert ask(cluster, -1, epoch=3) == [(ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)]
 
 
-def test_a_partition_named_twice_is_an_invalid_request(cluster: Cluster) -> None:
+def test_a_duplicate_partition_is_an_invalid_request(cluster: Cluster) -> None:
     part = _Topic.ListOffsetsPartition(
         version=7, partition_index=0, current_leader_epoch=-1, timestamp=-1
     )

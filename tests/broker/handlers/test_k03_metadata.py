@@ -25,7 +25,7 @@ def ask(
     topics: list[Any] | None = None
     if names is not None:
         topics = [_Topic(version=version, name=name) for name in names]
-        topics += [_Topic(version=version, name=None, topic_id=each) for each in ids]
+        topics += [_Topic(version=version, name=None, topic_id=id_) for id_ in ids]
     request = messages.MetadataRequest(
         version=version, topics=topics, allow_auto_topic_creation=may_create
     )
@@ -51,7 +51,7 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
 
     response = ask(cluster, ["a"], version)
 
-    returned_brokers = [(each.node_id, each.host, each.port) for each in response.brokers]
+    returned_brokers = [(broker.node_id, broker.host, broker.port) for broker in response.brokers]
     assert returned_brokers == [(1, "localhost", 9092), (2, "localhost", 9093)]
     (topic,) = response.topics
     assert (topic.name, topic.error_code) == ("a", ErrorCode.NONE)
@@ -62,7 +62,7 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
     assert leaderless.leader_id == -1
     if version >= 1:
         assert (response.controller_id, topic.is_internal) == (1, False)
-        assert [each.rack for each in response.brokers] == ["r1", None]
+        assert [broker.rack for broker in response.brokers] == ["r1", None]
     if version >= 2:
         assert response.cluster_id == CLUSTER_ID
     if version >= 5:
@@ -74,7 +74,7 @@ def test_every_version_describes_brokers_and_topics(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_asking_for_all_is_an_empty_list_in_version_0_and_null_since(version: int) -> None:
+def test_all_topics_are_an_empty_list_in_version_0_and_null_in_later_versions(version: int) -> None:
     cluster = cluster_with_a_and_b()
 
     assert len(ask(cluster, [], version).topics) == (2 if version == 0 else 0)
@@ -96,10 +96,10 @@ def test_every_version_reports_missing_topics_and_invalid_names(version: int) ->
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_missing_topic_is_created_and_there_the_next_time(version: int) -> None:
+def test_a_missing_topic_is_created_and_listed_in_the_next_response(version: int) -> None:
     cluster = make_cluster(**{"num.partitions": "4", "default.replication.factor": "2"})
 
-    # Before version 4 there was no choice: to ask was to create.
+    # Before version 4 a request always creates missing topics.
     first = ask(cluster, ["new"], version, may_create=version >= 4)
     second = ask(cluster, ["new"], version)
 
@@ -109,7 +109,7 @@ def test_a_missing_topic_is_created_and_there_the_next_time(version: int) -> Non
 
 
 @pytest.mark.parametrize("version", range(4, 14))
-def test_since_version_4_a_client_may_ask_without_creating(version: int) -> None:
+def test_since_version_4_a_client_can_disable_auto_creation(version: int) -> None:
     cluster = make_cluster()
 
     assert topics_of(ask(cluster, ["new"], version)) == [
@@ -119,7 +119,7 @@ def test_since_version_4_a_client_may_ask_without_creating(version: int) -> None
 
 
 @pytest.mark.parametrize("name", ["__consumer_offsets", "a_b", "bad/name"])
-def test_a_topic_that_cannot_be_is_not_created(name: str) -> None:
+def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     cluster = make_cluster()
     cluster.create_topic("a.b", [(1,)], {})
 
@@ -130,7 +130,7 @@ def test_a_topic_that_cannot_be_is_not_created(name: str) -> None:
     assert len(cluster.topics) == 1
 
 
-def test_more_replicas_by_default_than_brokers_create_nothing() -> None:
+def test_a_default_replication_factor_above_the_broker_count_creates_no_topic() -> None:
     cluster = make_cluster(2, **{"default.replication.factor": "3"})
 
     ask(cluster, ["new"], may_create=True)

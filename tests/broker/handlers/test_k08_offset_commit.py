@@ -31,13 +31,13 @@ def commit(cluster: GroupCluster, version: int, topics: list[Any], **fields: Any
 
 def codes(response: Any) -> list[list[tuple[int, int]]]:
     return [
-        [(each.partition_index, each.error_code) for each in topic.partitions]
+        [(result.partition_index, result.error_code) for result in topic.partitions]
         for topic in response.topics
     ]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
-def test_every_version_commits_what_exists_and_names_what_does_not(version: int) -> None:
+def test_every_version_commits_existing_partitions_and_refuses_missing_ones(version: int) -> None:
     cluster = GroupCluster()
     known = _Topic(
         version=version,
@@ -55,9 +55,9 @@ def test_every_version_commits_what_exists_and_names_what_does_not(version: int)
     no_partition = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert codes(response) == [[(0, no_topic)], [(1, 0), (2, no_partition), (-1, no_partition)]]
     if version >= 10:
-        assert [each.topic_id for each in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
+        assert [topic.topic_id for topic in response.topics] == [NOBODYS_ID, cluster.topic.topic_id]
     else:
-        assert [each.name for each in response.topics] == ["nope", "t"]
+        assert [topic.name for topic in response.topics] == ["nope", "t"]
     (found,) = cluster.cluster.groups.all_committed(GROUP)
     assert found[:2] == ("t", 1)
     assert (found[2].offset, found[2].metadata) == (5, "note")
@@ -65,7 +65,7 @@ def test_every_version_commits_what_exists_and_names_what_does_not(version: int)
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
-def test_what_is_wrong_with_the_member_is_said_for_each_partition_that_exists(
+def test_an_error_of_the_member_is_set_on_each_existing_partition(
     version: int,
 ) -> None:
     cluster = GroupCluster()
@@ -94,7 +94,9 @@ def test_what_is_wrong_with_the_member_is_said_for_each_partition_that_exists(
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_COMMIT))
-def test_a_generation_without_a_group_is_named_so_from_version_9(version: int) -> None:
+def test_a_generation_of_a_missing_group_gets_group_id_not_found_from_version_9(
+    version: int,
+) -> None:
     cluster = GroupCluster()
     topic = _Topic(
         version=version,
@@ -131,7 +133,7 @@ def test_a_static_member_is_fenced_by_the_one_that_replaced_it() -> None:
     assert cluster.commit(("t", 0, 1), **member) == [ErrorCode.FENCED_INSTANCE_ID]
 
 
-def test_nothing_to_commit_makes_no_group() -> None:
+def test_a_commit_without_partitions_creates_no_group() -> None:
     cluster = GroupCluster()
 
     assert commit(cluster, 9, []).topics == []
@@ -139,7 +141,7 @@ def test_nothing_to_commit_makes_no_group() -> None:
     assert len(cluster.cluster.groups) == 0
 
 
-def test_versions_2_to_4_say_how_long_an_offset_lives() -> None:
+def test_versions_2_to_4_have_a_retention_time() -> None:
     cluster = GroupCluster()
     for version in (2, 5):
         fields = {"retention_time_ms": 1_000} if version == 2 else {}

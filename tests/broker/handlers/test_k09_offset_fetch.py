@@ -20,9 +20,9 @@ def fetch(
     topics: dict[str, list[int]] | None,
     broker_id: int | None = None,
 ) -> Any:
-    """The answer for the one group, whichever form the version has."""
+    """Return the response for one group, in any version."""
     if version < 8:
-        wanted = (
+        requested_topics = (
             None
             if topics is None
             else [
@@ -33,11 +33,15 @@ def fetch(
             ]
         )
         return cluster.ask(
-            ApiKey.OFFSET_FETCH, version, group_id=GROUP, topics=wanted, broker_id=broker_id
+            ApiKey.OFFSET_FETCH,
+            version,
+            group_id=GROUP,
+            topics=requested_topics,
+            broker_id=broker_id,
         )
     group_class = _Request.OffsetFetchRequestGroup
     ids = {"t": cluster.topic.topic_id}
-    wanted = (
+    requested_topics = (
         None
         if topics is None
         else [
@@ -50,22 +54,27 @@ def fetch(
             for name, indexes in topics.items()
         ]
     )
-    group = group_class(version=version, group_id=GROUP, topics=wanted)
+    group = group_class(version=version, group_id=GROUP, topics=requested_topics)
     response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=[group], broker_id=broker_id)
-    assert [each.group_id for each in response.groups] == [GROUP]
+    assert [result.group_id for result in response.groups] == [GROUP]
     return response.groups[0]
 
 
 def found(response: Any) -> list[tuple[int, int, str | None, int]]:
     return [
-        (each.partition_index, each.committed_offset, each.metadata, each.error_code)
+        (
+            partition.partition_index,
+            partition.committed_offset,
+            partition.metadata,
+            partition.error_code,
+        )
         for topic in response.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH))
-def test_every_version_fetches_what_was_committed(version: int) -> None:
+def test_every_version_fetches_committed_offsets(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 1, 42))
 
@@ -82,7 +91,7 @@ def test_every_version_fetches_what_was_committed(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH))
-def test_a_topic_that_is_not_there_has_no_offset_and_an_id_nobody_has_is_an_error(
+def test_a_missing_topic_has_no_offset_and_an_unknown_topic_id_is_an_error(
     version: int,
 ) -> None:
     response = fetch(GroupCluster(), version, {"nope": [3]})
@@ -94,7 +103,7 @@ def test_a_topic_that_is_not_there_has_no_offset_and_an_id_nobody_has_is_an_erro
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 2))
-def test_no_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> None:
+def test_null_topics_are_all_topics_and_an_empty_list_is_none(version: int) -> None:
     cluster = GroupCluster()
     assert found(fetch(cluster, version, None)) == []
     cluster.commit(("t", 0, 1), ("t", 1, 2))
@@ -117,7 +126,7 @@ def test_another_broker_is_not_the_coordinator(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 8))
-def test_groups_are_answered_each_for_itself(version: int) -> None:
+def test_each_group_has_its_own_error(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
     other_name = next(
@@ -132,14 +141,14 @@ def test_groups_are_answered_each_for_itself(version: int) -> None:
 
     response = cluster.ask(ApiKey.OFFSET_FETCH, version, groups=groups, require_stable=True)
 
-    assert [(each.group_id, each.error_code, len(each.topics)) for each in response.groups] == [
+    assert [(group.group_id, group.error_code, len(group.topics)) for group in response.groups] == [
         (other_name, ErrorCode.NOT_COORDINATOR, 0),
         (GROUP, ErrorCode.NONE, 1),
     ]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.OFFSET_FETCH, 5))
-def test_the_leader_epoch_comes_back_from_version_5(version: int) -> None:
+def test_the_leader_epoch_is_returned_from_version_5(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
     ((name, index, committed),) = cluster.cluster.groups.all_committed(GROUP)
@@ -150,7 +159,7 @@ def test_the_leader_epoch_comes_back_from_version_5(version: int) -> None:
     assert topic.partitions[0].committed_leader_epoch == -1
 
 
-def test_a_deleted_topic_is_forgotten() -> None:
+def test_a_deleted_topic_has_no_committed_offsets() -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
 

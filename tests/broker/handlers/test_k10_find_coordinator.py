@@ -10,7 +10,7 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 def find(cluster: GroupCluster, version: int, key: str = GROUP, **fields: Any) -> Any:
-    """The one coordinator asked for, whichever form the version has."""
+    """Return the coordinator of one key, in any version."""
     if version < 4:
         return cluster.ask(ApiKey.FIND_COORDINATOR, version, key=key, **fields)
     response = cluster.ask(ApiKey.FIND_COORDINATOR, version, coordinator_keys=[key], **fields)
@@ -31,7 +31,7 @@ def test_every_version_names_the_coordinator_and_its_address(version: int) -> No
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.FIND_COORDINATOR))
-def test_no_broker_is_no_coordinator(version: int) -> None:
+def test_coordinator_not_available_if_no_broker_is_up(version: int) -> None:
     cluster = GroupCluster()
     cluster.stop_all()
 
@@ -53,7 +53,7 @@ def test_transactional_ids_have_coordinators_and_other_keys_do_not(version: int)
         assert find(cluster, version, key_type=key_type).error_code == ErrorCode.INVALID_REQUEST
 
 
-def test_a_batch_is_answered_key_by_key_and_spread_over_the_brokers() -> None:
+def test_each_key_of_a_batch_has_its_own_result() -> None:
     cluster = GroupCluster()
     keys = [f"group-{number}" for number in range(50)]
 

@@ -10,7 +10,7 @@ from tests.broker.groups.group_cluster import GROUP, SESSION_MS, GroupCluster, v
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP))
-def test_every_version_joins_and_gets_what_it_has_fields_for(version: int) -> None:
+def test_every_version_joins_and_gets_the_fields_of_its_schema(version: int) -> None:
     cluster = GroupCluster()
     (response,) = cluster.join(version)
     if version >= 4:
@@ -22,7 +22,7 @@ def test_every_version_joins_and_gets_what_it_has_fields_for(version: int) -> No
     assert response.leader == response.member_id
     assert response.protocol_name == "range"
     assert response.protocol_type == ("consumer" if version >= 7 else None)
-    assert [(each.member_id, each.metadata) for each in response.members] == [
+    assert [(member.member_id, member.metadata) for member in response.members] == [
         (response.member_id, b"meta")
     ]
 
@@ -51,11 +51,11 @@ def test_a_static_member_is_listed_with_its_instance(version: int) -> None:
     (response,) = GroupCluster().join(version, group_instance_id="i")
 
     assert response.member_id.startswith("i-")
-    assert [each.group_instance_id for each in response.members] == ["i"]
+    assert [member.group_instance_id for member in response.members] == ["i"]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.JOIN_GROUP, 5))
-def test_only_version_9_asks_a_static_leader_to_skip_the_assignment(version: int) -> None:
+def test_only_version_9_lets_a_static_leader_skip_the_assignment(version: int) -> None:
     cluster = GroupCluster()
     old_id = cluster.stable_member(group_instance_id="i")
 
@@ -76,7 +76,9 @@ def test_a_join_waits_for_the_others_and_no_longer_than_the_rebalance_timeout() 
     assert [response.generation_id for response in responses] == [2]
 
 
-def test_version_0_rebalances_for_as_long_as_its_session(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_version_0_the_session_timeout_is_the_rebalance_timeout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     cluster = GroupCluster()
     seen: list[JoinRequest] = []
     monkeypatch.setattr(cluster.cluster.groups, "join", lambda request, *_: seen.append(request))
@@ -88,7 +90,7 @@ def test_version_0_rebalances_for_as_long_as_its_session(monkeypatch: pytest.Mon
     assert timeouts == [SESSION_MS, 7]
 
 
-def test_a_client_that_goes_away_stays_a_member_until_its_session_ends() -> None:
+def test_a_client_that_disconnects_stays_a_member_until_its_session_expires() -> None:
     cluster = GroupCluster()
     cluster.stable_member()
     pending = cluster.handle(ApiKey.JOIN_GROUP, 3, **cluster.join_fields(3))
@@ -114,6 +116,6 @@ def test_the_members_of_a_group_are_described_with_the_clients_address() -> None
     cluster.stable_member()
     group = cluster.cluster.groups.describe(GROUP)
     assert group is not None
-    assert [(each.client_id, each.client_host) for each in group.members] == [
+    assert [(member.client_id, member.client_host) for member in group.members] == [
         ("client", "/127.0.0.1")
     ]

@@ -8,7 +8,7 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.HEARTBEAT))
-def test_every_version_keeps_a_session_and_says_what_is_wrong(version: int) -> None:
+def test_every_version_keeps_the_session_or_returns_an_error(version: int) -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 

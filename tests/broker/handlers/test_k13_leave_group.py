@@ -19,14 +19,14 @@ def leave(cluster: GroupCluster, version: int, member_id: str, **changes: Any) -
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_every_version_lets_a_member_go(version: int) -> None:
+def test_every_version_removes_a_member(version: int) -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 
     response = leave(cluster, version, member_id)
 
     assert response.error_code == ErrorCode.NONE
-    assert [(each.member_id, each.error_code) for each in response.members] == (
+    assert [(member.member_id, member.error_code) for member in response.members] == (
         [(member_id, ErrorCode.NONE)] if version >= 3 else []
     )
     assert cluster.cluster.groups.list_groups(["Empty"]) != []
@@ -34,7 +34,7 @@ def test_every_version_lets_a_member_go(version: int) -> None:
 
 @pytest.mark.parametrize("has_group", [True, False])
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_an_unknown_member_is_an_error_of_the_member_where_there_is_one(
+def test_an_unknown_member_is_an_error_of_the_member_if_the_version_has_that_field(
     version: int, has_group: bool
 ) -> None:
     cluster = GroupCluster()
@@ -45,11 +45,11 @@ def test_an_unknown_member_is_an_error_of_the_member_where_there_is_one(
 
     unknown = ErrorCode.UNKNOWN_MEMBER_ID
     assert response.error_code == (ErrorCode.NONE if version >= 3 else unknown)
-    assert [each.error_code for each in response.members] == ([unknown] if version >= 3 else [])
+    assert [member.error_code for member in response.members] == ([unknown] if version >= 3 else [])
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LEAVE_GROUP))
-def test_what_is_wrong_with_the_request_is_the_error_of_the_response(version: int) -> None:
+def test_an_error_of_the_request_is_the_error_of_the_response(version: int) -> None:
     cluster = GroupCluster()
     elsewhere = leave(cluster, version, "m", broker_id=cluster.other_id)
     assert (elsewhere.error_code, elsewhere.members) == (ErrorCode.NOT_COORDINATOR, [])
@@ -69,4 +69,6 @@ def test_a_static_member_is_removed_by_its_instance(version: int) -> None:
 
     response = leave(cluster, version, "", members=[identity])
 
-    assert [(each.group_instance_id, each.error_code) for each in response.members] == [("i", 0)]
+    assert [(member.group_instance_id, member.error_code) for member in response.members] == [
+        ("i", 0)
+    ]

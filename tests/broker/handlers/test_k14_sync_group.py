@@ -30,7 +30,7 @@ def test_every_version_can_be_refused(version: int) -> None:
     assert response.error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_version_5_says_which_protocol_it_believes_in() -> None:
+def test_version_5_checks_the_protocol_type_and_name() -> None:
     cluster = GroupCluster()
     member_id = cluster.stable_member()
 

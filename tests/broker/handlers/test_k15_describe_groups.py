@@ -25,7 +25,7 @@ def test_every_version_describes_a_stable_group(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS, 3))
-def test_operations_that_were_not_asked_for_are_the_smallest_integer(version: int) -> None:
+def test_authorized_operations_that_were_not_requested_are_the_smallest_int32(version: int) -> None:
     cluster = GroupCluster()
     response = cluster.handle(ApiKey.DESCRIBE_GROUPS, version, groups=["missing"])
 
@@ -36,7 +36,7 @@ def test_operations_that_were_not_asked_for_are_the_smallest_integer(version: in
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS))
-def test_a_group_that_is_not_there_is_dead_and_from_version_6_an_error(version: int) -> None:
+def test_a_missing_group_is_dead_and_from_version_6_an_error(version: int) -> None:
     cluster = GroupCluster()
 
     (group,) = cluster.ask(ApiKey.DESCRIBE_GROUPS, version, groups=[GROUP]).groups

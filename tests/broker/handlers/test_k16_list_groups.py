@@ -7,7 +7,7 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.LIST_GROUPS))
-def test_every_version_lists_with_the_fields_it_has(version: int) -> None:
+def test_every_version_lists_groups_with_the_fields_of_its_schema(version: int) -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 
@@ -19,7 +19,7 @@ def test_every_version_lists_with_the_fields_it_has(version: int) -> None:
     assert group.group_type == ("classic" if version >= 5 else "")
 
 
-def test_every_group_is_listed_by_its_coordinator_and_by_no_other() -> None:
+def test_a_group_is_listed_only_by_its_coordinator() -> None:
     cluster = GroupCluster()
     names = {f"group-{number}" for number in range(20)}
     for name in names:
@@ -35,7 +35,7 @@ def test_every_group_is_listed_by_its_coordinator_and_by_no_other() -> None:
     assert set(listed) == names
 
 
-def test_states_and_types_filter() -> None:
+def test_groups_can_be_filtered_by_state_and_type() -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 

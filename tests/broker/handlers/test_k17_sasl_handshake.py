@@ -1,4 +1,4 @@
-"""SaslHandshake: which mechanism, and when there is none."""
+"""SaslHandshake: the choice of a mechanism, and refusals."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_a_mechanism_that_is_not_enabled_gets_the_list_of_those_that_are(version
     assert client.close_reason is not None
 
 
-def test_a_second_handshake_in_between_ends_the_connection() -> None:
+def test_a_handshake_during_an_exchange_closes_the_connection() -> None:
     client = SaslClient()
     client.handshake("SCRAM-SHA-256")
     request = messages.SaslHandshakeRequest(version=1, mechanism="SCRAM-SHA-256")
@@ -36,7 +36,7 @@ def test_a_reauthentication_keeps_its_mechanism() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_without_sasl_there_is_nothing_to_shake_hands_about(version: int) -> None:
+def test_a_handshake_without_sasl_gets_illegal_sasl_state(version: int) -> None:
     request = messages.SaslHandshakeRequest(mechanism="PLAIN")
     response = call(make_cluster(1), request, version)
     assert (response.error_code, list(response.mechanisms)) == (ErrorCode.ILLEGAL_SASL_STATE, [])

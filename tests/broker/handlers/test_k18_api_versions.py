@@ -12,7 +12,7 @@ from tests.broker.cluster_builder import call, make_cluster, make_context
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_what_is_advertised_is_what_is_handled(version: int) -> None:
+def test_exactly_the_registered_handlers_are_advertised(version: int) -> None:
     request = messages.ApiVersionsRequest(
         version=version, client_software_name="apache-kafka-java", client_software_version="4.0.0"
     )
@@ -24,7 +24,7 @@ def test_what_is_advertised_is_what_is_handled(version: int) -> None:
     }
 
 
-def test_a_release_that_is_emulated_advertises_its_own_range() -> None:
+def test_an_emulated_release_advertises_its_own_versions() -> None:
     cluster = make_cluster(1, **{"broker.api.versions": "2.0"})
     response = call(cluster, messages.ApiVersionsRequest(version=0), 0)
 
@@ -44,7 +44,7 @@ def test_produce_is_advertised_from_version_0() -> None:
 @pytest.mark.parametrize(
     ("name", "version"), [("", "1"), ("a", ""), ("-a", "1"), ("a", "1-"), ("a b", "1")]
 )
-def test_a_client_that_gives_an_odd_name_is_refused(name: str, version: str) -> None:
+def test_an_invalid_client_software_name_is_refused(name: str, version: str) -> None:
     request = messages.ApiVersionsRequest(
         version=3, client_software_name=name, client_software_version=version
     )

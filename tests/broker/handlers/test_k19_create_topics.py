@@ -87,7 +87,7 @@ def test_counts_of_minus_one_are_the_brokers_defaults() -> None:
     assert (response.num_partitions, response.replication_factor) == (5, 3)
 
 
-def test_any_broker_takes_the_request() -> None:
+def test_every_broker_accepts_the_request() -> None:
     cluster = make_cluster()
 
     for broker_id in cluster.brokers:
@@ -95,7 +95,7 @@ def test_any_broker_takes_the_request() -> None:
         assert response.error_code == ErrorCode.NONE
 
 
-def test_validate_only_responses_as_if_and_creates_nothing() -> None:
+def test_validate_only_returns_a_success_and_creates_nothing() -> None:
     cluster = make_cluster()
 
     good, bad = create(cluster, topic("a", 2, 3), topic("b", 0), validate_only=True)
@@ -106,10 +106,12 @@ def test_validate_only_responses_as_if_and_creates_nothing() -> None:
     assert len(cluster.topics) == 0
     # Nor does it take a turn in the round robin of leaders.
     create(cluster, topic("c", 1, 1))
-    assert [part.leader_id for each in cluster.topics.all() for part in each.partitions] == [1]
+    assert [part.leader_id for created in cluster.topics.all() for part in created.partitions] == [
+        1
+    ]
 
 
-def test_topics_are_answered_one_by_one_in_request_order() -> None:
+def test_each_topic_has_its_own_result_in_request_order() -> None:
     cluster = make_cluster()
 
     responses = create(cluster, topic("c"), topic("bad name"), topic("a"))
@@ -122,7 +124,7 @@ def test_topics_are_answered_one_by_one_in_request_order() -> None:
     ]
 
 
-def test_a_name_given_twice_is_refused_once_and_the_others_are_created() -> None:
+def test_a_duplicate_name_is_refused_once_and_other_topics_are_created() -> None:
     cluster = make_cluster()
 
     twice, other = create(cluster, topic("a"), topic("b"), topic("a", 3))
@@ -130,7 +132,7 @@ def test_a_name_given_twice_is_refused_once_and_the_others_are_created() -> None
     assert (twice.name, twice.error_code) == ("a", ErrorCode.INVALID_REQUEST)
     assert twice.error_message == "Duplicate topic name."
     assert other.error_code == ErrorCode.NONE
-    assert [each.name for each in cluster.topics.all()] == ["b"]
+    assert [created.name for created in cluster.topics.all()] == ["b"]
 
 
 def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> None:
@@ -142,7 +144,7 @@ def test_a_request_for_more_than_ten_thousand_partitions_creates_nothing() -> No
     assert len(cluster.topics) == 0
 
 
-def test_a_topics_own_configuration_is_stored_and_returned_with_its_source() -> None:
+def test_the_configuration_of_a_topic_is_stored_and_returned_with_its_source() -> None:
     cluster = make_cluster(**{"log.retention.ms": "77"})
 
     response = only(create(cluster, topic("a", configs=[("cleanup.policy", "compact")])))
@@ -184,7 +186,7 @@ def test_the_brokers_of_each_partition_can_be_chosen() -> None:
     assert (response.num_partitions, response.replication_factor) == (2, 2)
 
 
-def test_replicas_beyond_the_brokers_that_are_up_go_on_those_that_are_down() -> None:
+def test_replicas_are_placed_on_stopped_brokers_if_too_few_are_up() -> None:
     cluster = make_cluster()
     failover.stop_broker(cluster, 2, NOW_MS)
 

@@ -12,19 +12,19 @@ VERSIONS = range(1, 7)
 
 
 def delete(cluster: Cluster, *topics: str | UUID | None, version: int = 6) -> list[Any]:
-    """Ask for topics by name (a string) or by id."""
+    """Delete topics by name (a string) or by id."""
     state = messages.DeleteTopicsRequest.DeleteTopicState
     if version < 6:
         names: list[Any] = list(topics)
         request = messages.DeleteTopicsRequest(version=version, topic_names=names, timeout_ms=1000)
     else:
-        wanted = [
-            state(version=version, name=None, topic_id=each)
-            if isinstance(each, UUID)
-            else state(version=version, name=each, topic_id=UUID(int=0))
-            for each in topics
+        requested = [
+            state(version=version, name=None, topic_id=topic)
+            if isinstance(topic, UUID)
+            else state(version=version, name=topic, topic_id=UUID(int=0))
+            for topic in topics
         ]
-        request = messages.DeleteTopicsRequest(version=version, topics=wanted, timeout_ms=1000)
+        request = messages.DeleteTopicsRequest(version=version, topics=requested, timeout_ms=1000)
     responses: list[Any] = call(cluster, request, version).responses
     return responses
 
@@ -66,7 +66,7 @@ def test_version_6_deletes_by_id() -> None:
     assert cluster.topics.get_by_id(UUID(int=2)) is None
 
 
-def test_version_6_says_why_a_topic_cannot_be_meant() -> None:
+def test_version_6_refuses_a_topic_with_both_name_and_id_or_neither() -> None:
     cluster = cluster_with("a")
 
     (neither,) = delete(cluster, None)
@@ -81,7 +81,7 @@ def test_version_6_says_why_a_topic_cannot_be_meant() -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_refuses_a_name_given_twice_once(version: int) -> None:
+def test_every_version_refuses_a_duplicate_name_once(version: int) -> None:
     cluster = cluster_with("a", "b")
 
     twice, other = delete(cluster, "a", "b", "a", version=version)
@@ -105,7 +105,7 @@ def test_deletion_can_be_disabled_for_every_version(version: int) -> None:
     assert len(cluster.topics) == 2
 
 
-def test_records_go_with_the_topic_and_who_waits_for_them_hears_at_once() -> None:
+def test_deleting_a_topic_deletes_its_records_and_completes_waiting_fetches() -> None:
     cluster = cluster_with("a")
     topic = cluster.topics.get("a")
     assert topic is not None

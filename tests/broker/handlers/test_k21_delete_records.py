@@ -42,7 +42,7 @@ def delete(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_moves_the_start_of_the_log(version: int) -> None:
+def test_every_version_moves_the_log_start_offset(version: int) -> None:
     cluster = cluster_with_ten_records()
 
     results = delete(cluster, ("a", 0, 5), ("a", 1, 0), ("a", 2, 0), ("b", 0, 0), version=version)
@@ -62,7 +62,7 @@ def test_every_version_moves_the_start_of_the_log(version: int) -> None:
     assert cluster.log_bytes == log.size_bytes == 21
 
 
-def test_minus_one_deletes_all_there_is() -> None:
+def test_offset_minus_one_deletes_all_records() -> None:
     cluster = cluster_with_ten_records()
 
     assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
@@ -70,14 +70,14 @@ def test_minus_one_deletes_all_there_is() -> None:
     assert delete(cluster, ("a", 0, -1)) == [(ErrorCode.NONE, 10)]
 
 
-def test_an_offset_already_gone_responses_where_the_log_starts() -> None:
+def test_a_deleted_offset_returns_the_log_start_offset() -> None:
     cluster = cluster_with_ten_records()
     delete(cluster, ("a", 0, 6))
 
     assert delete(cluster, ("a", 0, 2)) == [(ErrorCode.NONE, 6)]
 
 
-def test_beyond_the_high_watermark_nothing_is_deleted() -> None:
+def test_an_offset_beyond_the_high_watermark_deletes_nothing() -> None:
     cluster = cluster_with_ten_records()
 
     assert delete(cluster, ("a", 0, 11)) == [(ErrorCode.OFFSET_OUT_OF_RANGE, -1)]

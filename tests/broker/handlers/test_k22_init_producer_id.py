@@ -1,4 +1,4 @@
-"""InitProducerId: a new id each time, whatever the client remembers."""
+"""InitProducerId: every request gets a new id."""
 
 from struct import pack
 from typing import Any
@@ -45,7 +45,7 @@ def init(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_call_gives_a_new_id_with_epoch_0(version: int) -> None:
+def test_every_request_gets_a_new_producer_id_with_epoch_0(version: int) -> None:
     cluster = make_cluster(2)
     responses = [init(cluster, version, broker_id=1 + number % 2) for number in range(10)]
 
@@ -56,7 +56,7 @@ def test_every_call_gives_a_new_id_with_epoch_0(version: int) -> None:
 
 @pytest.mark.parametrize("version", range(3, 7))
 @pytest.mark.parametrize(("producer_id", "producer_epoch"), [(0, 0), (17, 3)])
-def test_an_id_that_the_client_brings_is_ignored(
+def test_the_producer_id_of_the_client_is_ignored(
     version: int, producer_id: int, producer_epoch: int
 ) -> None:
     cluster = make_cluster(1)
@@ -68,7 +68,9 @@ def test_an_id_that_the_client_brings_is_ignored(
 
 
 @pytest.mark.parametrize(("producer_id", "producer_epoch"), [(5, -1), (-1, 5)])
-def test_half_an_identity_is_an_invalid_request(producer_id: int, producer_epoch: int) -> None:
+def test_an_id_without_an_epoch_or_vice_versa_is_an_invalid_request(
+    producer_id: int, producer_epoch: int
+) -> None:
     response = init(make_cluster(1), 4, producer_id=producer_id, producer_epoch=producer_epoch)
     assert (response.error_code, response.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
 
@@ -80,19 +82,21 @@ def test_half_an_identity_is_an_invalid_request(producer_id: int, producer_epoch
         ("tx", ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
     ],
 )
-def test_there_are_no_transactions_yet(transactional_id: str, error_code: ErrorCode) -> None:
+def test_a_transactional_id_gets_transactional_id_authorization_failed(
+    transactional_id: str, error_code: ErrorCode
+) -> None:
     response = init(make_cluster(1), 4, transactional_id=transactional_id)
     assert (response.error_code, response.producer_id) == (error_code, -1)
 
 
 @pytest.mark.parametrize("version", FLEXIBLE_VERSIONS)
-def test_flexible_versions_tell_the_window(version: int) -> None:
+def test_flexible_versions_have_the_window(version: int) -> None:
     cluster = make_cluster(1, **{"max.in.flight.sequence.number.per.connection": "258"})
     assert init(cluster, version).unknown_tags == {"_10000": b"\x00\x00\x01\x02"}
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_under_kafkas_rules_there_is_no_window_to_advertise(version: int) -> None:
+def test_under_kafkas_rule_the_response_has_no_window(version: int) -> None:
     assert init(make_cluster(1, **KAFKAS_RULES), version).unknown_tags is None
 
 
@@ -103,7 +107,7 @@ def test_a_response_without_a_producer_id_has_no_window(version: int) -> None:
 
 
 @pytest.mark.parametrize("overrides", [{}, KAFKAS_RULES])
-def test_a_producer_may_use_up_its_epochs_and_go_on_with_a_new_id(
+def test_a_producer_can_use_all_epochs_and_continue_with_a_new_id(
     overrides: dict[str, str],
 ) -> None:
     """Clients count epochs up themselves, to 32767; the broker only ever sees them grow."""

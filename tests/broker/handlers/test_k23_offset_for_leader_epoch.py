@@ -29,12 +29,12 @@ def ask(
     broker_id: int = 1,
     partition: int = 0,
 ) -> tuple[int, int, int]:
-    """Error code, leader epoch and end offset for one partition of topic `a`."""
-    asked = _Topic.OffsetForLeaderPartition(
+    """Return error code, leader epoch and end offset for one partition of topic `a`."""
+    requested_partition = _Topic.OffsetForLeaderPartition(
         partition=partition, current_leader_epoch=current_leader_epoch, leader_epoch=leader_epoch
     )
     request = messages.OffsetForLeaderEpochRequest(
-        version=version, replica_id=-1, topics=[_Topic(topic="a", partitions=[asked])]
+        version=version, replica_id=-1, topics=[_Topic(topic="a", partitions=[requested_partition])]
     )
     (topic,) = call(cluster, request, version, broker_id=broker_id).topics
     (response,) = topic.partitions
@@ -43,7 +43,7 @@ def ask(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_returns_where_an_epoch_ended(version: int) -> None:
+def test_every_version_returns_the_end_offset_of_an_epoch(version: int) -> None:
     cluster = cluster_with_epochs()
 
     responses = [ask(cluster, epoch, version=version) for epoch in range(-1, 4)]
@@ -73,7 +73,7 @@ def test_every_version_checks_leader_and_current_epoch(version: int) -> None:
     )
 
 
-def test_a_partition_that_is_not_there_is_unknown() -> None:
+def test_a_missing_partition_gets_unknown_topic_or_partition() -> None:
     assert ask(make_cluster(), 0) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)
     assert ask(cluster_with_epochs(), 0, partition=1) == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,

@@ -91,7 +91,7 @@ def test_type_and_documentation_are_returned_from_version_3_on(version: int) -> 
         assert not entry.documentation
 
 
-def test_documentation_and_synonyms_are_left_out_when_not_asked_for() -> None:
+def test_documentation_and_synonyms_are_returned_only_if_requested() -> None:
     entry = the_one_entry(
         describe(new_cluster(), (TOPIC, "orders", ["retention.ms"]), synonyms=False)
     )
@@ -102,7 +102,7 @@ def test_documentation_and_synonyms_are_left_out_when_not_asked_for() -> None:
 
 
 @pytest.mark.parametrize("keys", [None, []])
-def test_no_keys_ask_for_all_of_them(keys: list[str] | None) -> None:
+def test_a_null_or_empty_list_of_keys_returns_all(keys: list[str] | None) -> None:
     (result,) = describe(new_cluster(), (TOPIC, "orders", keys))
 
     assert len(result.configs) == len(TOPIC_KEYS)
@@ -134,7 +134,7 @@ def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None
     assert synonyms_of(entry) == [("max.message.bytes", "5", 1), (name, "4", 2), *behind]
 
 
-def test_what_is_set_for_one_of_several_brokers_is_no_default_of_a_topic() -> None:
+def test_a_value_of_one_of_several_brokers_is_not_a_topic_default() -> None:
     cluster = new_cluster(2)
     cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "4"}))
 
@@ -150,7 +150,7 @@ def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:
     assert (entry.value, entry.config_source, synonyms_of(entry)) == ("false", 5, [])
 
 
-def test_hours_stand_behind_the_milliseconds_of_a_topic() -> None:
+def test_log_retention_hours_is_a_synonym_of_retention_ms() -> None:
     entry = the_one_entry(
         describe(new_cluster(log_retention_hours="2"), (TOPIC, "orders", ["retention.ms"]))
     )
@@ -186,7 +186,7 @@ def test_passwords_are_never_returned() -> None:
     assert "top-secret" not in str(result)
 
 
-def test_a_broker_returns_its_own_node_id_whatever_the_properties_said() -> None:
+def test_a_broker_returns_its_actual_node_id() -> None:
     cluster = new_cluster(node_id="7")
     for name in ("node.id", "broker.id"):
         entry = the_one_entry(describe(cluster, (BROKER, "3", [name]), broker_id=3))
@@ -206,7 +206,7 @@ def test_a_broker_returns_the_address_it_advertises(host: str, listener: str) ->
     assert (entry.value, entry.config_source) == (listener, 4)
 
 
-def test_the_broker_without_a_name_returns_only_what_was_changed_for_all() -> None:
+def test_the_broker_default_returns_only_keys_changed_for_all_brokers() -> None:
     cluster = new_cluster(message_max_bytes="2")
     assert describe(cluster, (BROKER, "", None))[0].configs == []
 
@@ -254,7 +254,7 @@ def test_a_resource_that_cannot_be_described_fails_alone(
     assert described.error_code == ErrorCode.NONE
 
 
-def test_a_name_too_long_for_a_message_is_still_answered() -> None:
+def test_a_very_long_resource_name_gets_a_response() -> None:
     (result,) = describe(new_cluster(), (TOPIC, "x" * 32_767, None), version=1)
 
     assert result.error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -294,7 +294,7 @@ def test_values_set_on_a_group_or_on_client_metrics_are_returned_with_their_sour
     assert synonyms_of(entry) == [("interval.ms", "100", 7)]
 
 
-def test_a_broker_returns_the_configuration_it_alone_was_started_with() -> None:
+def test_a_broker_returns_the_values_it_alone_was_started_with() -> None:
     cluster = new_cluster(max_connections="7", broker_2_max_connections="8")
 
     entries_by_broker = {}

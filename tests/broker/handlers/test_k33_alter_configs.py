@@ -48,7 +48,7 @@ def alter(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_replaces_all_that_was_set_on_a_topic(version: int) -> None:
+def test_every_version_replaces_the_configuration_of_a_topic(version: int) -> None:
     cluster = new_cluster()
     alter(cluster, (TOPIC, "orders", [("retention.ms", "5"), ("retention.bytes", "6")]))
 
@@ -58,7 +58,7 @@ def test_every_version_replaces_all_that_was_set_on_a_topic(version: int) -> Non
     assert overrides_of(cluster) == {"retention.ms": "7"}
 
 
-def test_a_replacement_by_nothing_brings_back_the_defaults() -> None:
+def test_an_empty_replacement_restores_the_defaults() -> None:
     cluster = new_cluster()
     alter(cluster, (TOPIC, "orders", [("retention.ms", "5")]))
     alter(cluster, (BROKER, "", [("message.max.bytes", "9")]))
@@ -85,7 +85,7 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
     assert cluster.config.for_broker(1)["max.connections"] == 9
 
 
-def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
+def test_a_changed_broker_default_applies_to_topics_at_once() -> None:
     cluster = new_cluster()
 
     alter(cluster, (BROKER, "", [("message.max.bytes", "9")]))
@@ -151,7 +151,7 @@ def test_a_resource_that_cannot_be_changed_fails_alone(
     assert overrides_of(cluster) == {}
 
 
-def test_a_resource_named_twice_is_changed_neither_time() -> None:
+def test_a_duplicate_resource_is_not_changed() -> None:
     cluster = new_cluster()
 
     results = alter(

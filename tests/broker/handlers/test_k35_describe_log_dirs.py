@@ -22,7 +22,7 @@ def cluster_with_topics() -> Cluster:
 
 def describe(
     cluster: Cluster,
-    asked: list[tuple[str, list[int]]] | None,
+    requested: list[tuple[str, list[int]]] | None,
     *,
     version: int = 5,
     broker_id: int = 1,
@@ -30,8 +30,8 @@ def describe(
     topic = messages.DescribeLogDirsRequest.DescribableLogDirTopic
     topics = (
         None
-        if asked is None
-        else [topic(topic=name, partitions=indexes) for name, indexes in asked]
+        if requested is None
+        else [topic(topic=name, partitions=indexes) for name, indexes in requested]
     )
     request = messages.DescribeLogDirsRequest(version=version, topics=topics)
     response = call(cluster, request, version, broker_id=broker_id)
@@ -59,22 +59,22 @@ def test_every_version_returns_the_sizes_of_a_brokers_partitions(version: int) -
         assert (result.total_bytes, result.usable_bytes) == (1000, 993)
 
 
-def test_each_broker_has_a_directory_of_its_own() -> None:
+def test_each_broker_has_its_own_log_directory() -> None:
     result = describe(cluster_with_topics(), None, broker_id=3)
 
     assert result.log_dir == "/mock-kafka/broker-3"
     assert sizes(result) == {"b": {0: 0}}
 
 
-def test_what_is_asked_for_and_not_on_the_broker_is_left_out() -> None:
+def test_requested_partitions_that_are_not_on_the_broker_are_omitted() -> None:
     cluster = cluster_with_topics()
 
-    asked = [("a", [1, 5]), ("b", [0]), ("missing", [0])]
-    assert sizes(describe(cluster, asked)) == {"a": {1: 7}}
+    requested = [("a", [1, 5]), ("b", [0]), ("missing", [0])]
+    assert sizes(describe(cluster, requested)) == {"a": {1: 7}}
     assert sizes(describe(cluster, [("a", [0]), ("a", [1])])) == {"a": {0: 0, 1: 7}}
 
 
-def test_an_empty_list_is_not_a_null_one() -> None:
+def test_an_empty_list_of_topics_returns_none() -> None:
     result = describe(cluster_with_topics(), [])
 
     assert (result.log_dir, result.topics) == ("/mock-kafka/broker-1", [])

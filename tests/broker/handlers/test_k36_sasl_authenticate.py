@@ -1,4 +1,4 @@
-"""SaslAuthenticate: only where SASL is, and only after a handshake."""
+"""SaslAuthenticate: only on SASL listeners, and only after a handshake."""
 
 import pytest
 
@@ -10,13 +10,13 @@ from tests.broker.security.sasl_messages import response
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_without_sasl_there_is_nothing_to_prove(version: int) -> None:
+def test_a_token_without_sasl_gets_illegal_sasl_state(version: int) -> None:
     request = messages.SaslAuthenticateRequest(auth_bytes=b"\0alice\0secret")
     response = call(make_cluster(1), request, version)
     assert response.error_code == ErrorCode.ILLEGAL_SASL_STATE
 
 
-def test_a_token_without_a_handshake_ends_the_connection() -> None:
+def test_a_token_without_a_handshake_closes_the_connection() -> None:
     client = SaslClient()
     assert client.authenticate(b"\0alice\0secret") is None
     assert client.close_reason == "SaslAuthenticate without SaslHandshake"

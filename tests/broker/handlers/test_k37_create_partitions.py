@@ -12,10 +12,12 @@ _Topic = messages.CreatePartitionsRequest.CreatePartitionsTopic
 
 
 def growth(name: str, count: int, assignments: list[list[int]] | None = None) -> Any:
-    wanted = None
+    wire_assignments = None
     if assignments is not None:
-        wanted = [_Topic.CreatePartitionsAssignment(broker_ids=each) for each in assignments]
-    return _Topic(name=name, count=count, assignments=wanted)
+        wire_assignments = [
+            _Topic.CreatePartitionsAssignment(broker_ids=assignment) for assignment in assignments
+        ]
+    return _Topic(name=name, count=count, assignments=wire_assignments)
 
 
 def grow(
@@ -55,14 +57,14 @@ def test_every_version_adds_partitions(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_says_why_not(version: int) -> None:
+def test_every_version_returns_the_error_and_its_message(version: int) -> None:
     (result,) = grow(cluster_with("a"), growth("a", 1), version=version)
 
     assert result.error_code == ErrorCode.INVALID_PARTITIONS
     assert result.error_message == "Topic already has 1 partition(s)."
 
 
-def test_topics_are_answered_one_by_one_in_request_order() -> None:
+def test_each_topic_has_its_own_result_in_request_order() -> None:
     cluster = cluster_with("a", "b")
 
     results = grow(cluster, growth("missing", 2), growth("b", 2), growth("a", 0))
@@ -76,7 +78,7 @@ def test_topics_are_answered_one_by_one_in_request_order() -> None:
     assert partition_counts(cluster) == {"a": 1, "b": 2}
 
 
-def test_a_name_given_twice_is_refused_once() -> None:
+def test_a_duplicate_name_is_refused_once() -> None:
     cluster = cluster_with("a", "b")
 
     results = grow(cluster, growth("a", 2), growth("b", 2), growth("a", 3))

@@ -8,20 +8,20 @@ from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DELETE_GROUPS))
-def test_every_version_deletes_once_what_has_no_members(version: int) -> None:
+def test_every_version_deletes_groups_without_members(version: int) -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1))
 
     response = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP, GROUP])
     again = cluster.ask(ApiKey.DELETE_GROUPS, version, groups_names=[GROUP])
 
-    assert [(each.group_id, each.error_code) for each in response.results] == [(GROUP, 0)]
-    assert [each.error_code for each in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
+    assert [(result.group_id, result.error_code) for result in response.results] == [(GROUP, 0)]
+    assert [result.error_code for result in again.results] == [ErrorCode.GROUP_ID_NOT_FOUND]
     assert len(cluster.cluster.groups) == 0
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.DELETE_GROUPS))
-def test_a_group_with_members_or_elsewhere_stays(version: int) -> None:
+def test_a_group_with_members_or_another_coordinator_is_not_deleted(version: int) -> None:
     cluster = GroupCluster()
     cluster.stable_member()
 

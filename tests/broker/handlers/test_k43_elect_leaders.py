@@ -70,7 +70,7 @@ def test_every_version_elects_preferred_leaders(version: int) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_asked_for_all_every_version_leaves_out_what_needs_no_election(version: int) -> None:
+def test_a_request_for_all_partitions_omits_those_that_need_no_election(version: int) -> None:
     cluster = cluster_with_moved_leader()
 
     assert results(elect(cluster, None, version=version)) == {"a": {0: ErrorCode.NONE}}
@@ -78,7 +78,7 @@ def test_asked_for_all_every_version_leaves_out_what_needs_no_election(version: 
 
 
 @pytest.mark.parametrize("version", [1, 2])
-def test_an_unclean_election_finds_a_leader_where_there_is_none(version: int) -> None:
+def test_an_unclean_election_elects_a_leader_if_there_is_none(version: int) -> None:
     cluster = cluster_with_moved_leader()
     topic = cluster.topics.get("a")
     assert topic is not None
@@ -94,7 +94,7 @@ def test_an_unclean_election_finds_a_leader_where_there_is_none(version: int) ->
 
 
 @pytest.mark.parametrize("asked", [[("a", [0])], None])
-def test_an_unknown_election_type_elects_nobody(
+def test_an_unknown_election_type_elects_no_leader(
     asked: list[tuple[str, list[int]]] | None,
 ) -> None:
     cluster = cluster_with_moved_leader()
@@ -109,7 +109,7 @@ def test_an_unknown_election_type_elects_nobody(
     assert topic.partitions[0].leader_id == 2
 
 
-def test_version_0_knows_preferred_elections_only() -> None:
+def test_version_0_has_only_preferred_elections() -> None:
     cluster = cluster_with_moved_leader()
 
     response = elect(cluster, [("a", [0])], election_type=0, version=0)

@@ -70,7 +70,7 @@ def alter(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_changes_single_keys_and_leaves_the_others(version: int) -> None:
+def test_every_version_changes_single_keys_and_keeps_the_others(version: int) -> None:
     cluster = new_cluster()
     alter(
         cluster,
@@ -114,7 +114,7 @@ def test_every_version_changes_single_keys_and_leaves_the_others(version: int) -
         (None, SUBTRACT, "delete", ""),
     ],
 )
-def test_a_list_is_appended_to_and_subtracted_from_by_element(
+def test_elements_can_be_appended_to_and_subtracted_from_a_list(
     before: str | None, operation: int, operand: str, after: str
 ) -> None:
     cluster = new_cluster()
@@ -127,7 +127,7 @@ def test_a_list_is_appended_to_and_subtracted_from_by_element(
     assert overrides_of(cluster)["cleanup.policy"] == after
 
 
-def test_appending_starts_from_what_the_broker_says() -> None:
+def test_append_starts_from_the_brokers_value() -> None:
     cluster = new_cluster(log_cleanup_policy="compact")
 
     alter(cluster, (TOPIC, "orders", [("cleanup.policy", APPEND, "delete")]))
@@ -160,7 +160,7 @@ SHARED_KEYS = sorted(
 
 
 @pytest.mark.parametrize("name", SHARED_KEYS)
-def test_one_of_several_brokers_cannot_have_its_own_value_of_a_key_they_share(name: str) -> None:
+def test_one_of_several_brokers_cannot_set_a_shared_key(name: str) -> None:
     cluster = new_cluster()
     before = cluster.config
     text = format_value(BROKER_KEYS[name].default) or "1"
@@ -176,7 +176,7 @@ def test_one_of_several_brokers_cannot_have_its_own_value_of_a_key_they_share(na
     assert outcome(alter(new_cluster(1), (BROKER, "1", [(name, SET, text)]))) == [OK]
 
 
-def test_what_a_broker_had_while_it_was_alone_can_be_taken_back_beside_others() -> None:
+def test_a_shared_key_set_by_a_single_broker_can_be_deleted_when_there_are_others() -> None:
     cluster = new_cluster()
     cluster.set_config(cluster.config.with_dynamic(2, {"message.max.bytes": "9"}))
 
@@ -186,7 +186,7 @@ def test_what_a_broker_had_while_it_was_alone_can_be_taken_back_beside_others() 
     assert cluster.config.dynamic_layer(2) == {}
 
 
-def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
+def test_a_changed_broker_default_applies_to_topics_at_once() -> None:
     cluster = new_cluster()
 
     alter(cluster, (BROKER, "", [("message.max.bytes", SET, "9")]))
@@ -196,7 +196,7 @@ def test_a_changed_broker_default_reaches_the_topics_at_once() -> None:
     assert topic.max_message_bytes == 9
 
 
-def test_what_is_set_for_the_only_broker_reaches_the_topics_too() -> None:
+def test_a_value_of_the_only_broker_applies_to_topics() -> None:
     cluster = new_cluster(1)
 
     alter(cluster, (BROKER, "1", [("message.max.bytes", SET, "9")]))
@@ -215,7 +215,7 @@ def test_a_group_has_no_lists_to_append_to(operation: int) -> None:
     assert result.error_code == ErrorCode.INVALID_CONFIG
 
 
-def test_no_change_of_a_broker_logger_is_no_error() -> None:
+def test_an_empty_change_of_a_broker_logger_is_accepted() -> None:
     assert outcome(alter(new_cluster(), (BROKER_LOGGER, "1", []))) == [OK]
 
 
@@ -354,7 +354,7 @@ def test_a_resource_that_cannot_be_changed_fails_alone(
     assert not cluster.config.resources
 
 
-def test_a_resource_is_changed_whole_or_not_at_all() -> None:
+def test_a_resource_is_changed_completely_or_not_at_all() -> None:
     cluster = new_cluster()
 
     (result,) = alter(
@@ -365,7 +365,7 @@ def test_a_resource_is_changed_whole_or_not_at_all() -> None:
     assert overrides_of(cluster) == {}
 
 
-def test_a_resource_named_twice_is_changed_neither_time() -> None:
+def test_a_duplicate_resource_is_not_changed() -> None:
     cluster = new_cluster()
 
     results = alter(
@@ -398,7 +398,7 @@ def test_validate_only_changes_nothing(version: int) -> None:
     assert not cluster.config.resources
 
 
-def test_what_is_set_on_groups_and_client_metrics_is_kept_until_it_is_deleted() -> None:
+def test_keys_of_groups_and_client_metrics_are_stored_until_deleted() -> None:
     cluster = new_cluster()
     group, metrics = (ResourceType.GROUP, "g"), (ResourceType.CLIENT_METRICS, "m")
 
@@ -421,7 +421,7 @@ def test_what_is_set_on_groups_and_client_metrics_is_kept_until_it_is_deleted() 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_key_too_long_for_a_message_is_still_answered(version: int) -> None:
+def test_a_very_long_key_gets_a_response(version: int) -> None:
     (result,) = alter(new_cluster(), (TOPIC, "orders", [("x" * 32_767, SET, "1")]), version=version)
 
     assert result.error_code == ErrorCode.INVALID_CONFIG
@@ -437,7 +437,7 @@ def test_a_key_too_long_for_a_message_is_still_answered(version: int) -> None:
         max_size=3,
     )
 )
-def test_whatever_is_sent_a_topic_keeps_a_configuration_that_is_valid(
+def test_any_alterations_leave_a_topic_with_a_valid_configuration(
     operations: list[tuple[str, int, str | None]],
 ) -> None:
     cluster = new_cluster()

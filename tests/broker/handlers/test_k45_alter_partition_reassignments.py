@@ -45,7 +45,7 @@ def cluster_and_topic() -> tuple[Cluster, Topic]:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_moves_partitions_and_responses_for_each(version: int) -> None:
+def test_every_version_moves_partitions_with_one_result_each(version: int) -> None:
     cluster, topic = cluster_and_topic()
 
     response = alter(cluster, (1, [4, 1]), (0, [9]), (2, [1]), (0, None), (0, [3]), version=version)
@@ -67,7 +67,7 @@ def test_every_version_moves_partitions_and_responses_for_each(version: int) -> 
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: int) -> None:
+def test_every_version_waits_for_a_stopped_broker_and_can_cancel(version: int) -> None:
     cluster, topic = cluster_and_topic()
     failover.stop_broker(cluster, 4, NOW_MS)
 
@@ -78,7 +78,7 @@ def test_every_version_waits_for_a_broker_that_is_down_and_can_give_up(version: 
     assert not is_reassigning(topic.partitions[0])
 
 
-def test_version_1_may_forbid_another_number_of_replicas_and_says_so_again() -> None:
+def test_version_1_can_forbid_a_change_of_the_replication_factor() -> None:
     cluster, topic = cluster_and_topic()
 
     response = alter(cluster, (0, [3]), may_change_replication_factor=False)
@@ -88,14 +88,14 @@ def test_version_1_may_forbid_another_number_of_replicas_and_says_so_again() -> 
     assert topic.partitions[0].replicas == (1, 2)
 
 
-def test_version_0_may_always_change_the_number_of_replicas() -> None:
+def test_version_0_can_always_change_the_replication_factor() -> None:
     cluster, topic = cluster_and_topic()
 
     assert error_codes(alter(cluster, (0, [3]), version=0)) == [ErrorCode.NONE]
     assert topic.partitions[0].replicas == (3,)
 
 
-def test_a_topic_that_is_not_there_is_unknown() -> None:
+def test_a_missing_topic_gets_unknown_topic_or_partition() -> None:
     cluster, _ = cluster_and_topic()
 
     response = alter(cluster, (0, [1]), topic_name="b")

@@ -46,13 +46,13 @@ def ongoing(
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_waiting_move_is_listed_with_who_comes_and_goes(version: int) -> None:
+def test_a_waiting_move_is_listed_with_adding_and_removing_replicas(version: int) -> None:
     cluster = cluster_with_a_waiting_move()
 
     assert ongoing(cluster, None, version) == {("a", 1): ([3, 1, 2], [3], [2])}
 
 
-def test_what_is_asked_for_and_does_not_move_is_left_out() -> None:
+def test_requested_partitions_without_a_reassignment_are_omitted() -> None:
     cluster = cluster_with_a_waiting_move()
 
     assert list(ongoing(cluster, [("b", [0]), ("c", [0]), ("a", [0, 1, 7])])) == [("a", 1)]

@@ -28,13 +28,13 @@ def delete(cluster: GroupCluster, *partitions: tuple[str, int], **fields: Any) -
 
 def codes(response: Any) -> list[tuple[str, int, int]]:
     return [
-        (topic.name, each.partition_index, each.error_code)
+        (topic.name, partition.partition_index, partition.error_code)
         for topic in response.topics
-        for each in topic.partitions
+        for partition in topic.partitions
     ]
 
 
-def test_offsets_are_forgotten_and_missing_partitions_named() -> None:
+def test_offsets_are_deleted_and_missing_partitions_refused() -> None:
     cluster = GroupCluster()
     cluster.commit(("t", 0, 1), ("t", 1, 2))
 
@@ -46,7 +46,7 @@ def test_offsets_are_forgotten_and_missing_partitions_named() -> None:
     assert [index for _, index, _ in cluster.cluster.groups.all_committed(GROUP)] == [1]
 
 
-def test_a_topic_somebody_reads_is_kept() -> None:
+def test_offsets_of_a_subscribed_topic_are_kept() -> None:
     cluster = GroupCluster()
     cluster.stable_member(protocols={"range": SUBSCRIPTION})
 
@@ -66,7 +66,7 @@ def test_a_topic_somebody_reads_is_kept() -> None:
         (lambda cluster: cluster.stop_all(), ErrorCode.COORDINATOR_NOT_AVAILABLE),
     ],
 )
-def test_what_is_wrong_with_the_group_is_the_error_of_the_response(
+def test_an_error_of_the_group_is_the_error_of_the_response(
     prepare: Any, error_code: ErrorCode
 ) -> None:
     cluster = GroupCluster()
@@ -77,7 +77,7 @@ def test_what_is_wrong_with_the_group_is_the_error_of_the_response(
     assert (response.error_code, response.topics) == (error_code, [])
 
 
-def test_without_a_partition_that_exists_nobody_asks_for_the_group() -> None:
+def test_the_group_is_not_checked_if_no_partition_exists() -> None:
     response = delete(GroupCluster(), ("nope", 0))
 
     assert response.error_code == ErrorCode.NONE

@@ -35,8 +35,8 @@ def entities_of(response: Any) -> list[tuple[dict[str, str | None], dict[str, fl
     assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
     return [
         (
-            {each.entity_type: each.entity_name for each in entry.entity},
-            {each.key: each.value for each in entry.values},
+            {component.entity_type: component.entity_name for component in entry.entity},
+            {value.key: value.value for value in entry.values},
         )
         for entry in response.entries
     ]
@@ -68,7 +68,7 @@ def test_every_version_returns_the_quotas_of_each_entity(version: int) -> None:
         (("group", EXACT, "a"), ErrorCode.UNSUPPORTED_VERSION),
     ],
 )
-def test_a_bad_filter_gets_an_error_and_no_entries(
+def test_an_invalid_filter_gets_an_error_and_no_entries(
     version: int, component: tuple[str, int, str | None], error_code: ErrorCode
 ) -> None:
     response = ask(make_cluster(1), component, version=version)

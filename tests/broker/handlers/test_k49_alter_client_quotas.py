@@ -41,7 +41,7 @@ def described(cluster: Cluster) -> Any:
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_every_version_changes_each_entity_by_itself(version: int) -> None:
+def test_every_version_changes_each_entity_alone(version: int) -> None:
     cluster = make_cluster(1)
     entries = alter(
         cluster,
@@ -71,7 +71,7 @@ def test_every_version_changes_each_entity_by_itself(version: int) -> None:
     ]
 
 
-def test_a_key_is_taken_away() -> None:
+def test_a_key_can_be_removed() -> None:
     cluster = make_cluster(1)
     alter(cluster, ({"user": "a"}, {P: 1.0, C: 2.0}))
     (entry,) = alter(cluster, ({"user": "a"}, {P: None, "never heard of": None}))
@@ -80,7 +80,7 @@ def test_a_key_is_taken_away() -> None:
     assert described(cluster) == [((("user", "a"),), {C: 2})]
 
 
-def test_an_entity_that_occurs_twice_is_refused_and_yet_changed_as_it_first_says() -> None:
+def test_a_duplicate_entity_is_refused_but_changed_by_its_first_occurrence() -> None:
     cluster = make_cluster(1)
     entries = alter(cluster, ({"user": "a"}, {P: 1.0}), ({"user": "a"}, {P: 2.0}))
 
@@ -88,7 +88,7 @@ def test_an_entity_that_occurs_twice_is_refused_and_yet_changed_as_it_first_says
     assert described(cluster) == [((("user", "a"),), {P: 1})]
 
 
-def test_validation_alone_changes_nothing() -> None:
+def test_validate_only_changes_no_quota() -> None:
     cluster = make_cluster(1)
     entries = alter(
         cluster, ({"user": "a"}, {P: 1.0}), ({"user": "b"}, {P: 0.5}), validate_only=True
@@ -98,7 +98,7 @@ def test_validation_alone_changes_nothing() -> None:
     assert described(cluster) == []
 
 
-def test_a_change_counts_from_the_next_decision_on_every_broker() -> None:
+def test_a_change_applies_from_the_next_decision_on_every_broker() -> None:
     cluster = make_cluster(2)
     alter(cluster, ({"user": "a"}, {P: 1000.0}))
 
@@ -107,7 +107,7 @@ def test_a_change_counts_from_the_next_decision_on_every_broker() -> None:
     assert cluster.quotas.brokers[2].produce.record("a", "c", 0, 0) == 0
 
 
-def test_the_other_spelling_of_the_kip_is_refused_with_the_right_one() -> None:
+def test_controller_mutations_rate_is_refused_with_the_correct_name() -> None:
     (entry,) = alter(make_cluster(1), ({"user": "a"}, {"controller_mutations_rate": 1.0}))
 
     assert entry.error_code == INVALID
@@ -129,7 +129,7 @@ def test_the_other_spelling_of_the_kip_is_refused_with_the_right_one() -> None:
         ("Produce=7", {"user": "a"}, "controller_mutation_rate", None),
     ],
 )
-def test_a_broker_that_emulates_a_release_refuses_keys_that_came_later(
+def test_a_broker_that_emulates_a_release_refuses_newer_keys(
     release: str, entity: dict[str, str | None], key: str, problem: str | None
 ) -> None:
     cluster = make_cluster(1, **{"broker.api.versions": release})
@@ -140,7 +140,7 @@ def test_a_broker_that_emulates_a_release_refuses_keys_that_came_later(
     assert len(described(cluster)) == (1 if problem is None else 0)
 
 
-def test_a_broker_that_emulates_2_6_takes_away_a_key_that_it_does_not_know() -> None:
+def test_a_broker_that_emulates_2_6_removes_an_unknown_key() -> None:
     cluster = make_cluster(1, **{"broker.api.versions": "2.6"})
     (entry,) = alter(cluster, ({"user": "a"}, {"controller_mutation_rate": None}), version=0)
 

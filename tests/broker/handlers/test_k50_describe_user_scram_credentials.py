@@ -1,4 +1,4 @@
-"""DescribeUserScramCredentials: who has which, and nothing secret."""
+"""DescribeUserScramCredentials: mechanisms of users, without secrets."""
 
 from typing import Any
 
@@ -30,14 +30,14 @@ BOTH = [(1, 4096), (2, 4096)]
 
 
 @pytest.mark.parametrize("names", [None, []])
-def test_without_names_everybody_is_described(names: list[str] | None) -> None:
+def test_without_names_all_users_are_described(names: list[str] | None) -> None:
     assert describe(names) == [
         ("alice", ErrorCode.NONE, BOTH),
         ("carol", ErrorCode.NONE, BOTH),
     ]
 
 
-def test_each_name_is_answered_for_itself() -> None:
+def test_each_user_has_its_own_result() -> None:
     assert describe(["carol", "bob", "alice", "alice"]) == [
         ("carol", ErrorCode.NONE, BOTH),
         ("bob", ErrorCode.RESOURCE_NOT_FOUND, []),

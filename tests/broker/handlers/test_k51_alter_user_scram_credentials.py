@@ -1,4 +1,4 @@
-"""AlterUserScramCredentials: one response per user, counted on every broker."""
+"""AlterUserScramCredentials: one result per user, for all brokers."""
 
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -7,7 +7,7 @@ from tests.broker.cluster_builder import call, make_cluster
 _Request = messages.AlterUserScramCredentialsRequest
 
 
-def test_users_are_answered_once_each_and_changes_count_on_every_broker() -> None:
+def test_each_user_has_one_result_and_changes_apply_to_every_broker() -> None:
     cluster = make_cluster(2, **{"sasl.users": "alice:secret"})
     request = _Request(
         deletions=[
@@ -21,7 +21,7 @@ def test_users_are_answered_once_each_and_changes_count_on_every_broker() -> Non
         ],
     )
     response = call(cluster, request, 0, broker_id=1)
-    assert [(each.user, each.error_code) for each in response.results] == [
+    assert [(result.user, result.error_code) for result in response.results] == [
         ("alice", ErrorCode.NONE),
         ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
         ("bob", ErrorCode.NONE),
@@ -29,9 +29,9 @@ def test_users_are_answered_once_each_and_changes_count_on_every_broker() -> Non
     assert response.results[0].error_message is None
     assert "does not exist" in response.results[1].error_message
 
-    asked = messages.DescribeUserScramCredentialsRequest(users=None)
-    described = call(cluster, asked, 0, broker_id=2)
+    request = messages.DescribeUserScramCredentialsRequest(users=None)
+    described = call(cluster, request, 0, broker_id=2)
     assert [
-        (each.user, [(info.mechanism, info.iterations) for info in each.credential_infos])
-        for each in described.results
+        (result.user, [(info.mechanism, info.iterations) for info in result.credential_infos])
+        for result in described.results
     ] == [("alice", [(2, 4096)]), ("bob", [(2, 5000)])]

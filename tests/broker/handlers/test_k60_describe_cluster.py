@@ -46,7 +46,7 @@ def test_version_2_returns_brokers_that_are_down_if_requested() -> None:
 
     response = describe(cluster, include_fenced_brokers=True)
 
-    brokers = [(each.broker_id, each.is_fenced) for each in response.brokers]
+    brokers = [(broker.broker_id, broker.is_fenced) for broker in response.brokers]
     assert brokers == [(1, False), (2, True), (3, False)]
 
 
@@ -59,7 +59,7 @@ def test_version_2_returns_brokers_that_are_down_if_requested() -> None:
         (0, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE, "Unsupported endpoint type 0"),
     ],
 )
-def test_a_brokers_listener_describes_brokers_only(
+def test_a_broker_listener_describes_only_brokers(
     version: int, endpoint_type: int, error_code: ErrorCode, words: str
 ) -> None:
     response = describe(make_cluster(), version, endpoint_type=endpoint_type)

@@ -1,4 +1,4 @@
-"""DescribeProducers: what partitions remember of their producers, from any of their replicas."""
+"""DescribeProducers: the producer state of partitions, from any of their replicas."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,14 +20,14 @@ RULE_SETS = ["1", "5"]
 def describe(
     cluster: Cluster, asked: Sequence[tuple[str, Sequence[int]]], *, broker_id: int = 1
 ) -> list[tuple[str, list[Any]]]:
-    """Topic names with their partitions, as answered."""
+    """Return the topic names of the response with their partitions."""
     topic = messages.DescribeProducersRequest.TopicRequest
     request = messages.DescribeProducersRequest(
         topics=[topic(name=name, partition_indexes=list(indexes)) for name, indexes in asked]
     )
     response = call(cluster, request, 0, broker_id=broker_id)
     assert response.throttle_time_ms == 0
-    return [(each.name, list(each.partitions)) for each in response.topics]
+    return [(described.name, list(described.partitions)) for described in response.topics]
 
 
 def rows(partition: Any) -> list[tuple[int, ...]]:
@@ -89,14 +89,14 @@ def test_each_producer_is_described_by_its_latest_batch(batches: str) -> None:
     ]
 
 
-def test_a_partition_that_no_idempotent_producer_wrote_to_has_none() -> None:
+def test_a_partition_without_idempotent_producers_has_none() -> None:
     cluster = make_cluster(1)
     cluster.create_topic("t", [(1,)], {})
     ((_, (partition,)),) = describe(cluster, [("t", [0])])
     assert (partition.error_code, list(partition.active_producers)) == (ErrorCode.NONE, [])
 
 
-def test_what_is_not_there_is_unknown_and_hurts_nothing_else() -> None:
+def test_a_missing_partition_fails_alone() -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("t", [(1,)], {})
     send(cluster, topic, 1, 0, NOW_MS)
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_unknown_and_hurts_nothing_else() -> None:
     assert [len(part.active_producers) for part in known + unknown] == [1, 0, 0, 0]
 
 
-def test_every_replica_responses_and_no_other_broker() -> None:
+def test_only_replicas_serve_the_request() -> None:
     cluster = make_cluster(3)
     topic = cluster.create_topic("t", [(1, 2)], {})
     send(cluster, topic, 1, 0, NOW_MS)
@@ -125,7 +125,7 @@ def test_every_replica_responses_and_no_other_broker() -> None:
     assert (partition.error_code, rows(partition)) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, [])
 
 
-def test_the_next_leader_returns_what_the_last_one_knew() -> None:
+def test_the_next_leader_returns_the_producers_of_the_last_one() -> None:
     cluster = make_cluster(3)
     topic = cluster.create_topic("t", [(1, 2)], {})
     send(cluster, topic, 1, 0, NOW_MS)

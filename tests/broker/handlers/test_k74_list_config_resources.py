@@ -43,14 +43,20 @@ def list_resources(cluster: Cluster, version: int, types: list[int]) -> Any:
 def named(response: Any) -> list[tuple[int, str]]:
     assert response.error_code == ErrorCode.NONE
     assert response.throttle_time_ms == 0
-    return [(each.resource_type, each.resource_name) for each in response.config_resources]
+    return [
+        (config_resource.resource_type, config_resource.resource_name)
+        for config_resource in response.config_resources
+    ]
 
 
 def test_version_0_lists_client_metrics_only() -> None:
     response = list_resources(cluster_with_resources(), 0, [])
 
     assert response.error_code == ErrorCode.NONE
-    assert [each.resource_name for each in response.config_resources] == ["m1", "m2"]
+    assert [config_resource.resource_name for config_resource in response.config_resources] == [
+        "m1",
+        "m2",
+    ]
 
 
 def test_version_1_lists_everything_when_no_type_is_named() -> None:

@@ -67,7 +67,7 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
     assert (leaderless.isr_nodes, leaderless.offline_replicas) == ([3], [3])
 
 
-def test_names_are_sorted_without_repetition_and_each_wrong_one_has_its_own_error() -> None:
+def test_names_are_sorted_and_unique_and_each_invalid_one_has_an_error() -> None:
     response = describe(
         cluster_with_a_and_b(), "b", "no name", "missing", "b", "__consumer_offsets"
     )
@@ -82,7 +82,7 @@ def test_names_are_sorted_without_repetition_and_each_wrong_one_has_its_own_erro
     assert response.topics[2].topic_id is None
 
 
-def test_the_cursor_leads_through_everything() -> None:
+def test_following_the_cursor_returns_all_partitions() -> None:
     cluster = cluster_with_a_and_b()
 
     first = describe(cluster, limit=2)
@@ -95,16 +95,16 @@ def test_the_cursor_leads_through_everything() -> None:
     assert second.next_cursor is None
 
 
-def test_a_cursor_may_be_at_the_beginning_of_a_topic() -> None:
+def test_a_cursor_may_be_at_partition_0() -> None:
     assert topics_of(describe(cluster_with_a_and_b(), "a", "b", cursor=("b", 0))) == [("b", 0, [0])]
 
 
-def test_a_cursor_on_a_topic_that_is_gone_goes_on_with_the_next() -> None:
+def test_a_cursor_on_a_deleted_topic_continues_with_the_next() -> None:
     assert topics_of(describe(cluster_with_a_and_b(), cursor=("aa", 5))) == [("b", 0, [0])]
 
 
 @pytest.mark.parametrize("cursor", [("c", 0), ("a", -1)])
-def test_a_cursor_out_of_place_is_refused_for_every_topic(cursor: tuple[str, int]) -> None:
+def test_an_invalid_cursor_is_refused_for_every_topic(cursor: tuple[str, int]) -> None:
     response = describe(cluster_with_a_and_b(), "a", "b", cursor=cursor)
 
     assert topics_of(response) == [

@@ -1,4 +1,4 @@
-"""A cluster with an admin port for tests: on a clock that stands, with sockets or without."""
+"""A cluster with an admin port for tests, with a standing clock, with or without sockets."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -21,7 +21,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster
 
 
 def make_admin(broker_count: int = 3, /, **overrides: str) -> Admin:
-    """An admin of a cluster without sockets; its clock stands."""
+    """Return the admin of a cluster without sockets; its clock stands."""
     clock = BrokerClock(ClockMode.STANDING, read_ms=lambda: NOW_MS)
     admin = Admin(Server(make_cluster(broker_count, **overrides), clock), clock)
     admin.journal.is_enabled = True
@@ -30,7 +30,7 @@ def make_admin(broker_count: int = 3, /, **overrides: str) -> Admin:
 
 @dataclass
 class Site:
-    """An admin port that listens, and one HTTP client of it; `kafka_ports` are the brokers'."""
+    """A listening admin port and its HTTP client; `kafka_ports` are the ports of the brokers."""
 
     admin: Admin
     url: str
@@ -39,7 +39,7 @@ class Site:
     session: aiohttp.ClientSession
 
     async def ask(self, method: str, path: str, **options: Any) -> tuple[int, Any]:
-        """Status and body, decoded where it is JSON."""
+        """Send a request; return status and body, decoded if it is JSON."""
         async with self.session.request(method, self.url + path, **options) as response:
             text = await response.text()
             is_json = "json" in response.content_type and "ndjson" not in response.content_type
@@ -53,15 +53,15 @@ async def serving_site(
     token: str | None = None,
     overrides: Mapping[str, str] = MappingProxyType({}),
 ) -> AsyncIterator[Site]:
-    """A cluster that listens on loopback, with its admin port."""
+    """Start a cluster on loopback with its admin port."""
     admin = make_admin(broker_count, **overrides)
     server = admin.server
     plans = plan_listeners(admin.cluster.config, "127.0.0.1", 0, broker_count)
     server.listener_plans = [(plan, PLAINTEXT) for plan in plans]
     ports = []
-    for each in admin.cluster.brokers.values():
-        await server.open(each)
-        ports.append(each.port)
+    for started in admin.cluster.brokers.values():
+        await server.open(started)
+        ports.append(started.port)
     server.start()
     port = AdminPort(admin, token)
     sockets = listening_sockets("127.0.0.1", 0)

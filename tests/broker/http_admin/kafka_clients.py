@@ -13,7 +13,7 @@ from tests.broker.connection_driver import metadata_frame
 
 
 async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A client that has been answered once."""
+    """Connect a client and wait for its first response."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(metadata_frame(1))
     await reader.readexactly(int.from_bytes(await reader.readexactly(4), "big"))
@@ -21,7 +21,7 @@ async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
 
 
 async def leave(writer: asyncio.StreamWriter) -> None:
-    """Close a client's connection, if it isn't."""
+    """Close a client's connection, if it is open."""
     writer.close()
     with suppress(ConnectionError):
         await writer.wait_closed()

@@ -31,7 +31,7 @@ def test_an_audit_without_a_recording_is_refused_with_what_to_do() -> None:
     assert caught.value.status == 409
 
 
-def test_what_is_covered_and_what_is_not_is_counted_and_named() -> None:
+def test_covered_and_not_covered_acknowledgements_are_counted() -> None:
     admin = make_admin(1, **AUDITED)
     topic = create_topic(admin, NewTopicBody("orders", 1))
     produce(admin, 5)
@@ -56,7 +56,7 @@ def test_what_is_covered_and_what_is_not_is_counted_and_named() -> None:
     assert (excluded.rule_id, excluded.count) == (1, 3)
 
 
-def test_findings_are_counted_further_than_they_are_listed() -> None:
+def test_all_findings_are_counted_but_only_the_first_are_listed() -> None:
     admin = make_admin(1, **AUDITED)
     create_topic(admin, NewTopicBody("orders", 1))
     for number in range(FINDINGS_MAX + 5):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def test_brokers_are_listed_with_what_they_lead() -> None:
+def test_brokers_are_listed_with_the_partitions_they_lead() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a", 4))
     views = list_brokers(admin)
@@ -46,7 +46,7 @@ def test_brokers_are_listed_with_what_they_lead() -> None:
     assert {(view.is_alive, view.availability) for view in views} == {(True, "up")}
 
 
-def test_a_broker_is_stopped_cut_off_and_started() -> None:
+def test_a_broker_is_stopped_isolated_and_started() -> None:
     admin = make_admin()
     path = BrokerPath(1)
     stopped = stop_broker(admin, path, StopBody())
@@ -65,7 +65,7 @@ def test_a_broker_is_stopped_cut_off_and_started() -> None:
     assert start_broker(admin, path, StartBody()).is_alive
 
 
-async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() -> None:
+async def test_an_added_broker_has_its_own_port_and_is_removed_by_a_reset() -> None:
     async with serving_site(broker_count=2) as site:
         admin = site.admin
         view = await add_broker(admin, NewBrokerBody(rack="r1"))
@@ -96,7 +96,7 @@ async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() 
             decommission_broker(admin, BrokerPath(3))
         assert caught.value.status == 409
         await site.ask("POST", "/v1/reset")
-        assert [each.port for each in list_brokers(admin)] == site.kafka_ports
+        assert [view.port for view in list_brokers(admin)] == site.kafka_ports
         for port in site.kafka_ports:
             _reader, writer = await connect(port)
             await leave(writer)
@@ -104,7 +104,7 @@ async def test_a_broker_joins_on_a_port_of_its_own_and_leaves_it_with_a_reset() 
             await connect(view.port)
 
 
-async def test_brokers_that_join_at_once_get_different_node_ids() -> None:
+async def test_brokers_added_concurrently_get_different_node_ids() -> None:
     async with serving_site(broker_count=1) as site:
         adding = (site.ask("POST", "/v1/brokers", json={}) for _ in range(5))
         views = [view for _status, view in await asyncio.gather(*adding)]
@@ -112,7 +112,7 @@ async def test_brokers_that_join_at_once_get_different_node_ids() -> None:
         assert len({view["port"] for view in views}) == 5
 
 
-async def test_a_broker_whose_port_is_taken_does_not_join() -> None:
+async def test_a_broker_whose_port_is_in_use_is_not_added() -> None:
     async with serving_site(broker_count=1) as site:
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -129,7 +129,7 @@ async def test_a_broker_whose_port_is_taken_does_not_join() -> None:
 
 
 @pytest.mark.parametrize("node_id", [0, 4])
-def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
+def test_a_missing_broker_is_a_404(node_id: int) -> None:
     admin, path = make_admin(), BrokerPath(node_id)
     attempts: list[Callable[[], object]] = [
         lambda: stop_broker(admin, path, StopBody()),
@@ -144,7 +144,7 @@ def test_a_broker_that_is_not_there_is_a_404(node_id: int) -> None:
         assert caught.value.status == 404
 
 
-async def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None:
+async def test_connections_are_listed_with_their_clients_and_can_be_closed() -> None:
     async with serving_site() as site:
         reader, writer = await connect(site.kafka_ports[1])
         (view,) = list_connections(site.admin)
@@ -164,7 +164,7 @@ async def test_connections_are_listed_with_who_they_are_and_can_be_cut() -> None
         assert getattr(last, "reason", "") == "cut through the admin port"
 
 
-def test_a_broker_can_be_started_with_other_values_of_its_own() -> None:
+def test_a_broker_can_be_started_with_other_values_of_its_keys() -> None:
     admin, path = make_admin(), BrokerPath(2)
     key = "producer.state.batches"
     stop_broker(admin, path, StopBody())
@@ -185,9 +185,7 @@ def test_a_broker_can_be_started_with_other_values_of_its_own() -> None:
         ({"max.conections": "3"}, "did you mean max.connections?"),
     ],
 )
-def test_a_broker_that_cannot_be_started_so_stays_down(
-    config: dict[str, str | None], message: str
-) -> None:
+def test_a_broker_with_invalid_keys_stays_down(config: dict[str, str | None], message: str) -> None:
     admin, path = make_admin(), BrokerPath(2)
     stop_broker(admin, path, StopBody())
     with pytest.raises(Problem, match=re.escape(message)) as caught:
@@ -196,7 +194,7 @@ def test_a_broker_that_cannot_be_started_so_stays_down(
     assert not admin.cluster.brokers[2].is_alive
 
 
-def test_a_start_does_not_pretend_to_change_what_was_set_at_run_time() -> None:
+def test_a_start_cannot_change_a_key_that_was_set_at_run_time() -> None:
     admin, path = make_admin(), BrokerPath(2)
     for node_id in (2, None):
         config = admin.cluster.config.with_dynamic(node_id, {"max.connections": "9"})

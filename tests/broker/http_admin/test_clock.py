@@ -1,4 +1,4 @@
-"""The clock over the admin port: looked at, set going and moved, with all that is due."""
+"""The clock over the admin port: read it, change its mode, advance it."""
 
 import pytest
 
@@ -13,7 +13,7 @@ def test_the_view_shows_the_mode_factor_and_time_of_the_clock() -> None:
     assert (view.mode, view.factor, view.now_ms) == ("standing", 0, NOW_MS)
 
 
-async def test_the_clock_can_be_set_going_at_another_pace_and_stopped() -> None:
+async def test_the_clock_can_be_scaled_and_stopped() -> None:
     async with serving_site() as site:
         view = put_clock(site.admin, ClockBody("scaled", 10.0))
         assert (view.mode, view.factor) == ("scaled", 10)
@@ -22,12 +22,12 @@ async def test_the_clock_can_be_set_going_at_another_pace_and_stopped() -> None:
 
 
 @pytest.mark.parametrize("body", [ClockBody("scaled"), ClockBody("real", 2.0)])
-def test_a_factor_belongs_to_a_scaled_clock_and_only_there(body: ClockBody) -> None:
+def test_a_factor_is_accepted_only_for_a_scaled_clock(body: ClockBody) -> None:
     with pytest.raises(Problem, match="factor"):
         put_clock(make_admin(), body)
 
 
-async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_responses() -> None:
+async def test_advancing_the_clock_runs_due_timers_before_the_response() -> None:
     async with serving_site() as site:
         rang_ms: list[int] = []
         site.admin.cluster.timers.schedule(NOW_MS + 1500, rang_ms.append)
@@ -38,6 +38,6 @@ async def test_moving_the_clock_does_what_is_due_on_the_way_before_it_responses(
 
 
 @pytest.mark.parametrize("body", [AdvanceBody(), AdvanceBody(ms=1, seconds=1)])
-def test_a_move_is_said_in_one_unit(body: AdvanceBody) -> None:
+def test_advancing_the_clock_takes_one_unit(body: AdvanceBody) -> None:
     with pytest.raises(Problem, match="either"):
         advance_clock(make_admin(), body)

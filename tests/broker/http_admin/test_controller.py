@@ -6,7 +6,7 @@ from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin
 
 
-def test_the_queue_is_shown_with_the_time_that_is_left() -> None:
+def test_the_queue_is_shown_with_the_remaining_time() -> None:
     admin = make_admin(**{"controller.mutation.time.ms": "1.5"})
     queue = admin.cluster.controller_queue
     for name, mutations in (("createTopics", 10), ("deleteTopics", 4)):

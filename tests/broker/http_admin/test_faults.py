@@ -1,4 +1,4 @@
-"""Fault rules over the admin port: added, counted, removed."""
+"""Fault rules over the admin port: add, count, remove."""
 
 import asyncio
 
@@ -21,7 +21,7 @@ from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin, serving_site
 
 
-def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
+def test_a_rule_that_fires_is_counted_and_named_in_the_journal() -> None:
     admin = make_admin()
     added = add_faults(admin, fault_rule(api="Metadata", drop="before_response", nth=2))
     assert isinstance(added, FaultView)
@@ -38,7 +38,7 @@ def test_a_rule_is_added_fires_is_counted_and_is_in_the_journal() -> None:
     assert len(list_requests(admin, ListQuery(fault="#1"))) == 1
 
 
-def test_a_response_that_never_comes_is_in_the_journal_as_waiting() -> None:
+def test_a_request_that_hangs_is_in_the_journal_as_waiting() -> None:
     admin = make_admin()
     add_faults(admin, fault_rule(api="Metadata", hang="before_response"))
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
@@ -71,7 +71,7 @@ def test_rules_are_removed_one_by_one_or_all() -> None:
     assert list_faults(admin) == []
 
 
-def test_a_rule_that_names_no_broker_is_refused() -> None:
+def test_a_rule_for_a_missing_broker_is_refused() -> None:
     with pytest.raises(Problem, match="9") as caught:
         add_faults(make_admin(), fault_rule(stop_broker=9, at_once=True))
     assert caught.value.status == 400
@@ -90,7 +90,7 @@ def test_a_rule_that_names_no_broker_is_refused() -> None:
         ({}, ""),
     ],
 )
-async def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> None:
+async def test_an_invalid_rule_gets_a_message_with_the_problem(rule: object, detail: str) -> None:
     async with serving_site() as site:
         status, document = await site.ask("POST", "/v1/faults", json=rule)
         assert status == 400
@@ -100,17 +100,17 @@ async def test_what_is_wrong_with_a_rule_is_said(rule: object, detail: str) -> N
         assert (status, added["id"], added["rule"]) == (201, 1, {"delay_ms": 5})
 
 
-async def test_a_list_is_added_in_its_order_and_answered_with_ids() -> None:
+async def test_a_list_of_rules_is_added_in_order_and_returned_with_ids() -> None:
     async with serving_site() as site:
         rules = [{"api": "Produce", "hang": "before_response"}, {"delay_ms": 5}]
         status, added = await site.ask("POST", "/v1/faults", json=rules)
         assert status == 201
-        assert [(each["id"], each["rule"]) for each in added] == [(1, rules[0]), (2, rules[1])]
+        assert [(view["id"], view["rule"]) for view in added] == [(1, rules[0]), (2, rules[1])]
         assert await site.ask("POST", "/v1/faults", json=[]) == (201, [])
         assert await site.ask("GET", "/v1/faults") == (200, added)
 
 
-async def test_a_reset_forgets_rules_and_brings_those_of_the_start_again() -> None:
+async def test_a_reset_removes_rules_and_restores_those_of_the_start() -> None:
     async with serving_site() as site:
         site.admin.server.first_faults = (fault_rule(delay_ms=7),)
         add_faults(site.admin, fault_rule(delay_ms=1))

@@ -1,4 +1,4 @@
-"""PendingFrame for requests and following them."""
+"""Wait for requests, and follow them."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ async def events(stream: AsyncIterator[bytes], count: int) -> list[tuple[str, di
     return found
 
 
-async def test_what_is_there_need_not_be_waited_for() -> None:
+async def test_a_wait_returns_a_line_that_exists() -> None:
     admin = make_admin()
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(metadata_frame(1))
     found = await wait_for_request(admin, WaitQuery(api="Metadata", timeout_ms=0))
@@ -40,7 +40,7 @@ async def test_what_is_there_need_not_be_waited_for() -> None:
     assert found["api"] == "Metadata"
 
 
-async def test_the_next_that_fits_ends_the_wait_and_nothing_is_left_of_it() -> None:
+async def test_the_next_line_that_fits_ends_the_wait_and_removes_the_listener() -> None:
     admin = make_admin()
     waiting = asyncio.create_task(wait_for_request(admin, WaitQuery(topic="a")))
     await asyncio.sleep(0)
@@ -68,13 +68,13 @@ async def test_a_response_can_be_waited_for() -> None:
     assert found["response"]["responses"]
 
 
-async def test_a_wait_in_vain_ends_with_nothing() -> None:
+async def test_a_wait_that_times_out_returns_null() -> None:
     admin = make_admin()
     assert await wait_for_request(admin, WaitQuery(timeout_ms=1)) is None
     assert listener_count(admin) == 0
 
 
-async def test_followers_hear_what_fits_as_it_comes() -> None:
+async def test_followers_get_lines_that_fit_as_they_arrive() -> None:
     admin = make_admin()
     stream = follow_requests(admin, JournalQuery(api="Metadata", bodies=False))
     assert await anext(stream) == b": hello\n\n"
@@ -90,7 +90,7 @@ async def test_followers_hear_what_fits_as_it_comes() -> None:
     assert listener_count(admin) == 0
 
 
-async def test_followers_may_begin_in_the_past() -> None:
+async def test_followers_may_begin_with_earlier_lines() -> None:
     admin = make_admin()
     client = Client(admin.cluster, dispatcher=admin.server.dispatcher)
     client.send(metadata_frame(1) + metadata_frame(2) + metadata_frame(3))
@@ -119,14 +119,14 @@ async def test_a_slow_follower_receives_the_count_of_lost_lines(
     assert [line["number"] for _name, line in heard[1:]] == [4, 5]
 
 
-async def test_a_silent_stream_shows_that_it_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_silent_stream_sends_heartbeats(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follow, "HEARTBEAT_S", 0)
     stream = follow_requests(make_admin(), JournalQuery())
     await anext(stream)
     assert (await anext(stream)).startswith(b":")
 
 
-async def test_an_export_is_one_document_a_line() -> None:
+async def test_an_export_has_one_json_document_per_line() -> None:
     admin = make_admin()
     Client(admin.cluster, dispatcher=admin.server.dispatcher).send(
         b"".join(map(metadata_frame, range(120)))

@@ -22,7 +22,7 @@ from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.http_admin.kafka_clients import commit, produce
 
 
-def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:
+def test_a_group_is_shown_with_its_offsets_and_lag() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     produce(admin, "a", 1)
@@ -32,14 +32,14 @@ def test_a_group_is_shown_with_its_offsets_and_how_far_it_lags() -> None:
 
     assert (view.group_id, view.state, view.members) == ("g", "Empty", [])
     assert view.coordinator in {1, 2, 3}
-    assert [(each.topic, each.offset, each.lag) for each in view.offsets] == [
+    assert [(offset.topic, offset.offset, offset.lag) for offset in view.offsets] == [
         ("a", 0, 1),
         ("gone", 7, None),
     ]
     assert get_group(admin, GroupPath("g")) == view
 
 
-def test_a_group_is_deleted_once_nobody_is_in_it() -> None:
+def test_a_group_can_be_deleted_once_it_has_no_members() -> None:
     admin = make_admin()
     commit(admin, "g", "a", 0)
     delete_group(admin, GroupPath("g"))
@@ -61,7 +61,7 @@ def test_a_group_is_deleted_once_nobody_is_in_it() -> None:
         must_know_id=False,
     )
     admin.cluster.groups.join(request, joined.append, NOW_MS)
-    assert [each.client_id for each in get_group(admin, GroupPath("g")).members] == ["app"]
+    assert [member.client_id for member in get_group(admin, GroupPath("g")).members] == ["app"]
     with pytest.raises(Problem, match="has members") as caught:
         delete_group(admin, GroupPath("g"))
     assert caught.value.status == 409
@@ -92,7 +92,10 @@ def test_producer_state_is_counted_and_shown_by_partition() -> None:
 
     assert view.count == 3
     assert view.bytes > 0
-    assert [(each.topic, each.count) for each in view.partitions] == [("a", 2), ("b", 1)]
+    assert [(partition.topic, partition.count) for partition in view.partitions] == [
+        ("a", 2),
+        ("b", 1),
+    ]
     (first,) = list_producers(admin, ProducersQuery("a", 0, 1)).partitions[0].producers
     assert (first.producer_id, first.producer_epoch, first.last_sequence) == (5, 0, 0)
     assert list_producers(admin, ProducersQuery("a", 1)).count == 0

@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the operations do, all of it from their declarations."""
+"""The OpenAPI document describes the operations, from their declarations."""
 
 import json
 import re
@@ -18,7 +18,7 @@ def document() -> dict[str, Any]:
     return plain
 
 
-def test_every_operation_is_there(document: dict[str, Any]) -> None:
+def test_every_operation_is_in_the_document(document: dict[str, Any]) -> None:
     described = {
         (method.upper(), path) for path, methods in document["paths"].items() for method in methods
     }
@@ -29,12 +29,14 @@ def test_the_parameters_of_a_path_are_described_and_required(document: dict[str,
     for path, methods in document["paths"].items():
         for method in methods.values():
             parameters = method.get("parameters", [])
-            required = [each["name"] for each in parameters if each["in"] == "path"]
+            required = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
             assert sorted(required) == sorted(re.findall(r"{(\w+)}", path))
-            assert all(each["required"] for each in parameters if each["in"] == "path")
+            assert all(
+                parameter["required"] for parameter in parameters if parameter["in"] == "path"
+            )
 
 
-def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+def test_every_reference_resolves(document: dict[str, Any]) -> None:
     schemas = document["components"]["schemas"]
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(document))
     assert set(references) <= schemas.keys()
@@ -43,9 +45,9 @@ def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
 
 def test_a_parameter_that_may_be_left_out_is_not_null(document: dict[str, Any]) -> None:
     (broker,) = (
-        each
-        for each in document["paths"]["/v1/requests"]["get"]["parameters"]
-        if each["name"] == "broker"
+        parameter
+        for parameter in document["paths"]["/v1/requests"]["get"]["parameters"]
+        if parameter["name"] == "broker"
     )
     assert broker["schema"] == {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
     assert broker["required"] is False
@@ -55,22 +57,22 @@ def test_the_description_of_an_operation_includes_its_query_and_what_that_extend
     document: dict[str, Any],
 ) -> None:
     description = document["paths"]["/v1/requests"]["get"]["description"]
-    assert "what is set must fit" in description
+    assert "all set values must fit" in description
     assert "newest lines" in description
 
 
-def test_a_body_is_required_where_one_of_its_fields_is(document: dict[str, Any]) -> None:
+def test_a_body_is_required_if_one_of_its_fields_is(document: dict[str, Any]) -> None:
     paths = document["paths"]
     assert paths["/v1/topics"]["post"]["requestBody"]["required"] is True
     assert paths["/v1/brokers/{node_id}/stop"]["post"]["requestBody"]["required"] is False
 
 
-def test_only_open_operations_do_without_a_token(document: dict[str, Any]) -> None:
+def test_only_open_operations_need_no_token(document: dict[str, Any]) -> None:
     assert document["paths"]["/healthz"]["get"]["security"] == []
     assert {"token": []} in document["paths"]["/v1/clock"]["get"]["security"]
 
 
-def test_responses_have_their_own_kind_and_errors_the_problem_document(
+def test_responses_have_their_media_type_and_errors_the_problem_document(
     document: dict[str, Any],
 ) -> None:
     events = document["paths"]["/v1/requests/events"]["get"]["responses"]

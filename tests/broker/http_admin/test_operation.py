@@ -1,4 +1,4 @@
-"""An operation reads what it declares, and says what is wrong with anything else."""
+"""An operation reads the declared input, and refuses other input with a message."""
 
 import json
 from typing import Any
@@ -65,7 +65,7 @@ def test_a_handler_is_described_by_its_docstring_and_types(thing: Operation) -> 
     )
 
 
-def test_texts_become_the_values_that_are_declared(thing: Operation) -> None:
+def test_texts_are_converted_to_the_declared_types(thing: Operation) -> None:
     read = thing.read_input(
         {"name": "x"}, {"limit": "3", "deep": "true", "node": "2"}, b'{"size": 4}'
     )
@@ -85,12 +85,12 @@ def test_texts_become_the_values_that_are_declared(thing: Operation) -> None:
         ({"name": "x"}, {}, b"", "size"),
         ({"name": "x"}, {}, b'{"size": "1"}', "size"),
         ({"name": "x"}, {}, b'{"size": 1, "sice": 2}', "sice"),
-        ({"name": "x"}, {}, b"{size: 1}", "no JSON"),
-        ({"name": "x"}, {}, b"\xff\xfe", "no JSON"),
+        ({"name": "x"}, {}, b"{size: 1}", "invalid JSON"),
+        ({"name": "x"}, {}, b"\xff\xfe", "invalid JSON"),
         ({"name": "x"}, {}, b"[]", "body"),
     ],
 )
-def test_what_is_not_as_declared_is_a_problem_that_names_it(
+def test_invalid_input_is_a_problem_that_names_the_field(
     thing: Operation, path: dict[str, str], query: dict[str, str], body: bytes, complaint: str
 ) -> None:
     with pytest.raises(Problem, match=complaint) as caught:
@@ -98,16 +98,16 @@ def test_what_is_not_as_declared_is_a_problem_that_names_it(
     assert caught.value.status == 400
 
 
-def test_what_an_operation_does_not_take_it_refuses() -> None:
+def test_undeclared_input_is_refused() -> None:
     health = next(op for op in OPERATIONS if op.path == "/healthz")
     with pytest.raises(Problem, match="verbose"):
         health.read_input({}, {"verbose": "1"}, b"")
-    with pytest.raises(Problem, match="takes none"):
+    with pytest.raises(Problem, match="takes no body"):
         health.read_input({}, {}, b"{}")
 
 
 @given(st.sampled_from(OPERATIONS), st.binary(max_size=100), st.text(max_size=20))
-def test_no_input_is_worse_than_a_problem(op: Operation, body: bytes, text: str) -> None:
+def test_any_input_is_accepted_or_a_problem(op: Operation, body: bytes, text: str) -> None:
     names = [] if op.path_type is None else op.path_type.__struct_fields__
     try:
         op.read_input(dict.fromkeys(names, text), {text: text}, body)
@@ -118,13 +118,13 @@ def test_no_input_is_worse_than_a_problem(op: Operation, body: bytes, text: str)
         assert document["detail"]
 
 
-def test_every_operation_says_what_it_is_for_under_a_name_of_its_own() -> None:
+def test_every_operation_has_a_summary_and_a_unique_id() -> None:
     assert all(op.summary for op in OPERATIONS)
     assert len({op.operation_id for op in OPERATIONS}) == len(OPERATIONS)
     assert len({(op.method, op.path) for op in OPERATIONS}) == len(OPERATIONS)
 
 
-def test_only_health_and_the_page_are_open() -> None:
+def test_only_health_and_the_page_need_no_token() -> None:
     assert {op.path for op in OPERATIONS if op.is_open} == {
         "/",
         "/page.css",

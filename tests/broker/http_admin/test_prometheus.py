@@ -37,7 +37,7 @@ def test_measurements_are_prometheus_text() -> None:
     assert (accepted.labels, accepted.value) == ({"ip": "127.0.0.1", "broker_id": "1"}, 0.1)
 
 
-def test_a_collector_reads_the_clock_whenever_it_is_asked() -> None:
+def test_a_collector_reads_the_clock_at_every_collection() -> None:
     quotas = make_cluster(1, **{"client.quotas": "user=u,controller_mutation_rate=1"}).quotas
     quotas.controller_mutation.charge("u", "c", 11, 0)
     times = iter([1000, 2000])
@@ -51,7 +51,7 @@ def test_a_collector_reads_the_clock_whenever_it_is_asked() -> None:
     assert collector.describe() == []
 
 
-def test_the_controllers_queue_is_measured_in_kafkas_domain() -> None:
+def test_metrics_of_the_controller_queue_have_kafkas_domain() -> None:
     cluster = make_cluster(1, **{"controller.mutation.time.ms": "1"})
     for mutations in (5, 0):
         event = ControllerEvent("event", lambda _now_ms: None, partial(int, mutations))

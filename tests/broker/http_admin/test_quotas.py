@@ -1,4 +1,4 @@
-"""Quotas over the admin port are those that Kafka's own requests set and show."""
+"""Quotas over the admin port are those of AlterClientQuotas and DescribeClientQuotas."""
 
 import json
 
@@ -25,7 +25,7 @@ from tests.broker.cluster_builder import NOW_MS, make_context
 from tests.broker.http_admin.admin_server import make_admin
 
 
-def test_quotas_are_set_shown_and_taken_away() -> None:
+def test_quotas_are_set_listed_and_removed() -> None:
     admin = make_admin()
     alice: dict[str, str | None] = {"user": "alice"}
     put_quotas(admin, QuotaBody(alice, {"producer_byte_rate": 1024, "request_percentage": 50}))
@@ -58,7 +58,7 @@ def test_quotas_are_set_shown_and_taken_away() -> None:
         ({"user": ""}, {"producer_byte_rate": 1}, "Empty user"),
     ],
 )
-def test_what_kafka_refuses_is_refused_and_changes_nothing(
+def test_quotas_that_kafka_refuses_are_refused_and_change_nothing(
     entity: dict[str, str | None], values: dict[str, float | None], complaint: str
 ) -> None:
     admin = make_admin()
@@ -101,17 +101,17 @@ def test_the_shadow_report_is_shown_and_cleared() -> None:
     assert list_shadow_report(admin) == []
 
 
-def test_tokens_are_shown_as_they_are_now() -> None:
+def test_tokens_are_measured_at_the_current_time() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": "alice"}, {CONTROLLER_MUTATION_RATE.name: 2}))
     admin.cluster.quotas.controller_mutation.charge("alice", "app", 25, NOW_MS)
 
-    (tokens,) = (each for each in list_measurements(admin) if each.name == "tokens")
+    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
     assert tokens.group == "ControllerMutation"
     assert tokens.tags["user"] == "alice"
     assert tokens.value == 22 - 25
     admin.clock.move_to(NOW_MS + 1000)
-    (tokens,) = (each for each in list_measurements(admin) if each.name == "tokens")
+    (tokens,) = (view for view in list_measurements(admin) if view.name == "tokens")
     assert tokens.value == -1
 
 
@@ -137,7 +137,7 @@ def test_the_layers_of_producer_id_filters_are_shown_until_their_window_is_over(
     assert list_filters(admin) == []
 
 
-def test_what_was_not_measured_lately_is_null_and_not_nan() -> None:
+def test_a_value_that_was_not_measured_recently_is_null() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": "alice"}, {CONTROLLER_MUTATION_RATE.name: 2}))
     manager = admin.cluster.quotas.controller_mutation
@@ -145,5 +145,7 @@ def test_what_was_not_measured_lately_is_null_and_not_nan() -> None:
     admin.clock.move_to(NOW_MS + 600_000)
 
     measurements = json.loads(msgspec.json.encode(list_measurements(admin)))
-    (throttle,) = (each for each in measurements if each["name"] == "throttle-time")
+    (throttle,) = (
+        measurement for measurement in measurements if measurement["name"] == "throttle-time"
+    )
     assert throttle["value"] is None

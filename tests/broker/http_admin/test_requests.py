@@ -16,7 +16,7 @@ from broker.http_admin.requests import (
 from broker.http_admin.state import Admin
 from broker.journal.journal import Outcome
 from broker.journal.rendering import JournalFilter
-from mock_kafka.verbs import Which
+from mock_kafka.methods import RequestFilter
 from tests.broker.connection_driver import Client, metadata_frame
 from tests.broker.http_admin.admin_server import make_admin
 from tests.broker.journal.journalled_cluster import produce_frame
@@ -31,7 +31,7 @@ def admin() -> Admin:
     return admin
 
 
-def test_the_newest_that_fit_are_listed_in_order(admin: Admin) -> None:
+def test_the_newest_lines_that_fit_are_listed_in_order(admin: Admin) -> None:
     def numbers(query: ListQuery) -> list[int]:
         return [line["number"] for line in list_requests(admin, query)]
 
@@ -42,12 +42,12 @@ def test_the_newest_that_fit_are_listed_in_order(admin: Admin) -> None:
     assert numbers(ListQuery(since=2)) == [3, 4]
 
 
-def test_bodies_come_only_when_wanted(admin: Admin) -> None:
+def test_bodies_are_included_only_on_request(admin: Admin) -> None:
     assert list_requests(admin, ListQuery(limit=1))[0]["request"]["acks"] == -1
     assert "request" not in list_requests(admin, ListQuery(limit=1, bodies=False))[0]
 
 
-def test_a_cleared_journal_goes_on_counting(admin: Admin) -> None:
+def test_a_cleared_journal_continues_its_numbers(admin: Admin) -> None:
     before = get_journal(admin)
     assert (before.is_enabled, before.lines, before.last_number) == (True, 4, 4)
     assert before.bytes > 0
@@ -56,8 +56,8 @@ def test_a_cleared_journal_goes_on_counting(admin: Admin) -> None:
     assert (after.lines, after.bytes, after.last_number) == (0, 0, 4)
 
 
-def test_every_question_of_the_query_reaches_the_filter() -> None:
-    asked = {
+def test_every_query_parameter_reaches_the_filter() -> None:
+    parameters = {
         "api": "Produce",
         "topic": "t",
         "group": "g",
@@ -72,9 +72,9 @@ def test_every_question_of_the_query_reaches_the_filter() -> None:
         "since": 3,
         "since_ms": 4,
     }
-    assert asked.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
-    wish = journal_filter(JournalQuery(**asked))  # type: ignore[arg-type]
-    assert {name: getattr(wish, name) for name in asked} == asked
+    assert parameters.keys() == set(JournalQuery.__struct_fields__) - {"bodies"}
+    line_filter = journal_filter(JournalQuery(**parameters))  # type: ignore[arg-type]
+    assert {name: getattr(line_filter, name) for name in parameters} == parameters
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_every_question_of_the_query_reaches_the_filter() -> None:
         ({"api": "x"}, "api: there is no x$"),
     ],
 )
-def test_a_name_that_could_fit_nothing_is_refused(names: Any, hint: str) -> None:
+def test_an_unknown_api_or_error_name_is_refused(names: Any, hint: str) -> None:
     with pytest.raises(ValueError, match=hint):
         ListQuery(**names)
     assert ListQuery(api="create_topics", error="notEnoughReplicas").api == "create_topics"
@@ -93,9 +93,9 @@ def test_a_name_that_could_fit_nothing_is_refused(names: Any, hint: str) -> None
 
 
 def test_a_query_has_the_fields_of_the_journal_filter_and_so_does_mock_kafka() -> None:
-    names = [each.name for each in fields(JournalFilter)]
+    names = [field.name for field in fields(JournalFilter)]
     assert [*names, "bodies"] == list(JournalQuery.__struct_fields__)
-    which = get_type_hints(Which)
+    which = get_type_hints(RequestFilter)
     assert {"api", *which} == set(names)
     declared = get_type_hints(JournalQuery)
     for name in ("outcome", "kind"):

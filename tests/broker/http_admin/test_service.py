@@ -1,4 +1,4 @@
-"""Health, metrics, and everything back to the start."""
+"""Health, metrics and reset."""
 
 import asyncio
 import re
@@ -35,20 +35,20 @@ from tests.broker.http_admin.kafka_clients import commit, connect, leave, produc
 RESET_MS_MAX = 5
 
 
-def test_health_names_the_cluster() -> None:
+def test_health_has_the_cluster_id() -> None:
     view = get_health(make_admin(2))
     assert (view.status, view.cluster_id, view.brokers) == ("ok", "test-cluster", 2)
 
 
-def test_metrics_are_text_that_prometheus_reads() -> None:
+def test_metrics_are_in_prometheus_text_format() -> None:
     admin = make_admin()
     put_quotas(admin, QuotaBody({"user": 'a"b\n'}, {"controller_mutation_rate": 1}))
     admin.cluster.quotas.controller_mutation.charge('a"b\n', None, 1, NOW_MS)
-    families = {each.name for each in text_string_to_metric_families(get_metrics(admin))}
+    families = {family.name for family in text_string_to_metric_families(get_metrics(admin))}
     assert "kafka_server_controller_mutation_tokens" in families
 
 
-def test_the_document_and_the_page_are_there() -> None:
+def test_the_openapi_document_and_the_page_are_served() -> None:
     admin = make_admin()
     assert get_openapi(admin)["paths"]["/v1/clock"]
     assert get_page(admin).startswith("<!doctype html>")
@@ -67,7 +67,7 @@ def test_the_page_inserts_no_html_and_loads_only_its_own_files() -> None:
     ]
 
 
-async def test_a_reset_leaves_nothing_of_what_was() -> None:
+async def test_a_reset_removes_all_state() -> None:
     async with serving_site() as site:
         admin, cluster = site.admin, site.admin.cluster
         first_timers = len(cluster.timers)
@@ -80,7 +80,7 @@ async def test_a_reset_leaves_nothing_of_what_was() -> None:
         reader, writer = await connect(site.kafka_ports[2])
         cluster.create_topic("empty", [(3,)], {})
         writer.write(fetch_frame(2, "empty", max_wait_ms=10_000_000))
-        while not any(each.connection.is_waiting for each in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
+        while not any(protocol.connection.is_waiting for protocol in admin.server.protocols):  # type: ignore[union-attr]  # noqa: ASYNC110
             await asyncio.sleep(0)
         failover.stop_broker(cluster, 1, NOW_MS)
         failover.isolate_broker(cluster, 2, NOW_MS, elect=True)
@@ -108,7 +108,7 @@ async def test_a_reset_leaves_nothing_of_what_was() -> None:
             await leave(again)
 
 
-async def test_what_the_cluster_was_started_with_is_there_again_after_a_reset() -> None:
+async def test_a_reset_restores_the_configuration_of_the_start() -> None:
     async with serving_site(overrides={"client.quotas": "user=u,producer_byte_rate=5"}) as site:
         put_quotas(site.admin, QuotaBody({"user": "u"}, {"producer_byte_rate": None}))
         assert list_quotas(site.admin) == []
@@ -116,7 +116,7 @@ async def test_what_the_cluster_was_started_with_is_there_again_after_a_reset() 
         assert [view.values for view in list_quotas(site.admin)] == [{"producer_byte_rate": 5}]
 
 
-async def test_a_test_that_is_over_leaves_no_line_in_the_next_ones_journal() -> None:
+async def test_connections_closed_by_a_reset_leave_no_line_in_the_journal() -> None:
     async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])
         reset(site.admin)
@@ -138,5 +138,5 @@ async def test_a_reset_is_quick() -> None:
             took_ms.append((perf_ns() - started_ns) / 1_000_000)
             for _reader, writer in connections:
                 await leave(writer)
-        # The best of some: other programs on the machine are no concern of this test.
+        # The best of several runs, since other programs share the machine.
         assert min(took_ms) <= RESET_MS_MAX

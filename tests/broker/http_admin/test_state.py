@@ -1,4 +1,4 @@
-"""Look-ups that find nothing are errors, and bytes are encoded for JSON."""
+"""Look-ups of missing resources are errors, and bytes are encoded for JSON."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ from tests.broker.cluster_builder import NOW_MS
 from tests.broker.http_admin.admin_server import make_admin
 
 
-def test_what_is_there_is_found() -> None:
+def test_lookups_return_existing_topics_and_partitions() -> None:
     admin = make_admin()
     topic = admin.cluster.create_topic("orders", [(1,), (2,)], {})
 
@@ -24,7 +24,7 @@ def test_what_is_there_is_found() -> None:
     admin.check_broker(3)
 
 
-def test_what_is_not_there_is_a_404_that_says_what_is() -> None:
+def test_a_missing_resource_is_a_404_that_lists_the_existing_ones() -> None:
     admin = make_admin()
     admin.cluster.create_topic("orders", [(1,), (2,)], {})
 

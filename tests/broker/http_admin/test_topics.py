@@ -1,4 +1,4 @@
-"""Topics over the admin port: made, moved, looked into, deleted."""
+"""Topics over the admin port: create, read, move leaders, delete."""
 
 from base64 import b64decode
 
@@ -42,12 +42,12 @@ def store(admin: Admin, name: str, partition_index: int, *values: bytes | None) 
 
 def values_of(view: topics.RecordsView) -> list[tuple[int, int, str | None]]:
     return [
-        (each.partition, each.offset, each.value.text if each.value else None)
-        for each in view.records
+        (record.partition, record.offset, record.value.text if record.value else None)
+        for record in view.records
     ]
 
 
-def test_a_topic_is_made_with_the_numbers_asked_for_or_the_configured_ones() -> None:
+def test_a_topic_is_created_with_the_requested_or_configured_numbers() -> None:
     admin = make_admin(3, **{"num.partitions": "2"})
     made = create_topic(admin, NewTopicBody("a", 4, 3, {"retention.ms": "1000"}))
     assert [len(part.replicas) for part in made.partitions] == [3] * 4
@@ -68,7 +68,7 @@ def test_a_topic_is_made_with_the_numbers_asked_for_or_the_configured_ones() -> 
         (NewTopicBody("a", config={"no.such": "1"}), 400, "INVALID_CONFIG"),
     ],
 )
-def test_what_create_topics_refuses_is_refused_in_its_words(
+def test_topics_that_create_topics_refuses_get_the_same_message(
     body: NewTopicBody, status: int, detail: str
 ) -> None:
     admin = make_admin()
@@ -87,7 +87,7 @@ def test_a_deleted_topic_is_gone() -> None:
         delete_topic(admin, TopicPath("a"))
 
 
-def test_a_leader_is_moved_taken_away_and_given_back() -> None:
+def test_a_leader_can_be_moved_removed_and_restored() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a", 1, 1))
     path = PartitionPath("a", 0)
@@ -99,7 +99,7 @@ def test_a_leader_is_moved_taken_away_and_given_back() -> None:
     assert put_leader(admin, path, LeaderBody(1)).leader == 1
 
 
-def test_a_broker_that_is_down_or_not_there_cannot_lead() -> None:
+def test_a_missing_or_stopped_broker_cannot_lead() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     failover.stop_broker(admin.cluster, 2, NOW_MS)
@@ -127,7 +127,7 @@ def test_records_are_shown_with_keys_times_and_partitions() -> None:
     assert view.next_offsets == {}
 
 
-def test_records_come_in_base64_for_programs() -> None:
+def test_records_can_be_requested_in_base64() -> None:
     admin = make_admin()
     create_topic(admin, NewTopicBody("a"))
     store(admin, "a", 0, b"x")
@@ -137,7 +137,7 @@ def test_records_come_in_base64_for_programs() -> None:
 
 
 @given(st.lists(st.lists(st.integers(1, 4), max_size=4), min_size=1, max_size=3), st.integers(1, 5))
-def test_looking_on_where_the_last_look_ended_shows_every_record_once(
+def test_following_next_offsets_returns_every_record_once(
     batch_sizes: list[list[int]], limit: int
 ) -> None:
     admin = make_admin(1)
@@ -153,16 +153,16 @@ def test_looking_on_where_the_last_look_ended_shows_every_record_once(
         partition_index, offset = left.popitem()
         query = RecordsQuery(partition=partition_index, offset=offset, limit=limit)
         view = get_records(admin, TopicPath("a"), query)
-        seen += [(each.partition, each.offset) for each in view.records]
+        seen += [(record.partition, record.offset) for record in view.records]
         assert len(view.records) <= limit
         left |= view.next_offsets
 
     assert sorted(seen) == expected
-    whole = get_records(admin, TopicPath("a"), RecordsQuery())
-    assert [(each.partition, each.offset) for each in whole.records] == expected
+    all_records = get_records(admin, TopicPath("a"), RecordsQuery())
+    assert [(record.partition, record.offset) for record in all_records.records] == expected
 
 
-def test_a_look_that_ends_early_says_where_every_partition_goes_on() -> None:
+def test_a_limited_response_has_the_next_offset_of_every_partition() -> None:
     admin = make_admin(1)
     create_topic(admin, NewTopicBody("a", 3))
     for partition_index in range(3):
@@ -173,7 +173,7 @@ def test_a_look_that_ends_early_says_where_every_partition_goes_on() -> None:
     assert view.next_offsets == {1: 1, 2: 0}
 
 
-def test_a_look_has_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_response_with_records_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topics, "PEEK_BYTES_MAX", 10)
     admin = make_admin(1)
     create_topic(admin, NewTopicBody("a"))
@@ -184,11 +184,11 @@ def test_a_look_has_a_bound_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert view.next_offsets == {0: 2}
 
 
-def test_a_look_begins_where_records_were_not_deleted() -> None:
+def test_records_begin_at_the_log_start_offset() -> None:
     admin = make_admin(1)
     create_topic(admin, NewTopicBody("a"))
     store(admin, "a", 0, b"1", b"2", b"3")
     admin.cluster.delete_records_before(admin.partition("a", 0), 1, NOW_MS)
     view = get_records(admin, TopicPath("a"), RecordsQuery())
-    assert [each.offset for each in view.records] == [1, 2]
+    assert [record.offset for record in view.records] == [1, 2]
     assert get_records(admin, TopicPath("a"), RecordsQuery(offset=99)).records == []

@@ -1,4 +1,4 @@
-"""The admin port over HTTP: errors are documents, the token is needed, browsers are kept out."""
+"""The admin port over HTTP: problem documents, the token, and requests of other sites."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from tests.broker.http_admin.admin_server import serving_site
 from tests.broker.http_admin.kafka_clients import connect, leave
 
 
-async def test_a_topic_is_made_and_seen_over_http() -> None:
+async def test_a_topic_is_created_and_read_over_http() -> None:
     async with serving_site() as site:
         status, made = await site.ask("POST", "/v1/topics", json={"name": "a", "partitions": 2})
         assert (status, len(made["partitions"])) == (201, 2)
@@ -26,17 +26,17 @@ async def test_a_topic_is_made_and_seen_over_http() -> None:
     [
         ("GET", "/nowhere", None, 404, "openapi.json"),
         ("PATCH", "/v1/clock", None, 405, "GET,PUT"),
-        ("POST", "/v1/topics", b"{", 400, "no JSON"),
+        ("POST", "/v1/topics", b"{", 400, "invalid JSON"),
         ("POST", "/v1/topics", b"{}", 400, "name"),
         ("POST", "/v1/topics", b" " * 1001, 413, "larger"),
         ("GET", "/v1/topics/a", None, 404, "GET /v1/topics"),
         ("GET", "/v1/requests?limit=0", None, 400, "limit"),
         ("GET", "/v1/clock?x=1", None, 400, "x"),
-        ("POST", "/v1/reset", b"{}", 400, "takes none"),
+        ("POST", "/v1/reset", b"{}", 400, "takes no body"),
         ("GET", "/v1/requests/events?since=-1", None, 400, "since"),
     ],
 )
-async def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
+async def test_an_invalid_request_gets_a_problem_document(
     monkeypatch: pytest.MonkeyPatch,
     method: str,
     path: str,
@@ -55,7 +55,7 @@ async def test_a_bad_request_gets_a_problem_document_that_says_what_to_do(
         assert detail in document["detail"]
 
 
-async def test_with_a_token_only_health_and_the_page_need_none() -> None:
+async def test_all_operations_but_health_and_the_page_need_the_token() -> None:
     async with serving_site(token="sesame") as site:
         for op in OPERATIONS:
             path = op.path.replace("{", "").replace("}", "")
@@ -81,17 +81,17 @@ async def test_with_a_token_only_health_and_the_page_need_none() -> None:
         ({"Host": "[::1]"}, 200),
     ],
 )
-async def test_pages_of_other_sites_are_kept_out(headers: dict[str, str], status: int) -> None:
+async def test_requests_of_other_sites_are_refused(headers: dict[str, str], status: int) -> None:
     async with serving_site() as site:
         assert (await site.ask("GET", "/v1/clock", headers=headers))[0] == status
 
 
-async def test_the_page_of_the_port_itself_may_ask() -> None:
+async def test_requests_of_the_admin_page_are_accepted() -> None:
     async with serving_site() as site:
         assert (await site.ask("GET", "/v1/clock", headers={"Origin": site.url}))[0] == 200
 
 
-async def test_the_page_loads_its_own_script_and_style_and_runs_nothing_else() -> None:
+async def test_the_content_security_policy_allows_only_the_files_of_the_page() -> None:
     async with serving_site() as site:
         async with site.session.get(site.url) as response:
             assert response.content_type == "text/html"
@@ -103,7 +103,7 @@ async def test_the_page_loads_its_own_script_and_style_and_runs_nothing_else() -
     assert "unsafe" not in policy
 
 
-async def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgotten() -> None:
+async def test_a_follower_that_disconnects_is_unsubscribed() -> None:
     async with serving_site() as site:
         journal = site.admin.journal
         url = site.url + "/v1/requests/events?api=Metadata&bodies=false"
@@ -118,7 +118,7 @@ async def test_requests_are_followed_over_http_and_a_follower_that_goes_is_forgo
             await asyncio.sleep(0)
 
 
-async def test_a_wait_does_not_hold_up_the_cluster() -> None:
+async def test_a_waiting_request_does_not_block_the_cluster() -> None:
     async with serving_site() as site:
         waiting = asyncio.create_task(site.ask("GET", "/v1/requests/wait?api=Metadata"))
         _reader, writer = await connect(site.kafka_ports[0])
@@ -127,7 +127,9 @@ async def test_a_wait_does_not_hold_up_the_cluster() -> None:
         await leave(writer)
 
 
-async def test_a_bug_is_a_500_that_hurts_nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_exception_in_an_operation_is_a_500_and_affects_no_other_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     async with serving_site() as site:
         monkeypatch.setattr("broker.http_admin.state.Admin.topic", lambda *_rest: 1 / 0)
         with capture_logs() as logs:

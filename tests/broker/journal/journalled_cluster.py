@@ -1,4 +1,4 @@
-"""A cluster that keeps a journal, and a Produce request for it."""
+"""A cluster with a journal, and a Produce request for it."""
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster.cluster import Cluster

@@ -1,4 +1,4 @@
-"""The journal keeps what went by, in order and within its bounds, and costs nothing when off."""
+"""The journal keeps requests in order and within its bounds, and nothing while disabled."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,7 +44,7 @@ def entries(client: Client) -> list[Entry]:
 
 
 def connection(connection_id: int) -> Connection:
-    """One that nobody is at the other end of."""
+    """Return a connection without a client."""
     return Connection(
         Dispatcher(make_cluster(1), lambda *_rest: None),
         broker_id=1,
@@ -55,7 +55,7 @@ def connection(connection_id: int) -> Connection:
     )
 
 
-def test_nothing_is_kept_until_somebody_wants_it() -> None:
+def test_a_disabled_journal_keeps_nothing() -> None:
     client = Client(make_cluster(1))
     client.send(metadata_frame(1))
     assert len(client.dispatcher.journal) == 0
@@ -66,7 +66,7 @@ def test_nothing_is_kept_until_somebody_wants_it() -> None:
     assert entry.context.correlation_id == 2
 
 
-def test_a_request_is_kept_with_its_response_and_who_asked() -> None:
+def test_a_request_is_kept_with_its_response_and_client() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("orders", [(1,)], {})
     client.send(produce_frame("orders") + produce_frame("nowhere", 2))
@@ -84,7 +84,7 @@ def test_a_request_is_kept_with_its_response_and_who_asked() -> None:
     assert good.duration_us is not None
 
 
-def test_every_api_that_is_served_can_be_read_again() -> None:
+def test_frames_of_every_served_api_can_be_decoded() -> None:
     client = Client(journalled_cluster())
     for api_key, route in ROUTES.items():
         if route.is_raw or api_key in {ApiKey.SASL_AUTHENTICATE, ApiKey.JOIN_GROUP}:
@@ -110,7 +110,7 @@ def test_a_produce_without_acks_has_no_response() -> None:
     assert entry.response is None
 
 
-def test_a_response_that_comes_late_is_an_entry_from_the_beginning() -> None:
+def test_a_request_is_an_entry_before_its_late_response() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -126,7 +126,7 @@ def test_a_response_that_comes_late_is_an_entry_from_the_beginning() -> None:
     assert entry.response == client.written
 
 
-def test_a_response_that_never_came_says_how_its_connection_ended() -> None:
+def test_a_request_without_a_response_says_how_its_connection_ended() -> None:
     client = Client(journalled_cluster())
     journal = client.dispatcher.journal
     client.cluster.create_topic("t", [(1,)], {})
@@ -141,7 +141,7 @@ def test_a_response_that_never_came_says_how_its_connection_ended() -> None:
     assert request.close_reason == disconnect.reason == "client disconnected"
 
 
-def test_a_muted_client_is_known_by_its_throttle_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_entry_has_the_throttle_time_of_a_muted_client(monkeypatch: pytest.MonkeyPatch) -> None:
     throttle_metadata(monkeypatch)
     client = Client(journalled_cluster())
     client.send(metadata_frame(1))
@@ -151,7 +151,9 @@ def test_a_muted_client_is_known_by_its_throttle_time(monkeypatch: pytest.Monkey
     assert entry.response == client.written
 
 
-def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_that_closes_its_connection_has_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     response = messages.MetadataResponse(version=9, brokers=[], topics=[])
     for closing in (Close("enough"), Close("enough", response)):
         route = replace(ROUTES[ApiKey.METADATA], handler=lambda *_rest, closing=closing: closing)
@@ -164,7 +166,7 @@ def test_a_request_that_ends_its_connection_says_why(monkeypatch: pytest.MonkeyP
         assert (entry.response or b"") == client.written
 
 
-def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_request_whose_handler_raises_is_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_arguments: Any) -> None:
         raise ZeroDivisionError
 
@@ -187,7 +189,7 @@ def test_a_bug_of_a_handler_is_an_entry_too(monkeypatch: pytest.MonkeyPatch) -> 
         max_size=40,
     ),
 )
-def test_its_bounds_hold_whatever_happens(
+def test_the_bounds_of_the_journal_always_hold(
     entries_max: int, bytes_max: int, steps: list[tuple[str, int]]
 ) -> None:
     journal = Journal(entries_max, bytes_max, is_enabled=True)
@@ -218,7 +220,7 @@ def test_its_bounds_hold_whatever_happens(
     assert numbers == sorted(set(numbers))
 
 
-def test_a_frame_larger_than_the_whole_journal_is_recorded_without_its_bytes() -> None:
+def test_a_frame_beyond_journal_bytes_max_is_recorded_without_its_bytes() -> None:
     client = Client(journalled_cluster(**{"journal.bytes.max": "10"}))
     client.send(metadata_frame(1))
 
@@ -230,7 +232,7 @@ def test_a_frame_larger_than_the_whole_journal_is_recorded_without_its_bytes() -
     assert targets_of(entry).topics == frozenset()
 
 
-def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
+def test_listeners_get_every_new_and_changed_line_until_they_unsubscribe() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     heard: list[tuple[int, str]] = []
@@ -246,7 +248,7 @@ def test_listeners_hear_of_every_line_and_change_until_they_end() -> None:
     assert heard == [(1, "responded"), (2, "waiting"), (2, "responded"), (3, "disconnect")]
 
 
-def test_a_response_to_a_request_already_forgotten_is_not_kept() -> None:
+def test_a_response_to_a_removed_entry_is_not_kept() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -257,7 +259,7 @@ def test_a_response_to_a_request_already_forgotten_is_not_kept() -> None:
     assert client.dispatcher.journal.byte_count == 0
 
 
-def test_what_cannot_be_decoded_says_so() -> None:
+def test_an_undecodable_frame_is_shown_as_a_message() -> None:
     journal = Journal(5, 1000, is_enabled=True)
     context: RequestContext = make_context(ApiKey.METADATA, 9)
     entry = journal.begin(context, b"nonsense", 0, 8, 0)
@@ -268,7 +270,7 @@ def test_what_cannot_be_decoded_says_so() -> None:
     assert errors_of(entry) == frozenset()
 
 
-def test_a_pending_response_that_is_complete_at_once_is_a_response(
+def test_a_pending_response_that_completes_at_once_is_a_response(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     pending = PendingResponse()
@@ -282,7 +284,7 @@ def test_a_pending_response_that_is_complete_at_once_is_a_response(
     assert entry.outcome is Outcome.RESPONDED
 
 
-def test_a_refused_connection_is_a_line_as_long_as_the_journal_is_kept() -> None:
+def test_a_refused_connection_is_a_line_while_the_journal_is_enabled() -> None:
     journal = Journal(2, 1000, is_enabled=True)
     heard: list[int] = []
     journal.subscribe(lambda line: heard.append(line.number))

@@ -1,4 +1,4 @@
-"""Lines of the journal are found by what they are about, and shown without secrets."""
+"""Lines of the journal can be filtered, and are shown without secrets."""
 
 import json
 from typing import Any
@@ -24,19 +24,21 @@ def topic_names(cluster: Cluster) -> Any:
     return name
 
 
-def found(client: Client, **wanted: Any) -> list[int]:
-    wish = JournalFilter(**wanted)
+def found(client: Client, **conditions: Any) -> list[int]:
+    line_filter = JournalFilter(**conditions)
     return [
         line.number
         for line in client.dispatcher.journal
-        if wish.fits(line, topic_names(client.cluster))
+        if line_filter.fits(line, topic_names(client.cluster))
     ]
 
 
 def shown(client: Client, number: int = 1) -> dict[str, Any]:
     line = next(line for line in client.dispatcher.journal if line.number == number)
-    plain: dict[str, Any] = json.loads(json.dumps(describe_line(line, topic_names(client.cluster))))
-    return plain
+    line_json: dict[str, Any] = json.loads(
+        json.dumps(describe_line(line, topic_names(client.cluster)))
+    )
+    return line_json
 
 
 @pytest.fixture
@@ -53,7 +55,7 @@ def client() -> Client:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "numbers"),
+    ("conditions", "numbers"),
     [
         ({}, [1, 2, 3, 4, 5]),
         ({"api": "Produce"}, [1, 2]),
@@ -76,10 +78,10 @@ def client() -> Client:
         ({"fault": "none of it"}, []),
     ],
 )
-def test_a_filter_finds_what_fits_all_that_is_asked(
-    client: Client, wanted: dict[str, Any], numbers: list[int]
+def test_a_filter_finds_lines_that_fit_all_conditions(
+    client: Client, conditions: dict[str, Any], numbers: list[int]
 ) -> None:
-    assert found(client, **wanted) == numbers
+    assert found(client, **conditions) == numbers
 
 
 def test_a_topic_named_by_id_is_found_by_its_name() -> None:
@@ -96,7 +98,7 @@ def test_a_topic_named_by_id_is_found_by_its_name() -> None:
     assert shown(client)["topics"] == [str(topic.topic_id)]
 
 
-def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
+def test_a_waiting_request_matches_no_error() -> None:
     client = Client(journalled_cluster())
     client.cluster.create_topic("t", [(1,)], {})
     client.send(fetch_frame(1, "t", max_wait_ms=500))
@@ -105,16 +107,16 @@ def test_a_waiting_request_has_no_error_to_be_found_by() -> None:
     assert found(client, outcome="waiting", topic="t") == [1]
 
 
-def test_a_request_is_shown_with_batches_summed_up_and_errors_in_words(client: Client) -> None:
-    plain = shown(client)
+def test_a_request_is_shown_with_batch_summaries_and_error_names(client: Client) -> None:
+    line_json = shown(client)
 
-    assert plain["api"] == "Produce"
-    assert plain["user"] == "ANONYMOUS"
-    assert plain["listener"] == "PLAINTEXT"
-    (part,) = plain["request"]["topic_data"][0]["partition_data"]
+    assert line_json["api"] == "Produce"
+    assert line_json["user"] == "ANONYMOUS"
+    assert line_json["listener"] == "PLAINTEXT"
+    (part,) = line_json["request"]["topic_data"][0]["partition_data"]
     (batch,) = part["records"]["batches"]
     assert (batch["record_count"], batch["producer_id"], batch["compression"]) == (1, -1, "none")
-    (response,) = plain["response"]["responses"][0]["partition_responses"]
+    (response,) = line_json["response"]["responses"][0]["partition_responses"]
     assert (response["error_code"], response["base_offset"]) == ("NONE", 0)
     assert shown(client, 2)["errors"] == ["UNKNOWN_TOPIC_OR_PARTITION"]
     assert shown(client, 4)["response"] is None
@@ -137,9 +139,9 @@ def test_a_request_that_a_shadow_quota_would_throttle_is_marked() -> None:
 
 def test_bodies_can_be_left_out(client: Client) -> None:
     line = next(iter(client.dispatcher.journal))
-    plain = describe_line(line, topic_names(client.cluster), has_bodies=False)
+    line_json = describe_line(line, topic_names(client.cluster), has_bodies=False)
 
-    assert not plain.keys() & {"request", "response"}
+    assert not line_json.keys() & {"request", "response"}
 
 
 def test_no_secret_is_shown() -> None:
@@ -186,9 +188,7 @@ def test_no_secret_is_shown() -> None:
         ("num.partitions", True),
     ],
 )
-def test_a_configuration_is_shown_only_when_it_is_known_to_be_no_secret(
-    name: str, is_shown: bool
-) -> None:
+def test_only_configuration_values_known_to_be_public_are_shown(name: str, is_shown: bool) -> None:
     assert may_show_config(name) is is_shown
 
 
@@ -208,7 +208,7 @@ def arrivals() -> Client:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "numbers"),
+    ("conditions", "numbers"),
     [
         ({}, [1, 2, 3, 4]),
         ({"kind": "connection"}, [1, 2]),
@@ -227,12 +227,12 @@ def arrivals() -> Client:
     ],
 )
 def test_refused_and_delayed_connections_are_found(
-    wanted: dict[str, Any], numbers: list[int]
+    conditions: dict[str, Any], numbers: list[int]
 ) -> None:
-    assert found(arrivals(), **wanted) == numbers
+    assert found(arrivals(), **conditions) == numbers
 
 
-def test_a_refused_connection_is_shown_with_who_came_and_why() -> None:
+def test_a_refused_connection_is_shown_with_client_and_reason() -> None:
     client = arrivals()
     assert shown(client, 1) == {
         "kind": "connection",

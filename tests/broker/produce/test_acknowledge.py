@@ -1,4 +1,4 @@
-"""A batch is noted in the context of its request as its header says."""
+"""A batch is recorded in the context of its request with its header."""
 
 from broker.produce.acknowledge import CLIENT_ID_LENGTH_MAX, note_batch
 from protocol.api_keys import ApiKey
@@ -7,7 +7,7 @@ from tests.batches import make_batch
 from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 
 
-def test_a_batch_is_noted_with_its_header_and_its_client() -> None:
+def test_an_acknowledgement_has_the_batch_header_and_the_client() -> None:
     topic = make_cluster(1).create_topic("t", [(1,)], {})
     [partition] = topic.partitions
     header = read_header(make_batch(b"a", b"b", producer_id=4, base_sequence=7), 0)

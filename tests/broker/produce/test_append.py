@@ -1,4 +1,4 @@
-"""An append changes the log, the producer's state and the memory account together, or nothing."""
+"""An append changes the log, the producer's state and the stored bytes together, or nothing."""
 
 import pytest
 
@@ -27,11 +27,11 @@ def test_a_refused_batch_changes_nothing(batches: str) -> None:
     assert send(1, damage=1) == ErrorCode.CORRUPT_MESSAGE
     assert send(2) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     assert (partition.log.log_end_offset, cluster.log_bytes) == (1, size_bytes)
-    # The corrupt batch left no trace in the producer's state: its sequence is still the next.
+    # The corrupt batch did not change the producer's state: its sequence is still the next.
     assert send(1) == ErrorCode.NONE
 
 
-def test_the_account_of_stored_bytes_is_that_of_the_logs() -> None:
+def test_the_stored_bytes_are_the_sum_of_the_logs() -> None:
     cluster = make_cluster(1)
     topic = cluster.create_topic("t", [(1,), (1,)], {"retention.bytes": "500"})
     context = make_context(ApiKey.PRODUCE, 9)
@@ -44,7 +44,7 @@ def test_the_account_of_stored_bytes_is_that_of_the_logs() -> None:
     assert all(part.log.log_start_offset > 0 for part in topic.partitions)
 
 
-def test_memory_stays_under_its_bound_and_the_newest_records_stay() -> None:
+def test_memory_stays_under_log_memory_max_bytes_and_the_newest_records_stay() -> None:
     cluster = make_cluster(1, **{"log.memory.max.bytes": "10000"})
     topic = cluster.create_topic("t", [(1,), (1,), (1,)], {})
     context = make_context(ApiKey.PRODUCE, 9)

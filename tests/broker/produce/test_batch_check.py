@@ -32,7 +32,7 @@ def check(
     return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), now_ms)
 
 
-def test_a_good_batch_gives_its_header() -> None:
+def test_check_batch_returns_the_header_of_a_valid_batch() -> None:
     header = check(GOOD)
 
     assert isinstance(header, BatchHeader)
@@ -65,7 +65,7 @@ def test_a_good_batch_gives_its_header() -> None:
         ),
     ],
 )
-def test_a_bad_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode) -> None:
+def test_an_invalid_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode) -> None:
     refusal = check(batch)
 
     assert isinstance(refusal, BatchRefusal)
@@ -88,7 +88,7 @@ def test_zstd_needs_version_7() -> None:
     assert isinstance(check(batch, api_version=7), BatchHeader)
 
 
-def test_a_batch_of_exactly_the_limit_is_taken_and_one_byte_more_is_not() -> None:
+def test_a_batch_of_max_message_bytes_is_accepted_and_one_byte_more_is_refused() -> None:
     assert isinstance(check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD)))), BatchHeader)
 
     refusal = check(GOOD, topic=make_topic(max_message_bytes=str(len(GOOD) - 1)))
@@ -105,7 +105,7 @@ def test_too_large_is_reported_before_a_wrong_crc() -> None:
 
 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4", "zstd"])
-def test_a_compacted_topic_names_the_records_without_a_key(codec: str) -> None:
+def test_a_compacted_topic_refuses_records_without_a_key_and_names_them(codec: str) -> None:
     refusal = check(
         make_batch(b"a", b"b", key=None, codec=codec), topic=make_topic(cleanup_policy="compact")
     )
@@ -116,7 +116,7 @@ def test_a_compacted_topic_names_the_records_without_a_key(codec: str) -> None:
     assert refusal.error_message is not None
 
 
-def test_a_compacted_topic_takes_tombstones_with_a_key() -> None:
+def test_a_compacted_topic_accepts_tombstones_with_a_key() -> None:
     topic = make_topic(cleanup_policy="compact,delete")
     assert isinstance(check(make_batch(None, key=b"k"), topic=topic), BatchHeader)
 
@@ -143,14 +143,14 @@ def test_a_topic_that_bounds_the_past_reads_every_record() -> None:
     assert isinstance(check(batch, topic=topic, now_ms=NOW_MS - 1), BatchHeader)
 
 
-def test_a_log_append_time_topic_minds_no_timestamps() -> None:
+def test_a_log_append_time_topic_accepts_any_timestamp() -> None:
     topic = make_topic(
         message_timestamp_type="LogAppendTime", message_timestamp_before_max_ms="1000"
     )
     assert isinstance(check(make_batch(b"a", timestamps=[1]), topic=topic), BatchHeader)
 
 
-def test_an_undecodable_payload_is_corrupt_when_a_rule_must_look_inside() -> None:
+def test_an_undecodable_payload_is_corrupt_when_a_rule_needs_its_records() -> None:
     batch = make_batch(b"a" * 50, codec="gzip")
     broken = altered(batch, 70, ">q", 12345)
     refusal = check(broken, topic=make_topic(cleanup_policy="compact"))

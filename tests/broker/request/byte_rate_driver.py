@@ -29,7 +29,7 @@ def produce_frame(correlation_id: int, value_bytes: int, acks: int = -1) -> byte
 
 
 def responses(client: Client) -> Iterator[bytes]:
-    """Body of each response, behind a header without tagged fields."""
+    """The body of each response, after a header without tagged fields."""
     data, position = client.written, 0
     while position < len(data):
         end = position + 4 + int.from_bytes(data[position : position + 4], "big")
@@ -48,5 +48,5 @@ def decode_fetch(body: bytes) -> Any:
 
 
 def fetch_bytes(client: Client, number: int) -> int:
-    """As a quota counts them: the body and a size."""
+    """Bytes as a quota counts them: the body and the size field."""
     return len(list(responses(client))[number]) + 4

@@ -56,7 +56,7 @@ class Producers:
         return response
 
     def responses(self) -> list[Any]:
-        """What was answered since the last look."""
+        """The responses since the last call."""
         found, data = [], self.client.written
         while self._read_bytes < len(data):
             start = self._read_bytes + 4
@@ -66,7 +66,7 @@ class Producers:
         return found
 
     def skip_responses(self) -> None:
-        """Leave out what was answered so far."""
+        """Skip the responses so far."""
         self._read_bytes = len(self.client.written)
 
     def codes(self, *batches: Batch, now_ms: int = NOW_MS, epoch: int = 0) -> list[int]:
@@ -78,9 +78,10 @@ class Producers:
 
     def measured(self, now_ms: int = NOW_MS, broker_id: int = 1) -> dict[str, float]:
         return {
-            each.name: each.value
-            for each in self.cluster.quotas.metrics.measure(now_ms)
-            if each.group == "ProducerIds" and each.tags["broker-id"] == str(broker_id)
+            measurement.name: measurement.value
+            for measurement in self.cluster.quotas.metrics.measure(now_ms)
+            if measurement.group == "ProducerIds"
+            and measurement.tags["broker-id"] == str(broker_id)
         }
 
     def partition(self, index: int = 0) -> Any:

@@ -13,7 +13,7 @@ USERS = {"sasl.users": "alice:secret,bob:hidden"}
 
 
 class SaslClient(Client):
-    """A client that came in by a SASL listener; answers are taken off what was written."""
+    """A client of a SASL listener; responses are read from the written bytes."""
 
     def __init__(self, **overrides: str) -> None:
         super().__init__(make_cluster(1, **USERS, **overrides))
@@ -29,7 +29,7 @@ class SaslClient(Client):
         )
 
     def take(self) -> bytes:
-        """The next response without its size."""
+        """Return the next response without its size."""
         size = int.from_bytes(self.written[:4], "big")
         frame, self.written = self.written[4 : 4 + size], self.written[4 + size :]
         return frame

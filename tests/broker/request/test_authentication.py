@@ -1,4 +1,4 @@
-"""A whole authentication on a connection: order, delay, end, and what is logged."""
+"""Authentication on a connection: order, delay, end, and logs."""
 
 import asyncio
 from struct import pack
@@ -19,7 +19,7 @@ from tests.broker.security.sasl_messages import initial
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_after_plain_the_client_has_a_name_and_is_answered(version: int) -> None:
+def test_after_plain_authentication_requests_have_the_principal(version: int) -> None:
     client = SaslClient()
     assert client.handshake("PLAIN").error_code == ErrorCode.NONE
     response = client.authenticate(b"\0alice\0secret", version)
@@ -29,7 +29,7 @@ def test_after_plain_the_client_has_a_name_and_is_answered(version: int) -> None
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_before_authentication_nothing_else_is_answered(is_first: bool) -> None:
+def test_a_request_before_authentication_closes_the_connection(is_first: bool) -> None:
     client = SaslClient()
     if not is_first:
         client.handshake("PLAIN")
@@ -38,7 +38,7 @@ def test_before_authentication_nothing_else_is_answered(is_first: bool) -> None:
     assert "ILLEGAL_SASL_STATE" in client.close_reason
 
 
-def test_api_versions_is_answered_before_authentication() -> None:
+def test_api_versions_works_before_authentication() -> None:
     client = SaslClient()
     client.send(request_frame(messages.ApiVersionsRequest(version=0), 0, 1))
     assert client.take()
@@ -67,7 +67,7 @@ def test_a_broker_that_stops_refuses_wrong_credentials_at_once() -> None:
     assert client.take_authenticated().error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
 
 
-def test_nothing_is_left_to_do_for_a_client_that_is_gone() -> None:
+def test_a_disconnect_cancels_the_delay_of_failed_authentication() -> None:
     client = SaslClient()
     client.handshake("PLAIN")
     client.authenticate(b"\0alice\0wrong")
@@ -75,7 +75,7 @@ def test_nothing_is_left_to_do_for_a_client_that_is_gone() -> None:
     assert len(client.cluster.timers) == 0
 
 
-def test_bare_tokens_follow_an_old_handshake() -> None:
+def test_raw_tokens_follow_sasl_handshake_v0() -> None:
     client = SaslClient()
     assert client.handshake("PLAIN", version=0).error_code == ErrorCode.NONE
     client.send(pack(">i", 13) + b"\0alice\0secret")
@@ -85,7 +85,7 @@ def test_bare_tokens_follow_an_old_handshake() -> None:
     assert client.expects_response()
 
 
-def test_bare_tokens_that_are_wrong_end_the_connection_after_the_delay() -> None:
+def test_invalid_raw_tokens_close_the_connection_after_the_delay() -> None:
     client = SaslClient()
     client.handshake("PLAIN", version=0)
     client.send(pack(">i", 12) + b"\0alice\0wrong")
@@ -105,7 +105,7 @@ def test_a_token_ends_the_session_when_it_expires() -> None:
 
 
 @pytest.mark.parametrize(("mechanism", "lifetime_ms"), [("PLAIN", 30_000), ("OAUTHBEARER", 20_000)])
-def test_the_lifetime_is_the_shorter_one(mechanism: str, lifetime_ms: int) -> None:
+def test_the_shorter_of_two_session_lifetimes_applies(mechanism: str, lifetime_ms: int) -> None:
     client = SaslClient(**{"connections.max.reauth.ms": "30000"})
     client.handshake(mechanism)
     bearer = initial({"sub": "alice", "exp": NOW_MS // 1000 + 20})
@@ -138,7 +138,7 @@ def test_a_reauthentication_may_not_change_the_principal() -> None:
 
 
 @given(st.integers(0, 60), st.integers(0, 255))
-def test_no_reason_for_a_close_repeats_what_the_client_sent(cut: int, byte: int) -> None:
+def test_close_reasons_do_not_contain_bytes_from_the_client(cut: int, byte: int) -> None:
     request = messages.SaslAuthenticateRequest(version=1, auth_bytes=b"\0alice\0top-secret\xff")
     frame = bytearray(request_frame(request, 1, 2))
     frame[4 + cut % (len(frame) - 4)] = byte
@@ -150,7 +150,7 @@ def test_no_reason_for_a_close_repeats_what_the_client_sent(cut: int, byte: int)
     assert client.bugs == []
 
 
-async def test_no_secret_reaches_a_log() -> None:
+async def test_no_secret_is_logged() -> None:
     config = BrokerConfig.from_overrides({"listeners": "SASL_PLAINTEXT://:0", **USERS})
 
     with capture_logs() as logs:

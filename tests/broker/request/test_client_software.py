@@ -27,7 +27,7 @@ from broker.request.client_software import (
         ("apache-kafka-java", "2.6.3"),
     ],
 )
-def test_these_fail_whatever_their_client_id(name: str, version: str) -> None:
+def test_known_libraries_fail_with_any_client_id(name: str, version: str) -> None:
     assert fails_on_throttling_quota_exceeded(ClientSoftware(name, version), "payments")
 
 
@@ -43,7 +43,9 @@ def test_these_fail_whatever_their_client_id(name: str, version: str) -> None:
         ("a-client-that-nobody-knows", "1.0"),
     ],
 )
-def test_these_get_error_89_even_with_a_client_id_of_the_table(name: str, version: str) -> None:
+def test_other_libraries_get_error_89_even_with_a_client_id_of_the_table(
+    name: str, version: str
+) -> None:
     for client_id in ("payments", "rdkafka", "aiokafka-producer-1", None):
         assert not fails_on_throttling_quota_exceeded(ClientSoftware(name, version), client_id)
 
@@ -93,12 +95,12 @@ def test_the_version_bound_is_of_the_library_and_not_of_its_binding(
     ("version", "fails"),
     [("9" * 32_767, False), ("1." * 16_000 + "1", True), ("9" * 5_000 + ".1", False)],
 )
-def test_a_version_of_any_length_is_judged(version: str, fails: bool) -> None:
+def test_a_version_of_any_length_is_accepted(version: str, fails: bool) -> None:
     software = ClientSoftware("apache-kafka-java", version)
     assert fails_on_throttling_quota_exceeded(software, None) is fails
 
 
-def test_every_row_has_its_evidence_and_a_version_that_was_run() -> None:
+def test_every_row_has_evidence_with_a_version_that_was_run() -> None:
     assert len({library.name for library in FAILING_LIBRARIES}) == len(FAILING_LIBRARIES)
     for library in FAILING_LIBRARIES:
         assert re.search(r"\d+\.\d+\.\d+[a-z ,]* run", library.evidence), library.name

@@ -53,7 +53,7 @@ def test_no_response_stays_none_and_a_close_keeps_its_reason() -> None:
     assert last.response[8:] == b"body"
 
 
-def test_a_malformed_body_closes_the_connection_and_is_no_bug() -> None:
+def test_a_malformed_body_closes_the_connection_and_is_not_reported_as_a_bug() -> None:
     bugs: list[BaseException] = []
     context = make_context(ApiKey.HEARTBEAT, 3)
 

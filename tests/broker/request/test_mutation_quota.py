@@ -5,7 +5,7 @@ from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 QUOTAS = {"client.quotas": "user=alice,controller_mutation_rate=1"}
 
 
-def test_a_strict_quota_refuses_what_comes_after_the_overdraft() -> None:
+def test_a_strict_quota_refuses_mutations_after_the_bucket_is_below_zero() -> None:
     cluster = make_cluster(1, **QUOTAS)
     context = make_context(ApiKey.CREATE_TOPICS, 7, principal="alice")
     quota = MutationQuota(cluster, context, is_strict=True)
@@ -16,7 +16,7 @@ def test_a_strict_quota_refuses_what_comes_after_the_overdraft() -> None:
     assert context.throttled_by is cluster.quotas.controller_mutation
 
 
-def test_what_is_overdrawn_without_a_refusal_throttles_nobody_yet() -> None:
+def test_the_mutation_that_empties_the_bucket_is_not_throttled() -> None:
     cluster = make_cluster(1, **QUOTAS)
     context = make_context(ApiKey.CREATE_TOPICS, 7, principal="alice")
     quota = MutationQuota(cluster, context, is_strict=True)
@@ -38,7 +38,7 @@ def test_a_permissive_quota_throttles_and_never_shortens_another_throttle() -> N
         assert context.throttle_time_ms == after_ms
 
 
-def test_other_clients_are_free() -> None:
+def test_other_clients_are_not_throttled() -> None:
     context = make_context(ApiKey.CREATE_TOPICS, 7, principal="bob")
     quota = MutationQuota(make_cluster(1, **QUOTAS), context, is_strict=True)
 

@@ -1,4 +1,4 @@
-"""The quota of new producer ids at a connection: who is refused, what is kept, who waits."""
+"""The quota on new producer ids at a connection: refusals, filters and mutes."""
 
 from bisect import insort
 from itertools import count, islice
@@ -24,10 +24,10 @@ from tests.broker.request.producer_driver import Producers, codes
 HOUR_MS = 3_600_000
 REFUSED = ErrorCode.THROTTLING_QUOTA_EXCEEDED
 PAUSES_MS = st.sampled_from([0, 0, 1, 500, 1999, 2000, 2001, 6000, 8000])
-"""Layers begin every 2 s and go after 8."""
+"""Layers begin every 2 s and expire after 8 s."""
 
 
-def test_an_id_beyond_the_quota_is_refused_and_nothing_of_it_is_kept() -> None:
+def test_a_producer_id_beyond_the_quota_is_refused_and_not_remembered() -> None:
     producers = Producers("1")
     assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
     response = producers.send((0, 2, 0))
@@ -38,19 +38,19 @@ def test_an_id_beyond_the_quota_is_refused_and_nothing_of_it_is_kept() -> None:
     assert (part.base_offset, part.log_append_time_ms, part.log_start_offset) == (-1, -1, -1)
     assert part.error_message == "The throttling quota has been exceeded."
     assert producers.partition().log.log_end_offset == 1
-    assert [each.producer_id for each in producers.partition().producers.describe()] == [1]
+    assert [producer.producer_id for producer in producers.partition().producers.describe()] == [1]
 
 
-def test_known_ids_and_batches_without_an_id_go_on_beside_a_refused_one() -> None:
+def test_a_refused_id_does_not_affect_known_ids_and_batches_without_an_id() -> None:
     producers = Producers("1")
     assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
     assert producers.codes((0, 1, 1), (1, 2, 0)) == [ErrorCode.NONE, REFUSED]
-    # Muted for an hour: others of the user write on by connections of their own.
+    # It is muted for an hour; other producers of the user write over their own connections.
     others = Producers(None, producers.cluster)
     assert others.codes((0, -1, -1), (1, 1, 0)) == [ErrorCode.NONE, ErrorCode.NONE]
 
 
-def test_an_id_is_judged_once_in_a_request() -> None:
+def test_a_producer_id_is_charged_once_per_request() -> None:
     producers = Producers("2")
     assert producers.codes((0, 1, 0), (1, 1, 0)) == [ErrorCode.NONE, ErrorCode.NONE]
     assert producers.measured()["tokens"] == 0
@@ -58,7 +58,7 @@ def test_an_id_is_judged_once_in_a_request() -> None:
     assert producers.codes((0, 3, 0), (1, 3, 0)) == [REFUSED, REFUSED]
 
 
-def test_the_connection_is_mute_for_the_throttle_time_and_then_one_passes() -> None:
+def test_the_connection_is_muted_for_the_throttle_time_and_then_one_id_passes() -> None:
     producers = Producers("10")
     for producer_id in range(10):
         producers.send((0, producer_id, 0))
@@ -71,7 +71,7 @@ def test_the_connection_is_mute_for_the_throttle_time_and_then_one_passes() -> N
     assert producers.measured()["queue-size"] == 0
 
 
-def test_of_two_quotas_the_longer_wait_counts() -> None:
+def test_with_two_quotas_the_longer_throttle_time_applies() -> None:
     producers = Producers(
         None,
         overrides={"client.quotas": "user=<default>,producer_ids_rate=1,producer_byte_rate=1"},
@@ -86,7 +86,7 @@ def test_of_two_quotas_the_longer_wait_counts() -> None:
 
 
 @pytest.mark.parametrize("name", ["THROTTLING_QUOTA_EXCEEDED", "NOT_ENOUGH_REPLICAS"])
-def test_the_error_is_what_the_configuration_says(name: str) -> None:
+def test_the_error_code_is_the_configured_one(name: str) -> None:
     producers = Producers("1", overrides={"producer.id.quota.error.code": name})
     producers.send((0, 1, 0))
     response = producers.send((0, 2, 0))
@@ -102,7 +102,7 @@ def test_the_error_is_what_the_configuration_says(name: str) -> None:
         (ClientSoftware("librdkafka", "2.16.0"), ErrorCode.NOT_ENOUGH_REPLICAS),
     ],
 )
-def test_by_default_the_error_is_one_that_the_library_of_the_connection_retries(
+def test_by_default_the_error_is_one_that_the_client_library_retries(
     software: ClientSoftware | None, error: ErrorCode
 ) -> None:
     producers = Producers("1")
@@ -118,7 +118,7 @@ def test_by_default_the_error_is_one_that_the_library_of_the_connection_retries(
 
     assert codes(response) == [error]
     assert response.throttle_time_ms == HOUR_MS
-    # A name belongs to its connection.
+    # A software name applies only to its connection.
     assert codes(Producers(None, producers.cluster).send((0, 3, 0))) == [REFUSED]
 
 
@@ -126,7 +126,7 @@ def test_by_default_the_error_is_one_that_the_library_of_the_connection_retries(
     ("client_id", "error"),
     [("aiokafka-producer-1", ErrorCode.NOT_ENOUGH_REPLICAS), ("payments", REFUSED)],
 )
-def test_a_connection_without_a_name_is_known_by_the_client_id_of_the_request(
+def test_without_a_software_name_the_client_id_of_the_request_decides(
     client_id: str, error: ErrorCode
 ) -> None:
     producers = Producers("1")
@@ -140,7 +140,7 @@ def test_a_connection_without_a_name_is_known_by_the_client_id_of_the_request(
     assert result.error_code == error
 
 
-def test_without_acks_the_connection_ends_and_the_id_is_not_remembered() -> None:
+def test_with_acks_0_a_refusal_closes_the_connection_and_the_id_is_not_remembered() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.client.send(producers.frame((0, 2, 0), acks=0))
@@ -149,7 +149,7 @@ def test_without_acks_the_connection_ends_and_the_id_is_not_remembered() -> None
     assert producers.measured()["tracked-ids"] == 1
 
 
-def test_a_batch_that_is_refused_for_itself_costs_nothing() -> None:
+def test_an_invalid_batch_is_not_charged() -> None:
     producers = Producers("2")
     assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
     assert producers.codes((0, 1, 7)) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
@@ -157,7 +157,7 @@ def test_a_batch_that_is_refused_for_itself_costs_nothing() -> None:
     assert producers.measured()["tokens"] == 0
 
 
-def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
+def test_later_batches_are_refused_until_the_refused_batch_is_retried() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     first, second, third = (producers.frame((0, 2, sequence)) for sequence in range(3))
@@ -165,12 +165,12 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     (response,) = producers.responses()
     assert codes(response) == [REFUSED]
 
-    # The mute ends when a new id may come. It must not be the second batch that brings it.
+    # The mute ends when a new id is admitted. The second batch must not be admitted first.
     due_ms = NOW_MS + response.throttle_time_ms
     producers.client.settle(due_ms)
     responses = producers.responses()
-    assert [codes(each) for each in responses] == [[REFUSED], [REFUSED]]
-    assert [each.throttle_time_ms for each in responses] == [0, 0]
+    assert [codes(response) for response in responses] == [[REFUSED], [REFUSED]]
+    assert [response.throttle_time_ms for response in responses] == [0, 0]
     for sequence in range(3):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
     assert producers.partition().log.log_end_offset == 4
@@ -181,7 +181,7 @@ def test_what_was_sent_behind_a_refused_batch_waits_for_it() -> None:
     in_flight_max=st.integers(1, 5),
     rivals=st.lists(st.booleans(), max_size=20),
 )
-def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
+def test_a_producer_with_requests_in_flight_that_retries_loses_no_records(
     batch_count: int, in_flight_max: int, rivals: list[bool]
 ) -> None:
     producers = Producers("1")
@@ -192,7 +192,7 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
     turns = iter([True, *rivals])
     while waiting or in_flight:
         if next(turns, False):
-            # Another producer of the user is there first when a new id may come.
+            # Another producer of the user takes the next token first.
             Producers(None, producers.cluster).codes((1, next(rival_ids), 0), now_ms=now_ms)
         while waiting and len(in_flight) < in_flight_max:
             in_flight.append(waiting.pop(0))
@@ -215,19 +215,19 @@ def test_a_producer_that_sends_ahead_and_tries_again_loses_nothing(
     assert producers.partition().log.log_end_offset == batch_count
 
 
-def test_all_that_the_window_lets_be_sent_ahead_waits_for_a_refused_batch() -> None:
-    """With KIP-758 more than five are in flight; the sixth once came through before the first."""
+def test_a_window_of_requests_in_flight_waits_for_a_refused_batch() -> None:
+    """With KIP-758 more than five requests are in flight, and all must wait."""
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.client.send(b"".join(producers.frame((0, 2, sequence)) for sequence in range(12)))
     due_ms = NOW_MS + producers.responses()[0].throttle_time_ms
     producers.client.settle(due_ms)
-    assert [codes(each) for each in producers.responses()] == [[REFUSED]] * 11
+    assert [codes(response) for response in producers.responses()] == [[REFUSED]] * 11
     for sequence in range(12):
         assert producers.codes((0, 2, sequence), now_ms=due_ms) == [ErrorCode.NONE]
 
 
-def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
+def test_a_client_that_drops_a_refused_batch_can_soon_continue() -> None:
     producers = Producers("1", overrides={"producer.state.batches": "5"})
     producers.send((0, 1, 0))
     producers.send((0, 2, 0))
@@ -237,7 +237,7 @@ def test_a_client_that_gave_a_refused_batch_up_is_not_held_for_long() -> None:
     assert error_codes == [[REFUSED]] * 4 + [[ErrorCode.NONE]]
 
 
-def test_who_goes_on_after_a_refusal_is_held_for_a_second_and_not_for_a_window() -> None:
+def test_a_client_that_drops_a_refused_batch_waits_one_second_and_not_one_window() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.send((0, 2, 0))
@@ -248,18 +248,18 @@ def test_who_goes_on_after_a_refusal_is_held_for_a_second_and_not_for_a_window()
     assert producers.codes((0, 2, 3), now_ms=due_ms + 1_000) == [ErrorCode.NONE]
 
 
-def test_what_was_sent_ahead_is_held_across_the_end_of_the_sequences() -> None:
+def test_requests_in_flight_wait_when_sequence_numbers_wrap() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     last = 2**31 - 1
     producers.client.send(producers.frame((0, 2, last)) + producers.frame((0, 2, 0)))
     producers.client.settle(NOW_MS + HOUR_MS)
-    assert [codes(each) for each in producers.responses()] == [[REFUSED], [REFUSED]]
+    assert [codes(response) for response in producers.responses()] == [[REFUSED], [REFUSED]]
     for sequence in (last, 0):
         assert producers.codes((0, 2, sequence), now_ms=NOW_MS + HOUR_MS) == [ErrorCode.NONE]
 
 
-def test_a_new_epoch_waits_for_nothing() -> None:
+def test_a_new_epoch_does_not_wait_for_a_refused_batch() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     producers.send((0, 2, 5))
@@ -267,7 +267,7 @@ def test_a_new_epoch_waits_for_nothing() -> None:
     assert producers.codes((0, 2, 0), now_ms=NOW_MS + HOUR_MS, epoch=1) == [ErrorCode.NONE]
 
 
-def test_brokers_count_for_themselves_and_a_new_leader_starts_from_zero() -> None:
+def test_each_broker_counts_ids_and_a_new_leader_starts_from_zero() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     assert producers.codes((0, 2, 0)) == [REFUSED]
@@ -276,7 +276,7 @@ def test_brokers_count_for_themselves_and_a_new_leader_starts_from_zero() -> Non
     at_two = Producers(None, producers.cluster)
     at_two.client = Client(producers.cluster, broker_id=2)
 
-    # The known id is new here, although its sequence came along with the leadership.
+    # The known id is new here, although its producer state moved with the leadership.
     assert at_two.codes((0, 1, 7)) == [ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER]
     assert at_two.measured(broker_id=2).get("tracked-ids") is None
     assert at_two.codes((0, 1, 1)) == [ErrorCode.NONE]
@@ -285,7 +285,7 @@ def test_brokers_count_for_themselves_and_a_new_leader_starts_from_zero() -> Non
     assert producers.measured(broker_id=2)["tracked-ids"] == 1
 
 
-def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
+def test_a_restarted_broker_remembers_no_producer_ids() -> None:
     producers = Producers("1")
     producers.send((0, 1, 0))
     failover.stop_broker(producers.cluster, 1, NOW_MS)
@@ -297,14 +297,14 @@ def test_a_broker_that_comes_back_has_forgotten_everything() -> None:
     assert again.codes((0, 1, 1)) == [REFUSED]
 
 
-# A connection of the first user or of the second, a producer id, and a pause before.
+# A user's connection (first or second), a producer id, and the pause before the request.
 WRITES = st.tuples(st.sampled_from("aab"), st.integers(0, 1), st.integers(0, 4), PAUSES_MS)
-# What the default is changed to, one after the other, while nobody writes.
+# Changes of the default quota, one after the other, without writes.
 CHANGES = st.sampled_from([[None], [5.0], [1.0], [None, 2.0]])
 
 
 @given(st.lists(st.one_of(WRITES, WRITES, CHANGES), max_size=60))
-def test_what_a_connection_knows_by_itself_changes_no_decision_and_no_memory(
+def test_the_cache_of_a_connection_changes_no_decision_and_no_filter(
     events: list[Any],
 ) -> None:
     producers = Producers("2", overrides={"producer.id.quota.window.size.seconds": "8"})
@@ -344,10 +344,10 @@ def test_what_a_connection_knows_by_itself_changes_no_decision_and_no_memory(
 
 @pytest.mark.slow
 @given(st.lists(st.integers(0, 3), min_size=5, max_size=40))
-def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
+def test_a_user_within_the_quota_gets_the_same_bytes_as_without_a_quota(
     crowd_sizes: list[int],
 ) -> None:
-    """The same at the same time: same throughput, no error, no wait."""
+    """The same responses at the same times: equal throughput, no error, no throttle."""
     responded, stored = [], []
     for quota in (None, "2"):
         careful = Producers(quota)
@@ -361,7 +361,7 @@ def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
                 refused += careless.codes((1, producer_id, 0), now_ms=now_ms) == [REFUSED]
             careful.client.send(careful.frame((0, 1, sequence)), now_ms)
             assert careful.client.connection.muted_until_ms == 0
-            # In this turn, not in a later one.
+            # In this turn of the loop, not in a later one.
             assert len(careful.responses()) == 1
         responded.append(careful.client.written)
         stored.append(careful.partition().log.log_end_offset)
@@ -371,7 +371,7 @@ def test_a_careful_user_is_answered_to_the_byte_as_if_there_were_no_quota(
     assert stored == [len(crowd_sizes)] * 2
 
 
-def test_a_change_of_the_quota_counts_for_open_connections() -> None:
+def test_a_quota_change_applies_to_open_connections() -> None:
     producers = Producers("1")
     assert producers.codes((0, 1, 0)) == [ErrorCode.NONE]
     producers.set(None)
@@ -397,7 +397,7 @@ def test_without_a_quota_nothing_is_tracked_or_scheduled() -> None:
 
 
 @pytest.mark.parametrize("interval_ms", [10, 700_000])
-def test_what_is_past_its_window_goes_at_the_next_look(interval_ms: int) -> None:
+def test_expired_layers_are_dropped_at_the_next_cleanup(interval_ms: int) -> None:
     name = "producer.id.quota.cache.cleanup.scheduler.interval.ms"
     producers = Producers("5", overrides={name: str(interval_ms)})
     producers.send((0, 1, 0))
@@ -409,12 +409,12 @@ def test_what_is_past_its_window_goes_at_the_next_look(interval_ms: int) -> None
     producers.client.settle(look_ms)
     assert not manager.is_tracking
     assert len(producers.cluster.timers) == 0
-    # And so again, when somebody comes back.
+    # The same happens again for a later id.
     assert producers.codes((0, 1, 1), now_ms=look_ms) == [ErrorCode.NONE]
     assert len(producers.cluster.timers) == 1
 
 
-def test_the_windows_and_layers_are_those_of_the_configuration() -> None:
+def test_windows_and_layers_are_configurable() -> None:
     producers = Producers(
         "2",
         overrides={

@@ -1,4 +1,4 @@
-"""Sessions: who is limited to authentication, and from when."""
+"""Sessions: when only the APIs of authentication are served."""
 
 from broker.request.session import Session
 from broker.security.plain import PlainExchange
@@ -6,14 +6,14 @@ from broker.security.plain import PlainExchange
 FAR_MS = 1 << 60
 
 
-def test_without_sasl_nobody_is_ever_limited() -> None:
+def test_without_sasl_all_apis_are_always_served() -> None:
     session = Session("SSL", principal="CN=alice")
     assert session.is_authenticated
     assert session.limited_from_ms > FAR_MS
     assert (session.listener, session.principal) == ("SSL", "CN=alice")
 
 
-def test_a_sasl_client_is_limited_until_it_is_authenticated_and_after_the_session() -> None:
+def test_a_sasl_client_is_limited_before_authentication_and_after_the_session() -> None:
     session = Session("S", is_sasl=True)
     assert (session.limited_from_ms, session.principal) == (0, "ANONYMOUS")
     session.begin("PLAIN", PlainExchange(lambda *_pair: True), takes_raw_tokens=True)

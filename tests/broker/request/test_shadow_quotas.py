@@ -1,4 +1,4 @@
-"""Quotas in shadow mode at a connection: nothing is throttled, and all of it is counted."""
+"""Quotas in shadow mode at a connection: requests are counted and not throttled."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ IDS = "producer_ids_rate"
 
 
 def counters(cluster: Cluster, now_ms: int = NOW_MS) -> dict[str, ShadowCounter]:
-    """Of the only scope and broker that there is, by quota key."""
+    """Return the counters of the only scope and broker by quota key."""
     rows = list(cluster.quotas.shadow.rows(now_ms))
     assert len({key.quota for key, _counter in rows}) == len(rows)
     return {key.quota: counter for key, counter in rows}
@@ -77,7 +77,7 @@ def create_frame(correlation_id: int, *partition_counts: int, version: int = 6) 
     return request_frame(request, version, correlation_id)
 
 
-def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled_and_the_next_goes_on() -> None:
+def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled() -> None:
     client = make_client(f"client-id=test,{BYTES}={RATE}", **SHADOW)
     frame = produce_frame(1, 12_000)
     client.send(frame + produce_frame(2, 1))
@@ -86,7 +86,7 @@ def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled_and_the_next_g
     for body in responses(client):
         assert messages.ProduceResponse.decode(body, version=8).throttle_time_ms == 0
     counter = counters(client.cluster)[BYTES]
-    # As in test_throttling: what the enforced quota answers.
+    # As in test_throttling: the throttle time of an enforced quota.
     would_wait_ms = len(frame) - 4 - BURST
     assert counter.throttled == 1
     assert counter.throttle_time_total_ms == counter.throttle_time_max_ms == would_wait_ms
@@ -94,14 +94,22 @@ def test_a_produce_request_beyond_a_shadow_quota_is_not_throttled_and_the_next_g
     assert (event.time_ms, event.user, event.client_id) == (NOW_MS, "ANONYMOUS", "test")
 
 
-def test_a_request_that_comes_while_the_connection_would_be_mute_is_held_and_not_charged() -> None:
+def test_a_request_during_a_shadow_mute_counts_as_held_and_is_not_charged() -> None:
     client = make_client(f"client-id=test,{BYTES}={RATE}", **SHADOW)
     client.send(produce_frame(1, 12_000))
     rate_before = client.cluster.quotas.brokers[1].produce
-    before = [each.value for each in rate_before.measurements(NOW_MS) if each.name == "byte-rate"]
+    before = [
+        measurement.value
+        for measurement in rate_before.measurements(NOW_MS)
+        if measurement.name == "byte-rate"
+    ]
     later = produce_frame(2, 500)
     client.send(later, NOW_MS + 1)
-    after = [each.value for each in rate_before.measurements(NOW_MS) if each.name == "byte-rate"]
+    after = [
+        measurement.value
+        for measurement in rate_before.measurements(NOW_MS)
+        if measurement.name == "byte-rate"
+    ]
 
     counter = counters(client.cluster)[BYTES]
     assert (counter.throttled, counter.held, counter.over_quota) == (1, 1, len(later) - 4)
@@ -110,10 +118,10 @@ def test_a_request_that_comes_while_the_connection_would_be_mute_is_held_and_not
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30_000), st.integers(0, 5_000)), max_size=12))
-def test_for_a_client_that_waits_a_shadow_quota_decides_as_an_enforced_one(
+def test_for_a_client_that_waits_a_shadow_quota_decides_like_an_enforced_one(
     requests: list[tuple[int, int]],
 ) -> None:
-    """Each request comes so many ms after the wait that the quota asked for."""
+    """Each request arrives a number of ms after the end of the throttle time."""
 
     def throttle_times(overrides: dict[str, str]) -> list[int]:
         client = make_client(f"client-id=test,{BYTES}={RATE}", **overrides)
@@ -136,7 +144,7 @@ def test_for_a_client_that_waits_a_shadow_quota_decides_as_an_enforced_one(
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(1, 30_000), st.integers(0, 300)), min_size=1, max_size=40))
-def test_a_connection_would_never_be_mute_twice_at_the_same_time(
+def test_shadow_mutes_of_a_connection_do_not_overlap(
     requests: list[tuple[int, int]],
 ) -> None:
     client = make_client(f"client-id=test,{BYTES}={RATE}", **SHADOW)
@@ -152,8 +160,8 @@ def test_a_connection_would_never_be_mute_twice_at_the_same_time(
     assert len(client.correlation_ids()) == len(requests)
 
 
-def test_a_consumer_beyond_a_shadow_quota_gets_all_that_it_would_get_without_one() -> None:
-    # An enforced one of 500 bytes per second brings no more than 5,000 bytes at a time.
+def test_a_consumer_beyond_a_shadow_quota_gets_the_same_records_as_without_a_quota() -> None:
+    # An enforced quota of 500 bytes per second allows at most 5,000 bytes at a time.
     client = make_client("client-id=test,consumer_byte_rate=500", **SHADOW)
     writer = Client(client.cluster)
     for number in range(2):
@@ -171,7 +179,7 @@ def test_a_consumer_beyond_a_shadow_quota_gets_all_that_it_would_get_without_one
     assert counter.over_quota == 2 * fetch_bytes(client, 0)
 
 
-def test_the_time_of_handlers_is_counted_in_ms_and_throttles_nobody() -> None:
+def test_a_shadow_request_percentage_counts_handler_time_in_ms_and_throttles_no_client() -> None:
     client = make_client("client-id=test,request_percentage=1", **SHADOW)
     readings = iter(range(0, 10**10, 250_000_000))
     client.connection = Connection(
@@ -190,7 +198,7 @@ def test_the_time_of_handlers_is_counted_in_ms_and_throttles_nobody() -> None:
     assert counter.throttle_time_max_ms == 1000
 
 
-def test_topics_beyond_a_shadow_quota_are_created_and_not_charged() -> None:
+def test_topics_beyond_a_shadow_mutation_quota_are_created_and_not_charged() -> None:
     cluster = make_cluster(1, **{"client.quotas": f"client-id=test,{MUTATIONS}=1"}, **SHADOW)
     client = Client(cluster)
     # A burst of 11: the first topic leaves -4 tokens.
@@ -203,7 +211,11 @@ def test_topics_beyond_a_shadow_quota_are_created_and_not_charged() -> None:
     counter = counters(cluster)[MUTATIONS]
     assert (counter.throttled, counter.held, counter.over_quota) == (1, 0, 5)
     assert counter.throttle_time_total_ms == 4000
-    [tokens] = [each for each in cluster.quotas.metrics.measure(NOW_MS) if each.name == "tokens"]
+    [tokens] = [
+        measurement
+        for measurement in cluster.quotas.metrics.measure(NOW_MS)
+        if measurement.name == "tokens"
+    ]
     assert tokens.value == -4
 
     client.send(create_frame(2, 1), NOW_MS + 3999)
@@ -214,7 +226,7 @@ def test_topics_beyond_a_shadow_quota_are_created_and_not_charged() -> None:
     assert key.broker_id is None, "the quota is the cluster's"
 
 
-def test_an_old_version_is_charged_once_and_not_while_it_would_be_mute() -> None:
+def test_an_old_version_is_charged_once_and_not_during_a_shadow_mute() -> None:
     cluster = make_cluster(1, **{"client.quotas": f"client-id=test,{MUTATIONS}=1"}, **SHADOW)
     client = Client(cluster)
     client.send(create_frame(1, 15, 5, version=5))
@@ -230,7 +242,7 @@ def test_an_old_version_is_charged_once_and_not_while_it_would_be_mute() -> None
     assert messages.CreateTopicsResponse.decode(body[1:], version=5).throttle_time_ms == 0
 
 
-def test_new_producer_ids_beyond_a_shadow_quota_write_and_leave_no_trace_in_the_filter() -> None:
+def test_new_producer_ids_beyond_a_shadow_quota_can_write_and_are_not_in_the_filter() -> None:
     producers = Producers("2", overrides=dict(SHADOW))
     assert producers.codes((0, 1, 0)) == producers.codes((0, 2, 0)) == [0]
     response = producers.send((0, 3, 0), (1, 4, 0))
@@ -245,7 +257,7 @@ def test_new_producer_ids_beyond_a_shadow_quota_write_and_leave_no_trace_in_the_
     assert producers.cluster.quotas.brokers[1].producer_ids.track("ANONYMOUS", 3, NOW_MS) > 0
 
 
-def test_an_id_that_would_have_been_refused_passes_when_the_quota_has_a_token_for_it() -> None:
+def test_a_producer_id_that_would_have_been_refused_passes_when_there_is_a_token() -> None:
     producers = Producers("2", overrides=dict(SHADOW))
     for producer_id in (1, 2, 3):
         producers.send((0, producer_id, 0))
@@ -257,7 +269,7 @@ def test_an_id_that_would_have_been_refused_passes_when_the_quota_has_a_token_fo
     assert producers.cluster.quotas.brokers[1].producer_ids.track("ANONYMOUS", 3, NOW_MS) == 0
 
 
-def test_a_quota_that_is_enforced_again_does_not_claim_what_was_sent_in_shadow_mode() -> None:
+def test_an_enforced_quota_does_not_charge_bytes_sent_in_shadow_mode() -> None:
     client = make_client(f"client-id=test,{BYTES}={RATE}", **SHADOW)
     for number in range(100):
         client.send(produce_frame(number, 20_000), NOW_MS + number)
@@ -267,12 +279,12 @@ def test_a_quota_that_is_enforced_again_does_not_claim_what_was_sent_in_shadow_m
     client.send(produce_frame(100, 20_000), NOW_MS + 100)
 
     (*_, body) = responses(client)
-    # Two requests of 20 KB are owed for, not a hundred.
+    # Two requests of 20 KB are charged, not a hundred.
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert 28_000 < throttle_time_ms < 32_000
 
 
-def test_the_key_can_be_changed_for_all_brokers_and_for_one() -> None:
+def test_shadow_mode_can_be_set_for_all_brokers_and_for_one() -> None:
     cluster = make_cluster(2, **{"client.quotas": f"user=<default>,{BYTES}={RATE}"})
     contexts = [make_context(ApiKey.PRODUCE, 8, broker_id=broker_id) for broker_id in (1, 2)]
 

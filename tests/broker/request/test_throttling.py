@@ -1,4 +1,4 @@
-"""Client quotas at a connection: what is charged, the throttle time, how long it is mute."""
+"""Client quotas at a connection: charges, throttle times and mutes."""
 
 from itertools import count
 from typing import Any
@@ -33,7 +33,7 @@ def test_produced_bytes_are_appended_and_throttle_the_connection() -> None:
     (body,) = responses(client)
     response: Any = messages.ProduceResponse.decode(body, version=8)
     throttle_time_ms = response.throttle_time_ms
-    # The whole request counts, without the size in front: (rate - 1000) / 1000 of 10 seconds.
+    # The complete request counts, without its size field: (rate - 1000) / 1000 of 10 seconds.
     assert throttle_time_ms == len(frame) - 4 - BURST
     assert response.responses[0].partition_responses[0].error_code == 0
     assert stored_count(client.cluster) == 1
@@ -55,7 +55,7 @@ def test_a_producer_without_acks_is_muted_without_a_response() -> None:
     assert client.correlation_ids() == [2]
 
 
-def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> None:
+def test_a_consumer_beyond_its_rate_gets_no_records_until_the_burst_expires() -> None:
     client = make_client(f"client-id=test,consumer_byte_rate={RATE}")
     writer = Client(client.cluster)
     for number in range(3):
@@ -68,7 +68,7 @@ def test_a_consumer_beyond_its_rate_gets_nothing_until_the_burst_is_old() -> Non
     assert (second.throttle_time_ms > 0, second.responses, second.error_code) == (True, [], 0)
     assert second.throttle_time_ms == throttle_of(2 * fetch_bytes(client, 0))
 
-    # What it did not get is not charged: asked for in vain, the bytes are free again.
+    # Records that it did not get are not charged.
     client.settle(NOW_MS + 11_000)
     client.send(fetch_frame(3, "t", 0), NOW_MS + 11_000)
     (*_, third) = map(decode_fetch, responses(client))
@@ -80,7 +80,7 @@ def throttle_of(byte_count: int) -> int:
     return byte_count - BURST
 
 
-def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
+def test_a_fetch_returns_at_most_the_burst_of_its_quota() -> None:
     client = make_client("client-id=test,consumer_byte_rate=500")
     writer = Client(client.cluster)
     for number in range(3):
@@ -92,9 +92,9 @@ def test_a_fetch_brings_no_more_than_its_quota_lets_through_at_once() -> None:
     assert 4000 < len(response.responses[0].partitions[0].records) < 5000
 
 
-def test_the_time_of_handlers_is_charged_and_waited_for_at_most_a_window() -> None:
+def test_handler_time_is_charged_and_throttled_for_at_most_a_window() -> None:
     client = make_client("client-id=test,request_percentage=1")
-    # Each reading is 250 ms after the one before: one request takes that long.
+    # Each reading is 250 ms after the previous one, which is the time of one request.
     readings = count(0, 250_000_000)
     client.connection = Connection(
         Dispatcher(client.cluster, lambda *_: None, lambda: next(readings)),
@@ -113,7 +113,7 @@ def test_the_time_of_handlers_is_charged_and_waited_for_at_most_a_window() -> No
     assert client.correlation_ids() == [1, 2]
 
 
-def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
+def test_with_two_quotas_only_the_longer_throttle_time_applies() -> None:
     client = make_client(f"client-id=test,producer_byte_rate={RATE},request_percentage=0.01")
     client.send(produce_frame(1, 13_000) + metadata_frame(2))
 
@@ -121,8 +121,8 @@ def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
     throttle_time_ms = messages.ProduceResponse.decode(body, version=8).throttle_time_ms
     assert throttle_time_ms > 3000
     measured = {
-        (each.group, each.name): each.value
-        for each in client.cluster.quotas.metrics.measure(NOW_MS)
+        (measurement.group, measurement.name): measurement.value
+        for measurement in client.cluster.quotas.metrics.measure(NOW_MS)
     }
     assert measured["Produce", "throttle-time"] == throttle_time_ms
     assert measured["Produce", "queue-size"] == 1
@@ -131,7 +131,7 @@ def test_of_two_quotas_the_longer_wait_counts_and_once() -> None:
     assert client.correlation_ids() == [1, 2]
 
 
-def test_other_clients_are_not_muted_and_a_change_counts_at_once() -> None:
+def test_other_clients_are_not_muted_and_a_quota_change_applies_at_once() -> None:
     client = make_client(f"client-id=someone-else,producer_byte_rate={RATE}")
     client.send(produce_frame(1, 20_000))
     client.send(metadata_frame(2))

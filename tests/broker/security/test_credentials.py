@@ -1,4 +1,4 @@
-"""Users from configuration, and what each mechanism knows of them."""
+"""Users from the configuration, and their credentials for each mechanism."""
 
 import pytest
 
@@ -14,13 +14,13 @@ def make(**users: str) -> Credentials:
     return Credentials(users, new_nonce=lambda: "nonce", new_salt=lambda: b"salt")
 
 
-def test_users_are_names_and_passwords_and_percent_signs_quote() -> None:
+def test_users_are_percent_encoded_names_and_passwords() -> None:
     assert parse_users("alice:a:b, bob:x%2Cy%25%3a ,,") == {"alice": "a:b", "bob": "x,y%:"}
     assert parse_users(None) == parse_users("") == {}
 
 
 @pytest.mark.parametrize("text", ["alice", "alice:", ":secret", "a:b,top-secret", "a:secret\udcff"])
-def test_an_entry_without_both_is_refused_without_repeating_it(text: str) -> None:
+def test_an_incomplete_entry_is_refused_and_not_repeated_in_the_message(text: str) -> None:
     with pytest.raises(ConfigError) as raised:
         parse_users(text)
     assert "secret" not in str(raised.value)

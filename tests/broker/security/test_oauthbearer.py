@@ -1,4 +1,4 @@
-"""OAUTHBEARER: what an unsecured token must say, and until when it counts."""
+"""OAUTHBEARER: the claims and the expiry of an unsecured token."""
 
 import json
 
@@ -49,11 +49,11 @@ def test_an_invalid_token_gets_an_error_status_and_is_then_refused(token: bytes)
     assert isinstance(outcome, Refused)
 
 
-def test_nobody_else_may_be_asked_for() -> None:
+def test_another_authorization_id_is_refused() -> None:
     token = initial({"sub": "alice", "exp": NOW_S + 60}, authzid="bob")
     assert isinstance(OauthBearerExchange().step(token, NOW_MS), Refused)
 
 
 @given(st.binary())
-def test_no_bytes_raise(token: bytes) -> None:
+def test_any_bytes_raise_no_exception(token: bytes) -> None:
     assert isinstance(OauthBearerExchange().step(token, NOW_MS), Refused)

@@ -30,10 +30,10 @@ def test_name_and_password_authenticate(token: bytes) -> None:
         b"\0alice\0secret\0",
     ],
 )
-def test_anything_else_is_refused(token: bytes) -> None:
+def test_other_tokens_are_refused(token: bytes) -> None:
     assert isinstance(step(token), Refused)
 
 
 @given(st.binary())
-def test_no_bytes_raise(token: bytes) -> None:
+def test_any_bytes_raise_no_exception(token: bytes) -> None:
     assert isinstance(step(token), Refused)

@@ -12,7 +12,7 @@ def subject(*parts: tuple[str, str]) -> Any:
     return tuple((part,) for part in parts)
 
 
-def test_the_last_part_comes_first_with_the_short_names_of_rfc_2253() -> None:
+def test_a_distinguished_name_has_rfc_2253_order_and_keywords() -> None:
     parts = subject(
         ("countryName", "DE"),
         ("organizationName", "Mock"),
@@ -62,11 +62,11 @@ RULES = (
         ("RULE:^CN=b$/b/", "CN=a", None),
     ],
 )
-def test_the_first_rule_that_matches_counts(rules: str, name: str, principal: str | None) -> None:
+def test_the_first_rule_that_matches_applies(rules: str, name: str, principal: str | None) -> None:
     assert name_mapper(rules)(name) == principal
 
 
 @pytest.mark.parametrize("rules", ["default", "RULE:^CN", "RULE:(/x/", "DEFAULT,RULE:a/b/X"])
-def test_what_is_no_rule_is_refused(rules: str) -> None:
+def test_an_invalid_rule_is_refused(rules: str) -> None:
     with pytest.raises(ConfigError, match=r"ssl\.principal\.mapping\.rules"):
         name_mapper(rules)

@@ -90,7 +90,7 @@ def test_a_bad_first_message_is_refused(first: bytes) -> None:
 
 
 @given(st.binary() | st.binary().map(lambda proof: FINAL + base64.b64encode(proof)))
-def test_no_final_message_without_the_password_gets_through(final: bytes) -> None:
+def test_a_final_message_without_the_password_is_refused(final: bytes) -> None:
     credential = ScramCredential(b"salt", 4096, b"k" * 32, b"s")
     exchange = ScramExchange("SCRAM-SHA-256", {"user": credential}.get, "server")
     assert isinstance(exchange.step(b"n,,n=user,r=x", 0), Challenge)

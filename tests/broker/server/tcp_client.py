@@ -16,7 +16,7 @@ from tests.broker.connection_driver import (
 
 
 class ManualClock:
-    """Time that stands until it is moved."""
+    """A clock that stands until it is moved."""
 
     def __init__(self) -> None:
         self.time_ms = 1_700_000_000_000
@@ -57,7 +57,7 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
 
 
 async def assert_serves(port: int) -> None:
-    """A well-behaved client is answered."""
+    """Check that a correct client gets a response."""
     reader, writer = await connect(port)
     writer.write(metadata_frame(77))
     frame = await read_frame(reader)

@@ -1,4 +1,4 @@
-"""Certificates that TLS itself accepts: a client trusts the server and says who it is."""
+"""TLS accepts the certificates of server and clients."""
 
 import ssl
 from pathlib import Path
@@ -28,7 +28,7 @@ def shake_hands(client: ssl.SSLObject, server: ssl.SSLObject, pipes: list[ssl.Me
     assert len(done) == 2
 
 
-def test_a_client_trusts_the_server_and_is_known_by_its_name(tmp_path: Path) -> None:
+def test_a_client_trusts_the_server_and_is_identified_by_its_certificate(tmp_path: Path) -> None:
     name = "CN=alice,OU=Tests,O=Mock"
     files = write_certificates(tmp_path, ["localhost", "127.0.0.1"], [name], SystemClock().now_ms())
     config = BrokerConfig.from_overrides(
@@ -48,20 +48,20 @@ def test_a_client_trusts_the_server_and_is_known_by_its_name(tmp_path: Path) -> 
     assert files[name].name == "client-alice.pem"
 
 
-def test_keys_are_for_their_owner_only(tmp_path: Path) -> None:
+def test_key_files_are_readable_only_by_their_owner(tmp_path: Path) -> None:
     files = write_certificates(tmp_path, ["localhost"], ["a/b"], SystemClock().now_ms())
     assert files["a/b"] == tmp_path / "client-a_b.pem"
     for path in (files["a/b"], tmp_path / "server.pem"):
         assert path.stat().st_mode & 0o077 == 0
 
 
-def test_what_to_set_names_every_file(tmp_path: Path) -> None:
+def test_the_printed_settings_name_every_file(tmp_path: Path) -> None:
     files = write_certificates(tmp_path, ["localhost"], ["alice"], SystemClock().now_ms())
     text = describe_certificates(tmp_path, files)
     for path in tmp_path.iterdir():
         assert str(path) in text
 
 
-def test_a_client_that_is_no_name_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_client_name_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="X=y"):
         write_certificates(tmp_path, ["localhost"], ["X=y"], SystemClock().now_ms())

@@ -1,4 +1,4 @@
-"""One client's socket: what is wrong is closed and logged, and nobody fills our memory."""
+"""One client's socket: invalid input closes it with a log line, and memory is bounded."""
 
 import asyncio
 from struct import pack
@@ -23,7 +23,9 @@ from tests.broker.server.tcp_client import assert_serves, connect, read_frame, s
         (pack(">ihhih", 14, 3, 4, 1, -1) + b"\x7f\xff\xff\xff", "undecodable"),
     ],
 )
-async def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, reason: str) -> None:
+async def test_an_invalid_request_closes_the_connection_with_one_log_line(
+    data: bytes, reason: str
+) -> None:
     async with serving() as (_, port, logs):
         reader, writer = await connect(port)
         writer.write(data)
@@ -36,7 +38,7 @@ async def test_a_bad_client_is_closed_with_one_line_that_says_why(data: bytes, r
     assert closed[0]["peer"].startswith("127.0.0.1:")
 
 
-async def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> None:
+async def test_a_slow_sender_delays_no_other_client() -> None:
     async with serving() as (_, port, logs):
         reader, writer = await connect(port)
         for byte in metadata_frame(5):
@@ -49,7 +51,7 @@ async def test_a_slow_sender_is_served_when_it_is_done_and_delays_nobody() -> No
     assert logs == []
 
 
-async def test_requests_sent_ahead_during_a_wait_fill_the_clients_socket_not_our_memory() -> None:
+async def test_the_broker_stops_reading_requests_behind_a_pending_response() -> None:
     async with serving() as (server, port, _):
         server.cluster.create_topic("t", [(1,)], {})
         _reader, writer = await connect(port)
@@ -68,7 +70,7 @@ async def test_requests_sent_ahead_during_a_wait_fill_the_clients_socket_not_our
 async def ask_without_reading(
     server: Server, port: int
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, ClientProtocol]:
-    """Ask for all topics a thousand times over a connection that reads no response."""
+    """Send a thousand Metadata requests over a connection that reads no response."""
     reader, writer = await connect(port)
     writer.transport.pause_reading()  # type: ignore[attr-defined]
     everything = request_frame(messages.MetadataRequest(version=9, topics=None), 9, 1)
@@ -80,7 +82,7 @@ async def ask_without_reading(
 
 
 @pytest.mark.slow
-async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None:
+async def test_requests_of_a_client_that_does_not_read_are_not_handled() -> None:
     async with serving() as (server, port, _):
         for number in range(100):
             server.cluster.create_topic(f"topic-{number}", [(1,)], {})
@@ -95,7 +97,7 @@ async def test_a_client_that_does_not_read_gets_no_more_responses_made() -> None
 
 
 @pytest.mark.slow
-async def test_a_closed_client_that_never_reads_its_last_responses_is_let_go() -> None:
+async def test_a_closed_connection_whose_client_never_reads_is_aborted() -> None:
     async with serving() as (server, port, logs):
         clock: Any = server.clock
         for number in range(100):

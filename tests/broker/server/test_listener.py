@@ -9,7 +9,7 @@ from broker.server.listener import Listener, ListenError, listening_sockets
 
 
 class Greeter(asyncio.Protocol):
-    """Says hello and hangs up."""
+    """Sends a greeting and closes the connection."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.WriteTransport)
@@ -25,7 +25,7 @@ async def greeting(port: int) -> bytes:
         writer.close()
 
 
-async def test_it_refuses_and_accepts_again_on_its_port() -> None:
+async def test_a_listener_refuses_and_accepts_again_on_its_port() -> None:
     listener = Listener(1, Greeter, None)
     port = await listener.open("127.0.0.1", 0)
     assert await greeting(port) == b"hello"
@@ -44,7 +44,7 @@ async def test_it_refuses_and_accepts_again_on_its_port() -> None:
         await greeting(port)
 
 
-async def test_the_last_word_counts_when_both_come_at_once() -> None:
+async def test_with_concurrent_refuse_and_accept_again_the_last_call_wins() -> None:
     listener = Listener(1, Greeter, None)
     port = await listener.open("127.0.0.1", 0)
     listener.refuse()
@@ -59,7 +59,7 @@ async def test_the_last_word_counts_when_both_come_at_once() -> None:
     await listener.close()
 
 
-async def test_it_ends_for_good_even_while_it_comes_back() -> None:
+async def test_end_wins_over_a_start_in_progress() -> None:
     listener = Listener(1, Greeter, None)
     port = await listener.open("127.0.0.1", 0)
     listener.refuse()
@@ -81,7 +81,7 @@ async def test_the_error_for_a_port_in_use_names_its_address() -> None:
             await Listener(1, Greeter, None).open("127.0.0.1", port)
 
 
-async def test_who_comes_before_anybody_serves_is_served_later() -> None:
+async def test_a_connection_before_the_server_starts_is_served_later() -> None:
     (admin_socket,) = listening_sockets("127.0.0.1", 0)
     reader, writer = await asyncio.open_connection(*admin_socket.getsockname())
 
@@ -102,11 +102,11 @@ def test_a_host_of_two_addresses_has_two_sockets_or_none(monkeypatch: pytest.Mon
     )
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, second, first])
     sockets = listening_sockets("both", 0)
-    assert [each.getsockname()[0] for each in sockets] == ["127.0.0.1", "127.0.0.2"]
+    assert [bound.getsockname()[0] for bound in sockets] == ["127.0.0.1", "127.0.0.2"]
 
     taken = (*second[:4], sockets[1].getsockname())
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_args, **_named: [first, taken])
     with pytest.raises(OSError, match="in use"):
         listening_sockets("both", 0)
-    for each in sockets:
-        each.close()
+    for bound in sockets:
+        bound.close()

@@ -1,4 +1,4 @@
-"""A session begins with what its listener knows of the client."""
+"""A session begins with the principal that its listener determines."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from broker.server.listener_security import PLAINTEXT, ListenerSecurity
 
 
 class Transport:
-    """A transport whose client has, or has not, shown a certificate."""
+    """A transport whose client has a certificate or none."""
 
     def __init__(self, common_name: str | None) -> None:
         self._subject = ((("commonName", common_name),),) if common_name else ()
@@ -22,11 +22,11 @@ def principal_of(listener_security: ListenerSecurity, common_name: str | None) -
     return None if session is None else session.principal
 
 
-def test_who_shows_nothing_is_anonymous() -> None:
+def test_a_client_without_a_certificate_is_anonymous() -> None:
     assert principal_of(PLAINTEXT, None) == ANONYMOUS
 
 
-def test_a_certificate_names_its_client_as_the_rules_map_it_or_keeps_it_out() -> None:
+def test_the_mapping_rules_give_a_certificate_a_principal_or_refuse_it() -> None:
     tls: Any = object()
     assert principal_of(ListenerSecurity("SSL", tls=tls), "alice") == "CN=alice"
     assert (

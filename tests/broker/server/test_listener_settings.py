@@ -1,4 +1,4 @@
-"""Listeners: names, addresses, protocols, and ports that never meet."""
+"""Listeners: names, addresses, protocols, and distinct ports."""
 
 import pytest
 from hypothesis import given
@@ -15,20 +15,20 @@ def plan(broker_count: int = 1, **overrides: str) -> list[Listener]:
     return plan_listeners(config, "here", 9092, broker_count)
 
 
-def test_without_listeners_there_is_the_host_and_port_of_the_command_line() -> None:
+def test_without_listeners_the_host_and_port_of_the_command_line_are_used() -> None:
     (listener,) = plan(3)
     assert (listener.name, listener.protocol) == ("PLAINTEXT", SecurityProtocol.PLAINTEXT)
     assert [listener.bound_by(i).port for i in range(3)] == [9092, 9093, 9094]
     assert listener.advertised_by(2) == Address("here", 0)
 
 
-def test_without_listeners_the_first_advertised_address_counts_whatever_its_name() -> None:
+def test_without_listeners_the_first_advertised_address_is_used() -> None:
     (listener,) = plan(2, advertised_listeners="ANY://[::1]:7000,OTHER://b:1")
     assert listener.advertised_by(1) == Address("::1", 7001)
     assert str(listener.advertised) == "[::1]:7000"
 
 
-def test_listeners_have_the_order_names_and_protocols_that_were_configured() -> None:
+def test_listeners_have_the_configured_order_names_and_protocols() -> None:
     overrides = {
         "listeners": "IN://:1000,OUT://0.0.0.0:2000",
         "listener_security_protocol_map": "IN:SASL_PLAINTEXT,OUT:SSL",
@@ -47,7 +47,7 @@ def test_listeners_have_the_order_names_and_protocols_that_were_configured() -> 
     assert not second.protocol.has_sasl
 
 
-def test_the_listeners_of_kafkas_controllers_are_left_out() -> None:
+def test_controller_listeners_are_ignored() -> None:
     overrides = {
         "listeners": "PLAINTEXT://:9092,CONTROLLER://:9093",
         "advertised_listeners": "CONTROLLER://far:9093,PLAINTEXT://far:9092",
@@ -74,7 +74,7 @@ def test_the_listeners_of_kafkas_controllers_are_left_out() -> None:
         ("listener_security_protocol_map", "PLAINTEXT:CLEAR"),
     ],
 )
-def test_what_is_no_listener_is_refused_by_the_name_of_its_key(key: str, text: str) -> None:
+def test_an_invalid_listener_is_refused_with_its_key(key: str, text: str) -> None:
     with pytest.raises(ConfigError):
         plan(1, **{key: text})
 
@@ -92,13 +92,13 @@ def test_only_a_listener_can_be_advertised() -> None:
         {"advertised_listeners": "PLAINTEXT://far:65534"},
     ],
 )
-def test_a_later_brokers_port_that_there_is_not_is_refused(overrides: dict[str, str]) -> None:
+def test_a_port_above_65535_of_a_later_broker_is_refused(overrides: dict[str, str]) -> None:
     assert plan(2, **overrides)
     with pytest.raises(ConfigError, match="port 65536 of broker 3"):
         plan(3, **overrides)
 
 
-def test_adjacent_ports_leave_room_for_each_other() -> None:
+def test_adjacent_listener_ports_increase_the_port_step() -> None:
     first, second = plan(3, listeners="PLAINTEXT://:9092,SASL_SSL://:9093")
     assert [first.bound_by(i).port for i in range(3)] == [9092, 9094, 9096]
     assert [second.bound_by(i).port for i in range(3)] == [9093, 9095, 9097]
@@ -108,13 +108,13 @@ def test_adjacent_ports_leave_room_for_each_other() -> None:
     ports=st.lists(st.integers(1, 60), min_size=1, max_size=4, unique=True),
     broker_count=st.integers(1, 20),
 )
-def test_no_two_brokers_share_a_port_and_the_step_is_the_smallest_such(
+def test_no_two_brokers_share_a_port_and_the_port_step_is_minimal(
     ports: list[int], broker_count: int
 ) -> None:
     names = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
     text = ",".join(f"{name}://:{port}" for name, port in zip(names, ports, strict=False))
     listeners = plan(broker_count, listeners=text)
-    taken = [each.bound_by(i).port for each in listeners for i in range(broker_count)]
+    taken = [listener.bound_by(i).port for listener in listeners for i in range(broker_count)]
     assert len(set(taken)) == len(taken)
     for step in range(1, listeners[0].port_step):
         shifted = [port + i * step for port in ports for i in range(broker_count)]

@@ -1,4 +1,4 @@
-"""The shell over real sockets: bad clients hurt nobody else, and a stop is orderly."""
+"""The server over real sockets: clients are isolated from each other, and a stop is orderly."""
 
 import asyncio
 import random
@@ -15,9 +15,11 @@ from broker.cluster.brokers import Availability
 from broker.faults import fault_rule
 from broker.journal.journal import Arrival
 from broker.server.server import Server
+from protocol.api_keys import ApiKey
 from tests.broker.cluster_builder import make_cluster
 from tests.broker.connection_driver import (
     THROTTLE_TIME_MS,
+    break_metadata,
     fetch_frame,
     metadata_frame,
     throttle_metadata,
@@ -39,7 +41,7 @@ async def serving_two() -> AsyncIterator[tuple[Server, int, int]]:
         await server.stop()
 
 
-async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothing_behind(
+async def test_a_muted_connection_resumes_after_the_mute_or_cleans_up_on_disconnect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     throttle_metadata(monkeypatch)
@@ -61,7 +63,7 @@ async def test_a_muted_connection_goes_on_when_its_time_is_over_or_leaves_nothin
         assert len(timers) == timer_count
 
 
-async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved() -> None:
+async def test_connections_beyond_connection_creation_rate_are_closed() -> None:
     async with serving(**{"client.quotas": "ip=127.0.0.1,connection_creation_rate=2"}) as (
         server,
         port,
@@ -87,7 +89,7 @@ async def test_connections_beyond_the_rate_of_their_address_are_closed_unserved(
     ]
 
 
-async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started() -> None:
+async def test_a_stopped_broker_closes_and_refuses_connections_until_it_is_started() -> None:
     async with serving_two() as (server, first_port, other_port):
         reader, writer = await connect(first_port)
         writer.write(metadata_frame(1))
@@ -103,11 +105,11 @@ async def test_a_stopped_broker_cuts_and_refuses_its_clients_until_it_is_started
         await read_frame(other_reader)
         failover.start_broker(server.cluster, 1, server.clock.now_ms())
         await assert_serves(first_port)
-        for each in (writer, other_writer):
-            each.close()
+        for client in (writer, other_writer):
+            client.close()
 
 
-async def test_a_broker_that_is_cut_off_responses_what_it_was_asked_once_it_is_back() -> None:
+async def test_an_isolated_broker_responds_to_waiting_requests_once_it_is_started() -> None:
     async with serving_two() as (server, first_port, other_port):
         now_ms = server.clock.now_ms()
         reader, writer = await connect(first_port)
@@ -119,7 +121,7 @@ async def test_a_broker_that_is_cut_off_responses_what_it_was_asked_once_it_is_b
         writer.write(metadata_frame(2))
         new_writer.write(metadata_frame(3))
         await assert_serves(other_port)
-        # An hour without a sign of life: nobody may be taken for idle.
+        # An hour without requests must not close these connections as idle.
         server.advance(3_600_000)
         await assert_serves(other_port)
         assert not reader._buffer  # type: ignore[attr-defined]
@@ -128,11 +130,11 @@ async def test_a_broker_that_is_cut_off_responses_what_it_was_asked_once_it_is_b
         failover.start_broker(server.cluster, 1, now_ms)
         assert int.from_bytes((await read_frame(reader))[:4], "big") == 2
         assert int.from_bytes((await read_frame(new_reader))[:4], "big") == 3
-        for each in (writer, new_writer):
-            each.close()
+        for client in (writer, new_writer):
+            client.close()
 
 
-async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() -> None:
+async def test_a_fault_rule_closes_or_delays_a_new_connection() -> None:
     async with serving_two() as (server, port, _):
         faults, now_ms = server.dispatcher.faults, server.clock.now_ms()
         server.dispatcher.journal.is_enabled = True
@@ -152,12 +154,15 @@ async def test_a_refused_connection_is_closed_and_a_delayed_one_is_read_later() 
         server.advance(1)
         await read_frame(reader)
         came = [line for line in server.dispatcher.journal if isinstance(line, Arrival)]
-        assert [(each.outcome, each.broker_id) for each in came] == [("refused", 1), ("delayed", 1)]
+        assert [(arrival.outcome, arrival.broker_id) for arrival in came] == [
+            ("refused", 1),
+            ("delayed", 1),
+        ]
         assert came[1].peer == "{}:{}".format(*writer.get_extra_info("sockname"))
         writer.close()
 
 
-async def test_a_broker_that_a_request_cuts_off_responses_it_when_it_is_back() -> None:
+async def test_a_broker_isolated_by_a_request_responds_to_it_once_it_is_started() -> None:
     async with serving_two() as (server, port, _):
         now_ms = server.clock.now_ms()
         rule = fault_rule(api="Metadata", isolate_broker="self", nth=1, restart_after_ms=1_000)
@@ -173,7 +178,7 @@ async def test_a_broker_that_a_request_cuts_off_responses_it_when_it_is_back() -
         writer.close()
 
 
-async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() -> None:
+async def test_advancing_the_clock_runs_due_timers_in_order_at_their_times() -> None:
     async with serving_two() as (server, port, _):
         started_ms = server.clock.now_ms()
         seen: list[tuple[str, int]] = []
@@ -188,7 +193,7 @@ async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() ->
         assert server.advance(65_000) == started_ms + 65_000
         assert seen == [("tick", 20_000), ("x", 30_000), ("tick", 40_000), ("tick", 60_000)]
 
-        # Also a response that waits is on its way before the call returns.
+        # A pending response is also written before the call returns.
         reader, writer = await connect(port)
         server.cluster.create_topic("a", [(1,)], {})
         writer.write(fetch_frame(1, "a", max_wait_ms=1_000) + metadata_frame(2))
@@ -202,14 +207,14 @@ async def test_a_moved_clock_does_all_that_is_due_in_order_each_at_its_time() ->
         writer.close()
 
 
-async def test_time_that_goes_faster_rings_sooner() -> None:
+async def test_timers_fire_sooner_on_a_faster_clock() -> None:
     clock = BrokerClock(ClockMode.STANDING)
     server = Server(make_cluster(1), clock)
     await server.listen(server.cluster.brokers[1], "127.0.0.1", 0)
     server.start()
     rung = asyncio.Event()
     server.cluster.timers.schedule(clock.now_ms() + 3_600_000, lambda _now_ms: rung.set())
-    # What is due at once needs no time to pass.
+    # A timer that is due now fires without a delay.
     due = asyncio.Event()
     server.cluster.timers.schedule(clock.now_ms(), lambda _now_ms: due.set())
     await asyncio.wait_for(due.wait(), 10)
@@ -220,7 +225,21 @@ async def test_time_that_goes_faster_rings_sooner() -> None:
     await server.stop()
 
 
-async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None:
+async def test_a_bug_in_a_handler_is_logged_and_closes_that_connection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    break_metadata(monkeypatch)
+    async with serving() as (_, port, logs):
+        reader, writer = await connect(port)
+        writer.write(metadata_frame(1))
+        assert await reader.read() == b""
+        writer.close()
+    [entry] = [entry for entry in logs if entry["event"] == "request failed"]
+    assert (entry["log_level"], entry["api_key"]) == ("error", ApiKey.METADATA)
+    assert str(entry["exc_info"]) == "boom"
+
+
+async def test_random_bytes_from_many_clients_do_not_stop_the_broker() -> None:
     chance = random.Random(20)
 
     async with serving() as (_, port, logs):
@@ -235,7 +254,7 @@ async def test_random_bytes_from_many_clients_leave_the_broker_serving() -> None
     assert not [entry for entry in logs if entry["log_level"] == "error"]
 
 
-async def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
+async def test_a_client_is_served_beside_a_thousand_silent_connections() -> None:
     async with serving() as (_, port, logs):
         silent = await asyncio.gather(*(connect(port) for _ in range(1000)))
         await assert_serves(port)
@@ -244,7 +263,7 @@ async def test_a_thousand_silent_connections_and_one_that_speaks() -> None:
     assert logs == []
 
 
-async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_are_not() -> None:
+async def test_idle_connections_are_closed_unless_a_response_is_pending() -> None:
     async with serving() as (server, port, logs):
         clock: Any = server.clock
         server.cluster.create_topic("t", [(1,)], {})
@@ -268,7 +287,7 @@ async def test_idle_connections_are_closed_and_those_that_wait_for_a_response_ar
     assert reasons == ["idle for 601000 ms"]
 
 
-async def test_connections_beyond_the_limit_are_closed_and_places_come_free() -> None:
+async def test_connections_beyond_max_connections_are_closed_until_others_disconnect() -> None:
     async with serving(**{"max.connections": "2"}) as (_, port, logs):
         first = [await connect(port) for _ in range(2)]
         for _reader, writer in first:
@@ -286,7 +305,7 @@ async def test_connections_beyond_the_limit_are_closed_and_places_come_free() ->
     assert [entry["reason"] for entry in logs] == ["max.connections (2) reached"]
 
 
-async def test_a_stop_responses_what_is_in_flight_first() -> None:
+async def test_a_stop_completes_requests_in_flight_first() -> None:
     responses = []
 
     async with serving() as (server, port, _):

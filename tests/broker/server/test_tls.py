@@ -1,4 +1,4 @@
-"""Contexts: what is asked of clients, and what is wrong with a file."""
+"""TLS contexts: client certificates, and errors of files."""
 
 import asyncio
 import ssl
@@ -36,7 +36,7 @@ def configured(**keys: str) -> BrokerConfig:
         ("required", True, ssl.CERT_NONE),
     ],
 )
-def test_clients_are_asked_for_a_certificate_as_configured(
+def test_ssl_client_auth_decides_whether_a_certificate_is_requested(
     folder: Path, client_auth: str, has_sasl: bool, mode: ssl.VerifyMode
 ) -> None:
     config = configured(
@@ -47,7 +47,7 @@ def test_clients_are_asked_for_a_certificate_as_configured(
     assert server_context(config, has_sasl=has_sasl).verify_mode is mode
 
 
-def test_what_is_missing_is_named(folder: Path) -> None:
+def test_a_missing_key_is_named_in_the_error(folder: Path) -> None:
     server = str(folder / "server.pem")
     for config, key in (
         (configured(), "ssl.keystore.location"),
@@ -63,12 +63,12 @@ def test_what_is_missing_is_named(folder: Path) -> None:
             server_context(config, has_sasl=False)
 
 
-def test_only_pem_is_known() -> None:
+def test_only_pem_keystores_are_accepted() -> None:
     with pytest.raises(ConfigError, match="PEM"):
         configured(keystore_type="JKS")
 
 
-def test_a_handshake_that_fails_is_one_log_line_with_the_reason(folder: Path) -> None:
+def test_a_failed_handshake_is_logged_in_one_line_with_the_reason(folder: Path) -> None:
     server = server_context(
         configured(
             keystore_location=str(folder / "server.pem"),
@@ -129,8 +129,10 @@ async def test_the_principal_is_the_name_in_the_certificate(
         writer.write(metadata_frame(1))
         await reader.read(1)
         writer.close()
-        connections = [each.connection for each in server._protocols]
-        found = [each.session.principal for each in connections if each is not None]
+        connections = [protocol.connection for protocol in server._protocols]
+        found = [
+            connection.session.principal for connection in connections if connection is not None
+        ]
     finally:
         await server.stop()
     assert found == ([] if principal is None else [principal])

@@ -1,4 +1,4 @@
-"""A producer's core with a clock and brokers that a test plays by hand, in plain values."""
+"""Drive a producer's core with a clock and responses that a test chooses."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -31,7 +31,7 @@ TOPIC = "orders"
 
 
 def settings(**changes: Any) -> ProducerSettings:
-    """Short times: a request has 100 ms, a delivery 1 s."""
+    """Return settings with short times: request timeout 100 ms, delivery timeout 1 s."""
     values: dict[str, Any] = {
         "delivery_timeout_ms": 1_000,
         "request_timeout_ms": 100,
@@ -49,13 +49,15 @@ def record(value: bytes = b"x", *, partition: int | None = 0, topic: str = TOPIC
 
 
 def topics(leaders: Sequence[int] = (1,), *, leader_epoch: int = 0) -> dict[str, TopicView]:
-    """The one topic, its partitions led by these."""
-    views = {index: PartitionView(each, leader_epoch) for index, each in enumerate(leaders)}
+    """Return metadata of one topic with these leaders."""
+    views = {
+        index: PartitionView(leader_id, leader_epoch) for index, leader_id in enumerate(leaders)
+    }
     return {TOPIC: TopicView(0, views)}
 
 
 def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> ProduceResponse:
-    """A response for partitions from 0 on."""
+    """Return a Produce response for partitions from 0 on."""
     return ProduceResponse(
         {
             (TOPIC, index): PartitionOutcome(error_code, offset)
@@ -66,7 +68,7 @@ def stored(*offsets: int, error_code: int = 0, throttle_time_ms: int = 0) -> Pro
 
 
 class Driver:
-    """The core, `now`, and what it asked for that nobody has answered yet."""
+    """The core, the time `now`, and its requests without a response."""
 
     def __init__(self, **changes: Any) -> None:
         self.core = ProducerCore(settings(**changes), bootstrap=[BOOTSTRAP], random=lambda: 0.5)
@@ -75,7 +77,7 @@ class Driver:
         self.connects: list[int] = []
         self.disconnects: list[int] = []
         self.requests: list[tuple[int, Request]] = []
-        """Requests out, with their node, oldest first."""
+        """Requests in flight with their node, oldest first."""
 
     def send(self, *values: bytes, partition: int | None = 0, topic: str = TOPIC) -> list[Delivery]:
         return [
@@ -84,7 +86,7 @@ class Driver:
         ]
 
     def poll(self) -> list[Request]:
-        """Poll once; returns what goes out."""
+        """Poll once; return the new requests."""
         poll = self.core.poll(self.now)
         self.next_ms = poll.next_ms
         sent: list[Request] = []
@@ -94,14 +96,14 @@ class Driver:
                     self.connects.append(node_id)
                 case Disconnect(node_id):
                     self.disconnects.append(node_id)
-                    self.requests = [each for each in self.requests if each[0] != node_id]
+                    self.requests = [entry for entry in self.requests if entry[0] != node_id]
                 case Send(node_id, request):
                     self.requests.append((node_id, request))
                     sent.append(request)
         return sent
 
     def at(self, now_ms: int) -> list[Request]:
-        """Let time pass until `now_ms`, polling when the core wants it."""
+        """Move the time to `now_ms`; poll when the core requests it."""
         sent = self.poll()
         while self.next_ms is not None and self.next_ms <= now_ms:
             self.now = max(self.now, self.next_ms)
@@ -110,17 +112,17 @@ class Driver:
         return sent + self.poll()
 
     def connect(self) -> None:
-        """Every connection that is being opened is open now."""
+        """Open all connections that the core requested."""
         opened, self.connects = self.connects, []
         for node_id in opened:
             self.core.on_connected(node_id)
 
     def disconnect(self, node_id: int) -> None:
-        self.requests = [each for each in self.requests if each[0] != node_id]
+        self.requests = [request for request in self.requests if request[0] != node_id]
         self.core.on_disconnect(node_id, self.now)
 
     def response(self, response: Response, kind: type[Request] = ProduceRequest) -> None:
-        """Answer the oldest request, which must be of this kind."""
+        """Respond to the oldest request, which must be of this type."""
         node_id, request = self.requests.pop(0)
         assert isinstance(request, kind), request
         self.core.on_response(node_id, response, self.now)
@@ -134,7 +136,7 @@ class Driver:
         self.response(InitProducerIdResponse(0, 7, 0, window), InitProducerIdRequest)
 
     def start(self, *, window: int | None = None, leaders: Sequence[int] = (1,)) -> None:
-        """Ask for a topic, on_api_versions it, get an id, and connect to the leaders."""
+        """Get metadata of the topic and a producer id, and connect to the leaders."""
         self.send(b"first")
         self.poll()
         self.connect()

@@ -1,7 +1,7 @@
-"""Brokers that remember everything, behind connections that a test delays, cuts and revives.
+"""Naive brokers that keep all batches, behind connections that a test delays and closes.
 
-A request that was on a connection when it was cut is a zombie: it may still be handled, at any
-later time, or never. Only its response is lost for certain.
+A request on a connection that was closed is a zombie: it may still be handled at any later time,
+or never. Its response is lost.
 """
 
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ MODULUS = 2**31
 
 @dataclass
 class NaivePartition:
-    """A log of values, and for every (producer id, epoch) each sequence number with its offset."""
+    """A log of values, and the offset of each sequence number by producer id and epoch."""
 
     values: list[bytes] = field(default_factory=list)
     stored: dict[tuple[int, int], dict[int, int]] = field(default_factory=dict)
     epochs: dict[int, int] = field(default_factory=dict)
 
     def append(self, batch: bytes, *, is_five: bool) -> PartitionOutcome:
-        """Check the batch's numbers against all that were ever stored."""
+        """Check the batch's sequence numbers against all stored ones, and append it."""
         header = read_header(batch, 0)
-        values = [each.value or b"" for each in read_records(batch)]
+        values = [read_record.value or b"" for read_record in read_records(batch)]
         producer_id, epoch = header.producer_id, header.producer_epoch
         if producer_id < 0:
             return PartitionOutcome(0, self._add(values))
@@ -41,7 +41,7 @@ class NaivePartition:
         first = header.base_sequence
         if first in numbers:
             offset = numbers[first]
-            # Of a batch that was too large and went on in parts not all may be there.
+            # A batch that was split may be stored in part.
             known = [numbers.get((first + index) % MODULUS) for index in range(len(values))]
             for value, at in zip(values, known, strict=True):
                 assert at is None or self.values[at] == value, "a number is used twice"
@@ -55,7 +55,7 @@ class NaivePartition:
             )
         if is_new_epoch and first != 0:
             return PartitionOutcome(ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER)
-        # A producer that the partition has never seen may begin anywhere, as at Kafka's brokers.
+        # An unknown producer may start with any sequence number, as in Kafka.
         following = 0 if is_new_epoch else (max(numbers, default=first - 1) + 1)
         if is_known and first < following and not is_five:
             return PartitionOutcome(ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
@@ -73,7 +73,7 @@ class NaivePartition:
 
 
 class NaiveCluster:
-    """Partitions, their leaders, and one queue of requests for each connection."""
+    """Partitions, their leaders, and a queue of requests for each connection."""
 
     def __init__(self, partition_count: int, *, is_five: bool) -> None:
         self.partitions = [NaivePartition() for _ in range(partition_count)]
@@ -85,7 +85,7 @@ class NaiveCluster:
         self.next_producer_id = 100
 
     def cut(self, node_id: int) -> None:
-        """Break a connection; the requests on it live on as zombies."""
+        """Close a connection; its requests become zombies."""
         for request in self.requests.pop(node_id, ()):
             if isinstance(request, ProduceRequest):
                 self.zombies.append((node_id, request))
@@ -93,15 +93,15 @@ class NaiveCluster:
     def produce(
         self, node_id: int, request: ProduceRequest, throttle_time_ms: int = 0
     ) -> ProduceResponse:
-        """Handle a request as the broker `node_id`."""
+        """Return the response of broker `node_id` to a request."""
         return ProduceResponse(
             {
-                TopicPartition(each.topic, each.partition): self.partitions[each.partition].append(
-                    each.records, is_five=self.is_five
-                )
-                if self.leaders[each.partition] == node_id
+                TopicPartition(stamped.topic, stamped.partition): self.partitions[
+                    stamped.partition
+                ].append(stamped.records, is_five=self.is_five)
+                if self.leaders[stamped.partition] == node_id
                 else PartitionOutcome(ErrorCode.NOT_LEADER_OR_FOLLOWER)
-                for each in request.data
+                for stamped in request.data
             },
             throttle_time_ms,
         )

@@ -21,9 +21,9 @@ def accumulator(**changes: object) -> RecordAccumulator:
     return RecordAccumulator(settings(**changes), lambda: 0.0)
 
 
-def add(one: RecordAccumulator, each: Record, now_ms: int, known: TopicMetadata) -> Delivery:
+def add(one: RecordAccumulator, new_record: Record, now_ms: int, known: TopicMetadata) -> Delivery:
     delivery = Delivery()
-    one.add(each, delivery, now_ms, one.reserve(each), known)
+    one.add(new_record, delivery, now_ms, one.reserve(new_record), known)
     return delivery
 
 
@@ -40,7 +40,7 @@ def test_records_wait_for_their_topic_in_the_order_of_sends() -> None:
     assert not one.waiting
 
 
-def test_a_partition_that_is_not_there_keeps_nobody_else_waiting() -> None:
+def test_a_record_for_an_unknown_partition_does_not_delay_others() -> None:
     one = accumulator()
     known = metadata()
     add(one, record(partition=9), 5, known)
@@ -51,7 +51,7 @@ def test_a_partition_that_is_not_there_keeps_nobody_else_waiting() -> None:
     assert TopicPartition(TOPIC, 9) in one.queues
 
 
-def test_waiting_records_expire_from_the_oldest_on() -> None:
+def test_waiting_records_expire_oldest_first() -> None:
     one = accumulator()
     unknown = TopicMetadata(1_000)
     deliveries = [add(one, record(), now_ms, unknown) for now_ms in (5, 6, 7)]
@@ -60,7 +60,7 @@ def test_waiting_records_expire_from_the_oldest_on() -> None:
     assert one.take_waiting(TOPIC) == []
 
 
-def test_memory_has_a_bound() -> None:
+def test_buffer_memory_bounds_the_reserved_bytes() -> None:
     one = accumulator(buffer_memory=300)
     first = one.reserve(record())
     one.reserve(record())
@@ -79,7 +79,7 @@ def test_a_record_that_never_fits_is_refused(setting: str) -> None:
         one.reserve(record(b"x" * 500))
 
 
-def test_a_batch_lingers_until_it_is_full_old_or_wanted() -> None:
+def test_a_batch_lingers_until_it_is_full_linger_ms_has_passed_or_flush_is_called() -> None:
     one = accumulator(linger_ms=10, batch_size=100, buffer_memory=400)
     known = metadata()
     add(one, record(), 5, known)
@@ -92,7 +92,7 @@ def test_a_batch_lingers_until_it_is_full_old_or_wanted() -> None:
     assert not one.is_lingering(batch, 14)
 
 
-def test_nothing_lingers_while_memory_is_waited_for() -> None:
+def test_no_batch_lingers_while_a_send_waits_for_memory() -> None:
     one = accumulator(linger_ms=10, buffer_memory=200)
     add(one, record(), 5, metadata())
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
@@ -103,21 +103,21 @@ def test_nothing_lingers_while_memory_is_waited_for() -> None:
     assert one.is_lingering(batch, 6)
 
 
-def test_a_full_batch_is_closed_and_keyless_records_move_on() -> None:
+def test_a_full_batch_is_closed_and_keyless_records_go_to_another_partition() -> None:
     draws = cycle([0.0, 0.9])
     one = RecordAccumulator(settings(batch_size=80), lambda: next(draws))
     known = metadata()
     for now_ms in range(9):
         add(one, record(b"x", partition=None), now_ms, known)
     counts = {
-        place.partition: [each.record_count for each in queue]
+        place.partition: [queued.record_count for queued in queue]
         for place, queue in one.queues.items()
     }
-    assert sum(sum(each) for each in counts.values()) == 9
+    assert sum(sum(count) for count in counts.values()) == 9
     assert set(counts) == {0, 1}
 
 
-def test_a_partition_that_was_served_stands_behind_the_others() -> None:
+def test_a_partition_moves_to_the_end_of_the_queue_after_a_send() -> None:
     one = accumulator(batch_size=1)
     known = metadata()
     for _ in range(2):
@@ -127,14 +127,14 @@ def test_a_partition_that_was_served_stands_behind_the_others() -> None:
     assert [place.partition for place in one.queues] == [1, 0]
 
 
-def test_a_queued_batch_is_split_in_place() -> None:
+def test_the_halves_of_a_queued_batch_keep_its_place() -> None:
     one = accumulator()
     known = metadata()
     for _ in range(3):
         add(one, record(), 5, known)
     (batch,) = one.queues[TopicPartition(TOPIC, 0)]
     first = one.split_queued(batch)
-    assert [each.record_count for each in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
+    assert [queued.record_count for queued in one.queues[TopicPartition(TOPIC, 0)]] == [1, 2]
     assert one.queues[TopicPartition(TOPIC, 0)][0] is first
     one.pop(first)
     one.put_back([first])

@@ -16,7 +16,7 @@ def connected(node_id: int = 1) -> Nodes:
     return made
 
 
-def test_a_lost_connection_gives_back_its_requests_and_comes_back_later() -> None:
+def test_a_lost_connection_returns_its_requests_and_reconnects_after_a_backoff() -> None:
     one = connected()
     for request in (PRODUCE, MetadataRequest(("a",))):
         one.sent(1, request, 5)
@@ -27,7 +27,7 @@ def test_a_lost_connection_gives_back_its_requests_and_comes_back_later() -> Non
     assert one.may_connect(1, 105)
 
 
-def test_reconnecting_takes_longer_each_time_until_it_works() -> None:
+def test_reconnect_backoff_grows_until_a_connection_succeeds() -> None:
     one = nodes()
     waits = []
     for _ in range(4):
@@ -41,7 +41,7 @@ def test_reconnecting_takes_longer_each_time_until_it_works() -> None:
     assert one[1].retry_at_ms == 5
 
 
-def test_requests_and_connecting_have_a_time() -> None:
+def test_requests_and_connection_attempts_time_out() -> None:
     one = connected()
     one.sent(1, PRODUCE, 5)
     one.sent(1, InitProducerIdRequest(), 50)
@@ -63,7 +63,7 @@ def test_a_throttled_connection_is_not_used() -> None:
     assert one.least_loaded([1], 39) is None
 
 
-def test_the_least_loaded_is_asked() -> None:
+def test_least_loaded_returns_the_node_with_the_fewest_requests() -> None:
     one = connected()
     one.connecting(2, 0)
     one.connected(2)

@@ -1,4 +1,4 @@
-"""The promises of the core, whatever the network and the brokers do."""
+"""The promises of the core hold for any behaviour of network and brokers."""
 
 from collections import deque
 from typing import Any
@@ -40,6 +40,7 @@ from client.producer.delivery import (
 from protocol.errors import ErrorCode
 from tests.client.producer import driver
 from tests.client.producer.naive_cluster import NaiveCluster
+from tests.examples import examples
 
 PARTITIONS = 2
 BUFFER_MEMORY = 4_000
@@ -54,7 +55,7 @@ REFUSALS = (
 
 
 class ProducerMachine(RuleBasedStateMachine):
-    """Sends, lets time pass, and lets every connection do its worst."""
+    """Send records, move the time, and fail connections at random."""
 
     @initialize(
         window=st.sampled_from([None, 1, 3, 10_000_000]),
@@ -85,14 +86,14 @@ class ProducerMachine(RuleBasedStateMachine):
         self.opening: list[int] = []
         self.is_prompt = True
         self.sent: list[tuple[bytes, int, int]] = []
-        """Value, partition and time of every record taken."""
+        """Value, partition and time of each accepted record."""
         self.outcomes: dict[bytes, Outcome] = {}
         self.timed_out: list[tuple[int, int]] = []
         self.next_ms: int | None = None
         self.run()
 
     def run(self) -> None:
-        """Do what the core asks; while brokers are prompt, all but Produce is answered at once."""
+        """Perform the core's actions; prompt brokers respond at once, except to Produce."""
         while True:
             poll = self.core.poll(self.now)
             self.next_ms = poll.next_ms
@@ -165,7 +166,7 @@ class ProducerMachine(RuleBasedStateMachine):
         self.run()
 
     def expect_silence(self, until_ms: int) -> None:
-        """Before the time that it asked for, the core has nothing to do."""
+        """Check that the core has no actions before the time that `poll` returned."""
         for now_ms in {(self.now + until_ms) // 2, until_ms}:
             if now_ms > self.now:
                 poll = self.core.poll(now_ms)
@@ -236,7 +237,10 @@ class ProducerMachine(RuleBasedStateMachine):
     ) -> None:
         if how == "refuse":
             response = ProduceResponse(
-                {(each.topic, each.partition): PartitionOutcome(error) for each in request.data},
+                {
+                    (stamped.topic, stamped.partition): PartitionOutcome(error)
+                    for stamped in request.data
+                },
                 throttle_time_ms,
             )
         else:
@@ -296,7 +300,7 @@ class ProducerMachine(RuleBasedStateMachine):
             return
         records_out = dict.fromkeys(range(PARTITIONS), 0)
         for in_flight in self.cluster.requests.values():
-            requests = [each for each in in_flight if isinstance(each, ProduceRequest)]
+            requests = [request for request in in_flight if isinstance(request, ProduceRequest)]
             limit = self.in_flight or (5 if self.window is None else None)
             assert limit is None or len(requests) <= limit
             for request in requests:
@@ -314,7 +318,7 @@ class ProducerMachine(RuleBasedStateMachine):
             for index, partition in enumerate(self.cluster.partitions)
             for offset, value in enumerate(partition.values)
         }
-        assert len(places) == sum(len(each.values) for each in self.cluster.partitions), "twice"
+        assert len(places) == sum(len(stored.values) for stored in self.cluster.partitions), "twice"
         last = [-1] * PARTITIONS
         for value, partition, _ in self.sent:
             outcome = self.outcomes.get(value)
@@ -345,11 +349,13 @@ class ProducerMachine(RuleBasedStateMachine):
 
 TestProducerMachine = ProducerMachine.TestCase
 pytest.mark.slow(TestProducerMachine)
-TestProducerMachine.settings = settings(max_examples=150, stateful_step_count=60, deadline=None)
+TestProducerMachine.settings = settings(
+    max_examples=examples(150), stateful_step_count=60, deadline=None
+)
 
 
 def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> None:
-    """The one place where Kafka's producer assigns new numbers to a batch, and ours fails it."""
+    """Kafka's producer assigns new sequence numbers to this batch; ours fails it."""
     one = driver.Driver(batch_size=1, request_timeout_ms=900)
     cluster = NaiveCluster(1, is_five=True)
     one.start()
@@ -369,7 +375,7 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
         one.connect()
         one.at(one.now + 5)
         for request in list(one.produce_requests):
-            one.requests = [each for each in one.requests if each[1] is not request]
+            one.requests = [entry for entry in one.requests if entry[1] is not request]
             one.core.on_response(1, cluster.produce(1, request), one.now)
     for request in late_calls:
         if isinstance(request, ProduceRequest):
@@ -379,8 +385,8 @@ def test_requests_that_arrive_from_a_broken_connection_store_nothing_twice() -> 
     assert cluster.partitions[0].values == [b"first", b"a", b"b"]
 
 
-def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -> None:
-    """A broker takes any number from a producer that it doesn't know, and then all before it."""
+def test_a_retry_is_never_a_duplicate_of_a_batch_that_was_not_stored() -> None:
+    """A broker accepts any first sequence number from an unknown producer."""
     one = driver.Driver(batch_size=1)
     cluster = NaiveCluster(1, is_five=False)
     one.start(window=100)
@@ -396,8 +402,8 @@ def test_a_retry_is_never_taken_for_a_duplicate_of_what_the_broker_never_had() -
     assert cluster.partitions[0].values == [b"first", b"following"]
 
 
-def test_with_a_tick_of_10_ms_the_caller_hears_within_one_tick_of_the_deadline() -> None:
-    """A shell that only looks at the clock every 10 ms, in every phase that lasts."""
+def test_with_a_poll_every_10_ms_outcomes_come_within_10_ms_of_the_deadline() -> None:
+    """The core is polled only every 10 ms, in each phase."""
     for reason in ("no metadata", "in flight", "refused"):
         one = driver.Driver(request_timeout_ms=1_000)
         heard_ms: list[int] = []

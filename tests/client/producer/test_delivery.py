@@ -21,7 +21,7 @@ def test_the_error_names_the_phase_and_what_happened_before() -> None:
     assert not error.is_possibly_stored
 
 
-def test_a_refusal_carries_the_code_and_the_brokers_sentence() -> None:
+def test_a_refusal_has_the_error_code_and_the_brokers_message() -> None:
     assert str(DeliveryRefusedError("orders", 0, 87, "bad record")) == "orders-0: bad record"
     assert str(DeliveryRefusedError("orders", None, 29)) == "orders: TOPIC_AUTHORIZATION_FAILED"
 

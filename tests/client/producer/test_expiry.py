@@ -1,4 +1,4 @@
-"""One test for each phase in which a record's time can run out."""
+"""The delivery timeout in each phase of a record."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def timeout(delivery: Delivery) -> DeliveryTimeoutError:
 
 
 def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object) -> Driver:
-    """A producer whose first record is delivered."""
+    """Return a producer whose first record was delivered."""
     driver = Driver(linger_ms=linger_ms, **changes)
     driver.start()
     driver.at(driver.now + linger_ms)
@@ -23,7 +23,7 @@ def started(*, throttle_time_ms: int = 0, linger_ms: int = 0, **changes: object)
 
 
 def expired_phase(driver: Driver, delivery: Delivery, sent_ms: int) -> Phase:
-    """Let the last millisecond pass; the record must hear of it then and not before."""
+    """Return the phase of the timeout; it must come in the last millisecond, not before."""
     driver.at(sent_ms + 999)
     assert delivery.outcome is None
     driver.at(sent_ms + 1_000)
@@ -82,7 +82,7 @@ def test_queued_behind_a_full_window() -> None:
     assert not timeout(second).is_possibly_stored
 
 
-def test_in_flight_while_the_request_lives_on() -> None:
+def test_in_flight() -> None:
     driver = started(request_timeout_ms=1_000)
     driver.now += 1
     sent_ms = driver.now
@@ -105,7 +105,7 @@ def test_in_backoff() -> None:
     assert not error.is_possibly_stored
 
 
-def test_in_backoff_though_the_poll_comes_late() -> None:
+def test_in_backoff_with_a_late_poll() -> None:
     driver = started(retry_backoff_ms=900, retry_backoff_max_ms=900)
     driver.at(driver.now + 900)
     (delivery,) = driver.send()
@@ -113,7 +113,7 @@ def test_in_backoff_though_the_poll_comes_late() -> None:
     driver.now += 50
     driver.response(stored(-1, error_code=ErrorCode.NOT_ENOUGH_REPLICAS))
     driver.poll()
-    driver.now += 1_000  # past the backoff, and past the deadline
+    driver.now += 1_000  # after the backoff and the deadline
     driver.poll()
     assert timeout(delivery).phase is Phase.BACKOFF
 
@@ -128,7 +128,7 @@ def test_throttled() -> None:
     assert expired_phase(driver, delivery, sent_ms) is Phase.THROTTLED
 
 
-def test_a_record_counts_from_the_creation_of_its_batch() -> None:
+def test_the_timeout_starts_with_the_creation_of_the_batch() -> None:
     driver = started(linger_ms=500)
     sent_ms = driver.now
     driver.send()
@@ -139,7 +139,7 @@ def test_a_record_counts_from_the_creation_of_its_batch() -> None:
     assert timeout(joined).elapsed_ms == 1_000
 
 
-def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers() -> None:
+def test_a_success_after_expiry_only_acknowledges_the_sequence_numbers() -> None:
     driver = started(request_timeout_ms=900, throttle_time_ms=300)
     (delivery,) = driver.send()
     driver.at(driver.now + 300)
@@ -157,7 +157,7 @@ def test_a_late_success_changes_nothing_for_the_caller_and_settles_the_numbers()
     assert request.batches[0].producer_epoch == 0, "no gap, no new epoch"  # type: ignore[union-attr]
 
 
-def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
+def test_an_authorization_error_of_a_topic_fails_its_records_at_once() -> None:
     driver = Driver()
     (delivery,) = driver.send()
     driver.poll()
@@ -168,7 +168,7 @@ def test_records_of_a_topic_that_nobody_may_write_hear_it_at_once() -> None:
 
 
 @pytest.mark.parametrize("error_code", [31, 53])
-def test_without_the_right_to_an_id_nothing_waits(error_code: int) -> None:
+def test_an_authorization_error_of_init_producer_id_fails_all_records(error_code: int) -> None:
     driver = Driver()
     (delivery,) = driver.send()
     driver.poll()

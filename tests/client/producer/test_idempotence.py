@@ -21,13 +21,13 @@ def idempotence(window: int | None = None, epoch: int = 0) -> Idempotence:
 
 def numbered(idempotence: Idempotence, *counts: int) -> list[Batch]:
     batches = [batch(count) for count in counts]
-    for each in batches:
-        idempotence.assign_sequence(each)
+    for new_batch in batches:
+        idempotence.assign_sequence(new_batch)
     return batches
 
 
 def begun(window: int | None = None) -> Idempotence:
-    """The broker has the first batch, of one record."""
+    """Store a first batch of one record."""
     made = idempotence(window)
     (first,) = numbered(made, 1)
     sequences = made.of(first)
@@ -36,8 +36,8 @@ def begun(window: int | None = None) -> Idempotence:
     return made
 
 
-def test_the_first_batch_of_an_epoch_goes_alone() -> None:
-    """The simulator found this: its retry was taken for a duplicate, and nowhere stored."""
+def test_the_first_batch_of_an_epoch_is_sent_alone() -> None:
+    """Otherwise its retry could be taken for a duplicate although it was never stored."""
     one = idempotence()
     (first,) = numbered(one, 1)
     assert not one.may_send(batch())
@@ -51,21 +51,21 @@ def test_the_first_batch_of_an_epoch_goes_alone() -> None:
     assert not one.may_send(batch())
 
 
-def test_nothing_goes_without_an_id() -> None:
+def test_nothing_is_sent_without_a_producer_id() -> None:
     assert not Idempotence().may_send(batch())
 
 
-def test_numbers_follow_one_another_and_start_again_behind_the_greatest() -> None:
+def test_sequence_numbers_are_consecutive_and_wrap_around() -> None:
     one = idempotence()
-    assert [each.base_sequence for each in numbered(one, 2, 3, 1)] == [0, 2, 5]
+    assert [numbered_batch.base_sequence for numbered_batch in numbered(one, 2, 3, 1)] == [0, 2, 5]
     last = numbered(one, 1)[0]
     sequences = one.of(last)
     assert sequences is not None
     sequences.next_sequence = INT_MAX
-    assert [each.base_sequence for each in numbered(one, 2, 1)] == [INT_MAX, 1]
+    assert [numbered_batch.base_sequence for numbered_batch in numbered(one, 2, 1)] == [INT_MAX, 1]
 
 
-def test_the_window_counts_from_the_oldest_undecided_number() -> None:
+def test_the_window_starts_at_the_oldest_undecided_sequence_number() -> None:
     one = begun(window=5)
     first, second = numbered(one, 2, 2)
     assert one.may_send(batch(1))
@@ -78,7 +78,7 @@ def test_the_window_counts_from_the_oldest_undecided_number() -> None:
     assert one.may_send(batch(5))
 
 
-def test_a_retry_waits_for_all_before_it() -> None:
+def test_a_retry_waits_until_earlier_batches_are_decided() -> None:
     one = idempotence()
     first, second = numbered(one, 1, 1)
     assert not one.may_send(second)
@@ -88,7 +88,7 @@ def test_a_retry_waits_for_all_before_it() -> None:
     assert one.may_send(second)
 
 
-def test_out_of_order_behind_an_undecided_batch_is_no_gap() -> None:
+def test_out_of_order_after_an_undecided_batch_is_not_a_gap() -> None:
     one = idempotence()
     first, second = numbered(one, 1, 1)
     one.on_out_of_order(second)
@@ -96,13 +96,16 @@ def test_out_of_order_behind_an_undecided_batch_is_no_gap() -> None:
     assert one.epoch == 0
     one.on_out_of_order(first)
     assert one.resolve() == []
-    assert [(each.producer_epoch, each.base_sequence) for each in (first, second)] == [
+    assert [
+        (numbered_batch.producer_epoch, numbered_batch.base_sequence)
+        for numbered_batch in (first, second)
+    ] == [
         (1, 0),
         (1, 1),
     ]
 
 
-def test_an_unresolved_batch_stops_new_ones_until_what_follows_it_was_stored() -> None:
+def test_an_unresolved_batch_blocks_new_ones_until_later_batches_are_stored() -> None:
     one = begun()
     lost, following = numbered(one, 1, 1)
     lost.no_response = 1
@@ -118,7 +121,7 @@ def test_an_unresolved_batch_stops_new_ones_until_what_follows_it_was_stored() -
     assert one.may_send(batch())
 
 
-def test_an_unresolved_batch_followed_by_nothing_costs_an_epoch() -> None:
+def test_an_unresolved_last_batch_starts_a_new_epoch() -> None:
     one = idempotence()
     (lost,) = numbered(one, 3)
     lost.no_response = 1
@@ -130,8 +133,8 @@ def test_an_unresolved_batch_followed_by_nothing_costs_an_epoch() -> None:
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
 
-def test_the_batch_behind_an_expired_one_is_renumbered_when_the_broker_misses_a_number() -> None:
-    """Kafka's SenderTest: the second batch gets 45, and goes out in epoch 1."""
+def test_the_batch_after_an_expired_one_gets_new_sequence_numbers_in_the_next_epoch() -> None:
+    """As in Kafka's SenderTest: the second batch gets error 45 and is sent in epoch 1."""
     one = idempotence()
     expired, following = numbered(one, 1, 1)
     expired.no_response = 1
@@ -154,7 +157,7 @@ def test_a_batch_with_a_lost_response_is_never_renumbered() -> None:
     assert (fresh.producer_epoch, fresh.base_sequence) == (1, 0)
 
 
-def test_a_gap_stays_open_while_anything_of_the_partition_is_on_the_wire() -> None:
+def test_a_gap_stays_open_while_requests_of_the_partition_are_in_flight() -> None:
     one = idempotence()
     refused, out = numbered(one, 1, 1)
     out.is_on_wire = True
@@ -169,17 +172,17 @@ def test_a_gap_stays_open_while_anything_of_the_partition_is_on_the_wire() -> No
     assert out.producer_epoch == one.epoch == 1
 
 
-def test_gaps_of_several_partitions_take_one_epoch() -> None:
+def test_gaps_of_several_partitions_need_one_new_epoch() -> None:
     one = idempotence()
     for partition in range(3):
-        each = batch(1, TopicPartition("orders", partition))
-        one.assign_sequence(each)
-        one.on_unknown_producer_id(each)
+        first = batch(1, TopicPartition("orders", partition))
+        one.assign_sequence(first)
+        one.on_unknown_producer_id(first)
     one.resolve()
     assert one.epoch == 1
 
 
-def test_another_partition_changes_to_the_new_epoch_when_all_of_the_old_is_decided() -> None:
+def test_another_partition_changes_to_the_new_epoch_when_its_batches_are_decided() -> None:
     one = idempotence()
     gone = batch(1, TopicPartition("orders", 1))
     one.assign_sequence(gone)
@@ -194,7 +197,7 @@ def test_another_partition_changes_to_the_new_epoch_when_all_of_the_old_is_decid
     assert (following.producer_epoch, following.base_sequence) == (1, 0)
 
 
-def test_behind_the_last_epoch_comes_another_id() -> None:
+def test_after_the_last_epoch_the_producer_requests_a_new_id() -> None:
     one = idempotence(epoch=EPOCH_MAX)
     (again,) = numbered(one, 1)
     one.on_unknown_producer_id(again)

@@ -1,4 +1,4 @@
-"""Calls through the codec format and back, in the versions of either side."""
+"""Requests and responses are encoded and decoded in all common versions."""
 
 from typing import Any
 from uuid import UUID
@@ -42,7 +42,7 @@ def produce_request(topic_id: bytes = TOPIC_ID, acks: int = -1) -> ProduceReques
 
 
 @pytest.mark.parametrize("version", [3, 8, 9, 12, 13])
-def test_a_produce_request_has_the_batches_by_topic(version: int) -> None:
+def test_a_produce_request_groups_batches_by_topic(version: int) -> None:
     request, version_max = request_message(produce_request())
     assert version_max is None
     frame = bytes(request.encode(version=version))
@@ -51,11 +51,11 @@ def test_a_produce_request_has_the_batches_by_topic(version: int) -> None:
     (topic,) = decoded.topics
     named = topic.name or topic.topic_id
     assert named == "a" or getattr(named, "bytes", b"") == TOPIC_ID
-    assert [each.partition_index for each in topic.partitions] == [0, 3]
-    assert [frame[each.start : each.end] for each in topic.partitions] == [BATCH] * 2
+    assert [partition.partition_index for partition in topic.partitions] == [0, 3]
+    assert [frame[partition.start : partition.end] for partition in topic.partitions] == [BATCH] * 2
 
 
-def test_without_topic_ids_the_version_that_wants_them_is_not_used() -> None:
+def test_without_topic_ids_produce_version_13_is_not_used() -> None:
     _, version_max = request_message(produce_request(topic_id=bytes(16)))
     assert version_max == 12
 
@@ -80,7 +80,7 @@ def test_a_produce_response_has_an_outcome_for_every_partition(version: int) -> 
 
 
 @pytest.mark.parametrize("window", [None, 5, 10_000_000])
-def test_a_producer_id_comes_with_the_window_when_the_broker_advertises_it(
+def test_init_producer_id_response_has_the_window_if_the_broker_sends_it(
     window: int | None,
 ) -> None:
     request, _ = request_message(InitProducerIdRequest())
@@ -100,7 +100,7 @@ def test_a_producer_id_comes_with_the_window_when_the_broker_advertises_it(
 def test_metadata_has_brokers_topics_and_leaders(version: int) -> None:
     request = MetadataRequest(("a", "b"))
     message, _ = request_message(request)
-    assert [each.name for each in message.topics] == ["a", "b"]
+    assert [topic.name for topic in message.topics] == ["a", "b"]
     decoded: Any = messages.MetadataResponse.decode(
         bytes(metadata_response().encode(version=version)), version=version
     )
@@ -140,11 +140,11 @@ def metadata_response() -> Any:
     ("sent", "expected"),
     [(produce_request(), True), (produce_request(acks=0), False), (InitProducerIdRequest(), True)],
 )
-def test_only_produce_without_acks_stays_unanswered(sent: Request, expected: bool) -> None:
+def test_only_produce_with_acks_0_has_no_response(sent: Request, expected: bool) -> None:
     assert expects_response(sent) == expected
 
 
-def test_every_call_is_a_message_of_its_api() -> None:
+def test_each_request_becomes_a_message_of_its_api() -> None:
     requests: list[tuple[Request, ApiKey]] = [
         (produce_request(), ApiKey.PRODUCE),
         (MetadataRequest(("a",)), ApiKey.METADATA),

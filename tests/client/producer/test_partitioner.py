@@ -27,7 +27,7 @@ def test_hashes_are_those_of_kafka_python(data: bytes) -> None:
 
 
 @given(st.binary(max_size=64), st.integers(1, 1_000))
-def test_a_key_goes_to_a_partition_that_exists(key: bytes, partition_count: int) -> None:
+def test_the_partition_of_a_key_exists(key: bytes, partition_count: int) -> None:
     assert 0 <= partition_for_key(key, partition_count) < partition_count
 
 
@@ -35,7 +35,7 @@ def test_keyless_records_stay_together_until_their_batch_is_closed() -> None:
     draws = iter([0.0, 0.99, 0.5])
     partitioner = StickyPartitioner(lambda: next(draws))
     assert [partitioner.partition("t", [4, 5, 6]) for _ in range(3)] == [4, 4, 4]
-    partitioner.batch_closed("t", 5)  # of keyed records
+    partitioner.batch_closed("t", 5)  # of records with a key
     assert partitioner.partition("t", [4, 5, 6]) == 4
     partitioner.batch_closed("t", 4)
     assert partitioner.partition("t", [4, 5, 6]) == 6

@@ -1,4 +1,4 @@
-"""The asyncio object against our broker in the same loop."""
+"""The asyncio producer with our broker in the same event loop."""
 
 import asyncio
 from collections import Counter
@@ -47,7 +47,7 @@ async def serving(**config: str) -> AsyncIterator[Served]:
         await server.stop()
 
 
-async def test_a_record_comes_to_an_offset_and_a_time() -> None:
+async def test_a_delivered_record_has_an_offset_and_a_timestamp() -> None:
     async with serving() as served, Producer(served.servers) as producer:
         first = await producer.send("orders", b"a", timestamp_ms=5)
         second = await producer.send("orders", b"b", b"key", headers=[("h", b"v")])
@@ -56,11 +56,11 @@ async def test_a_record_comes_to_an_offset_and_a_time() -> None:
         assert (await second).timestamp_ms > 5
 
 
-async def test_leaving_the_block_waits_for_every_record() -> None:
+async def test_the_end_of_the_block_waits_for_every_record() -> None:
     async with serving(num_partitions="1") as served:
         async with Producer(served.servers, ProducerSettings(linger_ms=20_000)) as producer:
             futures = [await producer.send("orders", b"%d" % number) for number in range(1_000)]
-        assert [(await each).offset for each in futures] == list(range(1_000))
+        assert [(await future).offset for future in futures] == list(range(1_000))
 
 
 async def test_an_error_leaves_the_block_without_waiting() -> None:
@@ -74,7 +74,7 @@ async def test_an_error_leaves_the_block_without_waiting() -> None:
         await producer.send("orders", b"a")
 
 
-async def test_time_runs_out_in_a_phase_with_a_name() -> None:
+async def test_a_delivery_timeout_names_its_phase() -> None:
     async with Producer(NOBODY, ProducerSettings(**SHORT)) as producer:
         future = await producer.send("orders", b"a")
         with pytest.raises(DeliveryTimeoutError) as caught:
@@ -97,14 +97,14 @@ async def test_send_waits_for_memory_and_gives_up_after_max_block_ms() -> None:
         assert isinstance(future.exception(), DeliveryTimeoutError)
 
 
-async def test_send_goes_on_when_memory_is_free_again() -> None:
+async def test_send_continues_when_memory_is_released() -> None:
     async with serving() as served:
         async with Producer(served.servers, ProducerSettings(buffer_memory=400)) as producer:
             futures = [await producer.send("orders", b"x" * 100) for _ in range(50)]
-        assert [(await each).offset for each in futures] == list(range(50))
+        assert [(await future).offset for future in futures] == list(range(50))
 
 
-async def test_a_cancelled_future_disturbs_nobody() -> None:
+async def test_a_cancelled_future_does_not_affect_other_records() -> None:
     async with serving() as served, Producer(served.servers) as producer:
         (await producer.send("orders", b"a")).cancel()
         assert (await (await producer.send("orders", b"b"))).offset == 1
@@ -150,7 +150,7 @@ async def test_a_watcher_sees_every_request_response_and_lost_connection() -> No
 
     async with serving() as served, Producer(served.servers, watcher=Watcher()) as producer:
         await (await producer.send("orders", b"a"))
-        # The topic is made by the first question, and may be there only for the second.
+        # The first Metadata request creates the topic; perhaps only the second response has it.
         count = seen.count("MetadataRequest")
         assert Counter(seen) == {
             "MetadataRequest": count,
@@ -192,11 +192,14 @@ async def test_the_smaller_window_applies_and_a_mismatch_is_logged_once(
     assert [future.result().offset for future in futures].count(-1) == 0
     assert producer.window == in_force
     mismatches = [entry for entry in logs if "differs from the broker's window" in entry["event"]]
-    assert [(each["configured"], each["broker"], each["in_force"]) for each in mismatches] == logged
+    assert [
+        (mismatch["configured"], mismatch["broker"], mismatch["in_force"])
+        for mismatch in mismatches
+    ] == logged
 
 
 @pytest.mark.filterwarnings("ignore:delivery_timeout_ms is raised")
-async def test_the_longest_durations_work() -> None:
+async def test_settings_at_their_maximum_work() -> None:
     longest = 2**63 - 1
     settings = ProducerSettings(
         linger_ms=longest,

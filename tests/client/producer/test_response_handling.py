@@ -1,4 +1,4 @@
-"""What each response does to a batch; the numbers are Kafka's error codes."""
+"""The effect of each response on a batch; the numbers are Kafka's error codes."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def started(**changes: object) -> Driver:
 
 
 def numbers(request: ProduceRequest) -> tuple[int, int]:
-    """Epoch and first sequence of the request's only batch."""
+    """Return epoch and base sequence of the request's only batch."""
     header = read_header(request.data[0].records, 0)
     return header.producer_epoch, header.base_sequence
 
@@ -31,13 +31,13 @@ def test_a_duplicate_is_delivered_with_its_offset_or_without(base_offset: int) -
     driver.poll()
     driver.response(stored(base_offset, error_code=ErrorCode.DUPLICATE_SEQUENCE_NUMBER))
     offsets = [1, 2] if base_offset == 1 else [-1, -1]
-    assert [each.outcome for each in deliveries] == [
+    assert [delivery.outcome for delivery in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in offsets
     ]
 
 
 @pytest.mark.parametrize("error_code", sorted(RETRIABLE_ERRORS))
-def test_retriable_errors_are_tried_again(error_code: int) -> None:
+def test_retriable_errors_are_retried(error_code: int) -> None:
     driver = started()
     (delivery,) = driver.send()
     (before,) = driver.poll()
@@ -53,7 +53,7 @@ def test_retriable_errors_are_tried_again(error_code: int) -> None:
 
 
 @pytest.mark.parametrize("error_code", [17, 29, 32, 47, 76, 87, -1])
-def test_other_errors_fail_the_batch_and_cost_an_epoch(error_code: int) -> None:
+def test_other_errors_fail_the_batch_and_start_a_new_epoch(error_code: int) -> None:
     driver = started()
     (delivery,) = driver.send()
     driver.poll()
@@ -67,7 +67,7 @@ def test_other_errors_fail_the_batch_and_cost_an_epoch(error_code: int) -> None:
 
 
 @pytest.mark.parametrize("error_code", [45, 59])
-def test_a_broker_that_misses_the_numbers_before_gets_the_batch_in_a_new_epoch(
+def test_out_of_order_without_earlier_batches_in_flight_starts_a_new_epoch(
     error_code: int,
 ) -> None:
     driver = started()
@@ -80,7 +80,7 @@ def test_a_broker_that_misses_the_numbers_before_gets_the_batch_in_a_new_epoch(
     assert delivery.outcome == Delivered(TOPIC, 0, 1, 5)
 
 
-def test_a_batch_out_of_order_behind_a_retry_keeps_its_numbers() -> None:
+def test_a_batch_out_of_order_after_a_retried_one_keeps_its_sequence_numbers() -> None:
     driver = started(batch_size=1)
     driver.send(b"a", b"b")
     driver.poll()
@@ -104,7 +104,7 @@ def test_retries_have_a_bound() -> None:
     assert delivery.outcome.attempts == 3
 
 
-def test_a_batch_that_is_too_large_goes_in_halves_with_the_same_numbers() -> None:
+def test_a_batch_that_is_too_large_is_split_and_keeps_its_sequence_numbers() -> None:
     driver = started()
     deliveries = driver.send(b"a", b"b", b"c")
     driver.poll()
@@ -115,7 +115,7 @@ def test_a_batch_that_is_too_large_goes_in_halves_with_the_same_numbers() -> Non
     driver.poll()
     assert [numbers(request) for request in driver.produce_requests] == [(0, 2)]
     driver.response(stored(2))
-    assert [each.outcome for each in deliveries] == [
+    assert [resolved.outcome for resolved in deliveries] == [
         Delivered(TOPIC, 0, offset, 5) for offset in (1, 2, 3)
     ]
     (delivery,) = driver.send(b"alone")
@@ -124,7 +124,7 @@ def test_a_batch_that_is_too_large_goes_in_halves_with_the_same_numbers() -> Non
     assert isinstance(delivery.outcome, DeliveryRefusedError)
 
 
-def test_what_was_on_a_broken_connection_is_sent_again_unchanged() -> None:
+def test_batches_on_a_lost_connection_are_sent_again_unchanged() -> None:
     driver = started()
     (delivery,) = driver.send()
     (before,) = driver.poll()
@@ -138,7 +138,7 @@ def test_what_was_on_a_broken_connection_is_sent_again_unchanged() -> None:
     assert delivery.outcome is None
 
 
-def test_a_response_without_a_word_of_the_partition_counts_as_none() -> None:
+def test_a_response_without_the_partition_counts_as_lost() -> None:
     driver = started()
     driver.send()
     driver.poll()
@@ -147,7 +147,7 @@ def test_a_response_without_a_word_of_the_partition_counts_as_none() -> None:
     assert len(driver.produce_requests) == 1
 
 
-def test_a_broker_that_cannot_be_asked_at_all_fails_what_waits() -> None:
+def test_an_unsupported_version_fails_waiting_records() -> None:
     driver = Driver()
     (delivery,) = driver.send()
     driver.poll()
@@ -165,12 +165,12 @@ def test_closing_fails_everything_once() -> None:
     driver.poll()
     error: ClientError = ProducerClosedError("closed")
     driver.core.fail_all(error)
-    assert [each.outcome for each in deliveries] == [error] * 4
+    assert [delivery.outcome for delivery in deliveries] == [error] * 4
     driver.response(stored(1))
     assert driver.core.bytes_reserved == 0
 
 
-def test_a_request_that_takes_too_long_costs_the_connection() -> None:
+def test_a_request_timeout_closes_the_connection() -> None:
     driver = started()
     driver.send()
     driver.at(driver.now + 99)

@@ -24,15 +24,15 @@ def started(
 
 
 def produced(requests: list[Request]) -> list[list[int]]:
-    """The record counts of the batches of every Produce request."""
+    """Return the record counts of the batches of each Produce request."""
     return [
-        [each.record_count for each in request.batches]
+        [batch.record_count for batch in request.batches]
         for request in requests
         if isinstance(request, ProduceRequest)
     ]
 
 
-def test_first_a_broker_then_the_topic_and_an_id_then_its_leader() -> None:
+def test_the_first_send_connects_requests_metadata_and_an_id_and_connects_to_the_leader() -> None:
     driver = Driver()
     driver.send()
     assert driver.poll() == []
@@ -47,7 +47,7 @@ def test_first_a_broker_then_the_topic_and_an_id_then_its_leader() -> None:
     assert produced(driver.poll()) == [[1]]
 
 
-def test_one_request_takes_a_batch_of_every_partition_of_its_leader() -> None:
+def test_one_request_has_a_batch_of_every_partition_of_its_leader() -> None:
     driver = started(leaders=(1, 2, 1))
     driver.send(b"a", b"b", partition=0)
     driver.send(partition=1)
@@ -97,7 +97,7 @@ def test_without_a_window_of_the_broker_five_requests_are_the_limit_of_a_larger_
     assert produced(driver.poll()) == [[1]] * 5
 
 
-def test_the_window_is_of_each_partition() -> None:
+def test_each_partition_has_its_own_window() -> None:
     driver = started(window=2, leaders=(1, 1), batch_size=1)
     driver.send(partition=1)
     driver.poll()
@@ -107,7 +107,7 @@ def test_the_window_is_of_each_partition() -> None:
     assert produced(driver.poll()) == [[1, 1]] * 2
 
 
-def test_a_batch_larger_than_the_window_goes_in_parts() -> None:
+def test_a_batch_larger_than_the_window_is_split() -> None:
     driver = started(window=3)
     driver.send(*[b"x"] * 7)
     sizes = []
@@ -115,8 +115,8 @@ def test_a_batch_larger_than_the_window_goes_in_parts() -> None:
         sizes += produced(driver.poll())
         if driver.produce_requests:
             driver.response(stored(offset))
-    assert sum(sum(each) for each in sizes) == 7
-    assert max(max(each) for each in sizes) <= 3
+    assert sum(sum(size) for size in sizes) == 7
+    assert max(max(size) for size in sizes) <= 3
 
 
 def test_with_one_in_flight_a_partition_waits_for_its_response() -> None:
@@ -152,7 +152,7 @@ def test_flush_ends_lingering() -> None:
     assert produced(driver.poll()) == [[1]]
 
 
-def test_a_request_has_a_size() -> None:
+def test_max_request_size_limits_a_request() -> None:
     driver = started(leaders=(1, 1, 1), max_request_size=250)
     for partition in range(3):
         driver.send(b"x" * 60, partition=partition)
@@ -163,7 +163,7 @@ def test_a_request_has_a_size() -> None:
     assert produced(driver.poll()) == [[1, 1], [1]]
 
 
-def test_a_throttled_broker_is_left_alone_for_that_time() -> None:
+def test_nothing_is_sent_to_a_throttled_broker_until_the_throttle_ends() -> None:
     driver = started()
     driver.send()
     driver.poll()
@@ -223,7 +223,7 @@ def test_a_retry_waits_unless_the_leader_has_moved() -> None:
     assert driver.requests[-1][0] == 2
 
 
-def test_records_carry_the_producers_numbers() -> None:
+def test_batches_have_the_producers_id_epoch_and_sequence() -> None:
     driver = started()
     driver.send(b"a", b"b")
     (request,) = driver.poll()
@@ -233,7 +233,7 @@ def test_records_carry_the_producers_numbers() -> None:
     assert header.records_count == 2
 
 
-def test_without_idempotence_there_are_none_and_nobody_is_asked() -> None:
+def test_without_idempotence_no_producer_id_is_requested() -> None:
     driver = Driver(enable_idempotence=False)
     driver.start()
     (request,) = driver.poll()
@@ -242,7 +242,7 @@ def test_without_idempotence_there_are_none_and_nobody_is_asked() -> None:
     assert (header.producer_id, header.producer_epoch, header.base_sequence) == (-1, -1, -1)
 
 
-def test_without_acks_sent_is_delivered() -> None:
+def test_with_acks_0_a_sent_batch_counts_as_delivered() -> None:
     driver = Driver(enable_idempotence=False, acks=0)
     driver.start()
     (delivery,) = driver.send()
@@ -251,14 +251,14 @@ def test_without_acks_sent_is_delivered() -> None:
     assert driver.core.bytes_reserved == 0
 
 
-def test_an_idle_producer_asks_for_metadata_when_they_are_old() -> None:
+def test_an_idle_producer_refreshes_metadata_after_its_maximum_age() -> None:
     driver = started(metadata_max_age_ms=10_000)
     assert driver.poll() == []
     assert driver.next_ms is not None
     assert driver.at(driver.next_ms) == [MetadataRequest((TOPIC,))]
 
 
-def test_when_all_known_brokers_are_down_the_bootstrap_servers_are_asked() -> None:
+def test_when_all_known_brokers_are_down_the_bootstrap_servers_are_used() -> None:
     driver = started()
     driver.disconnect(1)
     driver.disconnect(-1)

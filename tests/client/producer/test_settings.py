@@ -22,7 +22,7 @@ LONG_MAX = 2**63 - 1
         (INT_MAX, 30_000, INT_MAX - 1, None),
     ],
 )
-def test_a_delivery_has_room_for_lingering_and_one_request(
+def test_the_delivery_timeout_is_at_least_linger_and_request_timeout(
     linger_ms: int, request_timeout_ms: int, delivery_timeout_ms: int | None, in_force: int | None
 ) -> None:
     arguments = delivery_timeout_ms, linger_ms, request_timeout_ms
@@ -69,7 +69,7 @@ def test_defaults_are_kafkas() -> None:
         {"retries": INT_MAX + 1},
     ],
 )
-def test_senseless_settings_are_refused(changes: dict[str, Any]) -> None:
+def test_invalid_settings_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError):
         ProducerSettings(**changes)
 
@@ -95,7 +95,7 @@ BOUNDS = {
 
 
 def test_every_number_has_a_range() -> None:
-    numbers = {each.name for each in fields(ProducerSettings) if each.init} - {
+    numbers = {declared.name for declared in fields(ProducerSettings) if declared.init} - {
         "acks",
         "compression_type",
         "enable_idempotence",
@@ -135,7 +135,7 @@ def test_a_number_outside_its_range_is_refused_with_its_name_and_the_range(
         (False, 20, None, 20),
     ],
 )
-def test_the_window_stands_in_place_of_five_requests(
+def test_with_a_window_the_limit_of_five_requests_does_not_apply(
     is_idempotent: bool, wanted: int | None, window: int | None, limit: int
 ) -> None:
     made = ProducerSettings(

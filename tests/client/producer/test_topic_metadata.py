@@ -15,7 +15,7 @@ def known(leader_id: int = 1, leader_epoch: int = 3) -> TopicMetadata:
     return made
 
 
-def test_a_wanted_topic_is_asked_for_at_once_and_again_when_it_is_old() -> None:
+def test_a_new_topic_is_requested_at_once_and_again_after_the_maximum_age() -> None:
     metadata = TopicMetadata(1_000)
     assert metadata.due_ms() is None
     metadata.add_topic(TOPIC)
@@ -28,14 +28,14 @@ def test_a_wanted_topic_is_asked_for_at_once_and_again_when_it_is_old() -> None:
     assert metadata.due_ms() == 60
 
 
-def test_a_lost_question_is_asked_again() -> None:
+def test_a_lost_metadata_request_is_sent_again() -> None:
     metadata = known()
     metadata.is_requested = True
     metadata.on_failure(100, 7)
     assert metadata.due_ms() == 107
 
 
-def test_it_asks_on_while_a_topic_or_leader_is_missing() -> None:
+def test_metadata_is_requested_again_while_a_topic_or_leader_is_missing() -> None:
     for response in (
         MetadataResponse(BROKERS, {TOPIC: TopicView(3, {})}),
         MetadataResponse(BROKERS, {}),
@@ -52,7 +52,7 @@ def test_it_asks_on_while_a_topic_or_leader_is_missing() -> None:
         assert metadata.failures == 0
 
 
-def test_a_topic_that_can_never_be_written_to_is_given_up() -> None:
+def test_a_topic_with_a_fatal_error_is_not_requested_again() -> None:
     metadata = TopicMetadata(1_000)
     metadata.add_topic(TOPIC)
     response = MetadataResponse(BROKERS, {TOPIC: TopicView(29, {})})
@@ -60,7 +60,7 @@ def test_a_topic_that_can_never_be_written_to_is_given_up() -> None:
     assert metadata.due_ms() is None
 
 
-def test_older_news_of_a_leader_are_not_believed() -> None:
+def test_a_leader_with_an_older_epoch_is_ignored() -> None:
     metadata = known(leader_id=1, leader_epoch=3)
     metadata.on_response(MetadataResponse(BROKERS, topics([2], leader_epoch=2)), 5, 10)
     assert metadata.leader_of(PLACE) == 1
@@ -68,7 +68,7 @@ def test_older_news_of_a_leader_are_not_believed() -> None:
     assert metadata.leader_of(PLACE) == 2
 
 
-def test_a_topic_created_again_counts_its_leaders_from_the_start() -> None:
+def test_a_recreated_topic_accepts_any_leader_epoch() -> None:
     metadata = known(leader_id=1, leader_epoch=3)
     again = TopicView(0, {0: PartitionView(2, 0)}, topic_id=bytes(15) + b"\1")
     metadata.on_response(MetadataResponse(BROKERS, {TOPIC: again}), 5, 10)
@@ -76,14 +76,14 @@ def test_a_topic_created_again_counts_its_leaders_from_the_start() -> None:
     assert metadata.topic_id(TOPIC) == bytes(15) + b"\1"
 
 
-def test_a_topic_that_vanished_has_partitions_without_leaders() -> None:
+def test_partitions_of_a_deleted_topic_have_no_leader() -> None:
     metadata = known()
     metadata.on_response(MetadataResponse(BROKERS, {TOPIC: TopicView(3, {})}), 5, 10)
     assert metadata.partition_count(TOPIC) == 1
     assert metadata.leader_of(PLACE) == NO_LEADER_ID
 
 
-def test_keyless_records_go_where_there_is_a_leader_if_there_is_any() -> None:
+def test_keyless_records_prefer_partitions_with_a_leader() -> None:
     metadata = TopicMetadata(1_000)
     metadata.add_topic(TOPIC)
     metadata.on_response(MetadataResponse(BROKERS, topics([-1, 2, 1])), 0, 10)

@@ -1,4 +1,4 @@
-"""The words of --add-config and --delete-config."""
+"""Parse --add-config and --delete-config."""
 
 import pytest
 
@@ -24,10 +24,10 @@ def test_values_are_read_as_kafkas_tool_reads_them(text: str, expected: dict[str
 
 
 @pytest.mark.parametrize("text", ["", "a", "a=1,b", "=1", "a=1,,b=2"])
-def test_a_word_without_key_or_sign_is_refused(text: str) -> None:
+def test_an_entry_without_key_or_equals_sign_is_refused(text: str) -> None:
     with pytest.raises(ToolError, match='"key=val"'):
         parse_added(text)
 
 
-def test_keys_to_delete_may_come_in_one_word_or_in_several() -> None:
+def test_keys_to_delete_may_be_in_one_option_or_several() -> None:
     assert parse_deleted(["a,b", " c ,"]) == ["a", "b", "c"]

@@ -14,7 +14,7 @@ from tests.client.scripted import configs_altered as configs_altered_response
 
 @contextlib.contextmanager
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
-    """The tool meets a peer that gives these answers."""
+    """Give the tool a transport with these responses."""
     admin, peer = admin_of(*responses)
     monkeypatch.setattr(configs, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer
@@ -62,7 +62,7 @@ def test_names_and_defaults_belong_to_types_in_their_order(
     assert status == 0
     assert capsys.readouterr().out == f"Completed updating {said}\n"
     [entry] = peer.requests[0].entries
-    assert {each.entity_type: each.entity_name for each in entry.entity} == entity
+    assert {part.entity_type: part.entity_name for part in entry.entity} == entity
 
 
 def test_topics_and_brokers_are_changed_by_name(
@@ -89,7 +89,7 @@ def test_describing_prints_lines(
     ]
 
 
-def test_a_refusal_is_one_line_and_status_1(
+def test_an_error_of_the_broker_is_one_line_and_status_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, quotas_altered(({"user": "u"}, 42))):
@@ -126,7 +126,7 @@ def test_invalid_arguments_are_usage_errors(
     assert word in capsys.readouterr().err
 
 
-def test_help_needs_no_other_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_all_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run("--help")
     text = capsys.readouterr().out

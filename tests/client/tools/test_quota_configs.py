@@ -1,4 +1,4 @@
-"""Client quotas by the tool's words."""
+"""Client quotas with the options of the tool."""
 
 import pytest
 
@@ -10,18 +10,18 @@ from tests.client.scripted import admin_of, quotas, quotas_altered
 BOTH: dict[str, str | None] = {"user": "u", "client-id": "c"}
 
 
-def test_a_quota_is_set_on_the_entity_that_all_types_make_together() -> None:
+def test_a_quota_is_set_on_the_combination_of_all_entity_types() -> None:
     admin, peer = admin_of(quotas_altered((BOTH, 0)))
     entities: dict[str, str | None] = {"users": "u", "clients": "c"}
     quota_configs.alter(admin, entities, {"controller_mutation_rate": "10"}, [])
     [entry] = peer.requests[0].entries
-    assert {each.entity_type: each.entity_name for each in entry.entity} == BOTH
+    assert {part.entity_type: part.entity_name for part in entry.entity} == BOTH
     assert [(op.key, op.value, op.remove) for op in entry.ops] == [
         ("controller_mutation_rate", 10.0, False)
     ]
 
 
-def test_a_quota_that_is_there_can_be_taken_away() -> None:
+def test_an_existing_quota_can_be_removed() -> None:
     admin, peer = admin_of(
         quotas(({"client-id": None}, {"producer_byte_rate": 1.0})),
         quotas_altered(({"client-id": None}, 0)),
@@ -34,7 +34,7 @@ def test_a_quota_that_is_there_can_be_taken_away() -> None:
 
 
 @pytest.mark.parametrize("present", [[], [({"user": "u"}, {"request_percentage": 1.0})]])
-def test_a_quota_that_is_not_there_cannot(
+def test_a_missing_quota_cannot_be_removed(
     present: list[tuple[dict[str, str | None], dict[str, float]]],
 ) -> None:
     admin, peer = admin_of(quotas(*present))
@@ -54,7 +54,7 @@ def test_a_quota_that_is_not_there_cannot(
         ({"clients": "c"}, {"producer_byte_rate": "much"}, "Cannot parse .* much"),
     ],
 )
-def test_what_is_no_quota_is_refused_before_anything_is_sent(
+def test_an_unknown_quota_key_is_refused_before_a_request_is_sent(
     entities: dict[str, str | None], added: dict[str, str], word: str
 ) -> None:
     admin, peer = admin_of()
@@ -73,7 +73,7 @@ def test_what_is_no_quota_is_refused_before_anything_is_sent(
         ({"users": "u"}, "nonsense", None),
     ],
 )
-def test_a_misspelt_key_is_refused_with_the_right_one(
+def test_a_misspelt_key_is_an_error_with_the_closest_valid_one(
     entities: dict[str, str | None], key: str, hint: str | None
 ) -> None:
     admin, _ = admin_of()
@@ -83,25 +83,25 @@ def test_a_misspelt_key_is_refused_with_the_right_one(
     assert str(caught.value).endswith(end)
 
 
-def test_the_brokers_refusal_is_raised() -> None:
+def test_an_error_of_the_broker_is_raised() -> None:
     admin, _ = admin_of(quotas_altered(({"user": "u"}, 42)))
     with pytest.raises(ApiError, match="INVALID_REQUEST"):
         quota_configs.alter(admin, {"users": "u"}, {"producer_byte_rate": "1"}, [])
 
 
-def test_describing_filters_strictly_by_name_default_or_any() -> None:
+def test_describe_filters_strictly_by_name_default_or_any() -> None:
     admin, peer = admin_of(quotas(), quotas())
     quota_configs.describe(admin, {"users": "u"}, ["users", "clients"])
     quota_configs.describe(admin, {"ips": None}, ["ips"])
     assert all(request.strict for request in peer.requests)
     assert [
-        (each.entity_type, each.match_type, each.match)
+        (component.entity_type, component.match_type, component.match)
         for request in peer.requests
-        for each in request.components
+        for component in request.components
     ] == [("user", 0, "u"), ("client-id", 2, None), ("ip", 1, None)]
 
 
-def test_entities_and_quotas_are_described_in_kafkas_words() -> None:
+def test_entities_and_quotas_are_printed_as_by_kafkas_tool() -> None:
     admin, _ = admin_of(
         quotas(
             (BOTH, {"controller_mutation_rate": 10.0, "consumer_byte_rate": 1024.0}),
@@ -137,5 +137,5 @@ def test_entities_and_quotas_are_described_in_kafkas_words() -> None:
         (float("inf"), "inf"),
     ],
 )
-def test_numbers_are_written_as_java_writes_them(value: float, text: str) -> None:
+def test_numbers_are_printed_as_in_java(value: float, text: str) -> None:
     assert quota_configs.double_text(value) == text

@@ -1,4 +1,4 @@
-"""Configurations of topics and brokers in the words of Kafka's tool."""
+"""Configurations of topics and brokers with the options of the tool."""
 
 import pytest
 
@@ -11,7 +11,7 @@ TOPIC, BROKER = 2, 4
 DEFAULT_CONFIG, OF_TOPIC, OF_BROKER, OF_ALL_BROKERS = 5, 1, 2, 3
 
 
-def test_only_what_was_set_on_a_topic_is_described_unless_all_is_asked_for() -> None:
+def test_describe_prints_only_keys_set_on_the_topic_unless_all_is_given() -> None:
     response = configs(
         TOPIC, "t", ("retention.ms", "5", OF_TOPIC), ("flush.ms", "9", DEFAULT_CONFIG)
     )
@@ -34,7 +34,7 @@ def test_a_sensitive_value_is_null() -> None:
     assert lines[1].startswith("  k=null sensitive=true")
 
 
-def test_a_topic_that_is_not_there_is_said_and_no_error() -> None:
+def test_a_missing_topic_is_printed_and_not_an_error() -> None:
     admin, _ = admin_of(metadata())
     assert resource_configs.describe(admin, "topics", ["t"], is_everything=False) == [
         "The topic 't' doesn't exist and doesn't have dynamic config."
@@ -66,7 +66,7 @@ def test_without_a_name_all_topics_or_all_brokers_and_their_default_are_describe
     ]
 
 
-def test_keys_are_set_and_taken_away_in_one_request() -> None:
+def test_keys_are_set_and_removed_in_one_request() -> None:
     admin, peer = admin_of(
         configs(TOPIC, "t", ("flush.ms", "9", OF_TOPIC)), configs_altered(TOPIC, "t")
     )
@@ -78,14 +78,14 @@ def test_keys_are_set_and_taken_away_in_one_request() -> None:
     ]
 
 
-def test_a_key_that_was_not_set_cannot_be_taken_away() -> None:
+def test_a_key_that_was_not_set_cannot_be_removed() -> None:
     admin, peer = admin_of(configs(BROKER, "", ("flush.ms", "9", DEFAULT_CONFIG)))
     with pytest.raises(ToolError, match=r"Invalid config\(s\): flush.ms"):
         resource_configs.alter(admin, "brokers", None, {}, ["flush.ms"])
     assert len(peer.asked) == 1
 
 
-def test_the_brokers_refusals_are_raised() -> None:
+def test_errors_of_the_broker_are_raised() -> None:
     admin, _ = admin_of(configs_altered(TOPIC, "t", 40), configs(TOPIC, "t", error_code=3))
     with pytest.raises(ApiError, match="INVALID_CONFIG"):
         resource_configs.alter(admin, "topics", "t", {"nonsense": "1"}, [])

@@ -1,4 +1,4 @@
-"""How every tool reaches a cluster, and how it fails: in one line."""
+"""Connection options of all tools, and their errors of one line."""
 
 from argparse import Namespace
 from pathlib import Path
@@ -23,7 +23,7 @@ def addresses(text: str) -> list[Address]:
 
 
 def arguments(path: Path) -> Namespace:
-    """The arguments of a tool with this properties file."""
+    """Return the arguments of a tool with this properties file."""
     return Namespace(bootstrap_server="h:1", command_config=path)
 
 
@@ -71,7 +71,7 @@ def test_an_error_is_one_line_and_status_1(
     assert (captured.out, captured.err) == ("", line)
 
 
-def test_a_refusal_without_a_wait_says_0() -> None:
+def test_a_refusal_without_a_throttle_time_prints_0() -> None:
     assert one_line(ThrottlingQuotaExceededError(0)).endswith("(throttle_time_ms=0)")
 
 
@@ -83,7 +83,7 @@ def test_a_refusal_without_a_wait_says_0() -> None:
         ("bad=\\u00zz", "line 1"),
     ],
 )
-def test_a_bad_properties_file_is_refused_before_anything_is_sent(
+def test_an_invalid_properties_file_is_refused_before_a_request_is_sent(
     text: str, word: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "client.properties"

@@ -1,4 +1,4 @@
-"""`mock-kafka topics`: its arguments, its words and what it asks for."""
+"""`mock-kafka topics`: arguments, output and requests."""
 
 import contextlib
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from tests.client.scripted import (
 
 @contextlib.contextmanager
 def talking(monkeypatch: pytest.MonkeyPatch, *responses: Any) -> Iterator[Peer]:
-    """The tool meets a peer that gives these answers."""
+    """Give the tool a transport with these responses."""
     admin, peer = admin_of(*responses)
     monkeypatch.setattr(topics, "admin_of", lambda *_: contextlib.nullcontext(admin))
     yield peer
@@ -33,7 +33,7 @@ def run(*arguments: str) -> int:
     return topics.main(["--bootstrap-server", "h:1", *arguments])
 
 
-def test_a_topic_is_created_with_what_was_said(
+def test_a_topic_is_created_with_the_given_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, created(("t", 0))) as peer:
@@ -44,10 +44,10 @@ def test_a_topic_is_created_with_what_was_said(
     assert capsys.readouterr().out == "Created topic t.\n"
     [topic] = peer.requests[0].topics
     assert (topic.num_partitions, topic.replication_factor) == (3, 2)
-    assert [(each.name, each.value) for each in topic.configs] == [("a", "b=c"), ("d", "")]
+    assert [(config.name, config.value) for config in topic.configs] == [("a", "b=c"), ("d", "")]
 
 
-def test_numbers_are_left_to_the_broker_and_replicas_may_be_given(
+def test_counts_default_to_the_brokers_and_replicas_may_be_given(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, created(("a.b", 0))) as peer:
@@ -57,7 +57,7 @@ def test_numbers_are_left_to_the_broker_and_replicas_may_be_given(
     assert line == "Created topic a.b."
     [topic] = peer.requests[0].topics
     assert (topic.num_partitions, topic.replication_factor) == (-1, -1)
-    assert [each.broker_ids for each in topic.assignments] == [[1, 2], [2, 1]]
+    assert [assignment.broker_ids for assignment in topic.assignments] == [[1, 2], [2, 1]]
 
 
 def test_a_quota_refusal_is_not_retried_but_printed_with_its_throttle_time(
@@ -82,7 +82,7 @@ def test_a_quota_refusal_is_not_retried_but_printed_with_its_throttle_time(
         )
 
 
-def test_a_topic_that_is_there_is_an_error_unless_that_is_fine(
+def test_an_existing_topic_is_an_error_unless_if_not_exists_is_given(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, created(("t", 36))):
@@ -97,7 +97,7 @@ def test_a_topic_that_is_there_is_an_error_unless_that_is_fine(
 
 
 @pytest.mark.parametrize("action", ["--alter --partitions 2", "--delete", "--describe"])
-def test_a_missing_topic_is_an_error_unless_that_is_fine(
+def test_a_missing_topic_is_an_error_unless_if_exists_is_given(
     action: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(monkeypatch, metadata(("other", 1))):
@@ -110,7 +110,7 @@ def test_a_missing_topic_is_an_error_unless_that_is_fine(
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_pattern_stands_for_all_topics_whose_whole_name_it_matches(
+def test_a_pattern_must_match_the_complete_topic_name(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     there = metadata(("t1", 1), ("t2", 1), ("at1", 1), ("x", 1), ("__consumer_offsets", 1))
@@ -126,7 +126,7 @@ def test_a_pattern_stands_for_all_topics_whose_whole_name_it_matches(
         assert run("--list", "--topic", "(") == 1
 
 
-def test_a_description_has_kafkas_lines(
+def test_describe_prints_the_lines_of_kafkas_tool(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with talking(
@@ -146,7 +146,7 @@ def test_a_description_has_kafkas_lines(
     ]
 
 
-def test_topic_ids_are_written_as_kafka_writes_them() -> None:
+def test_topic_ids_are_printed_as_by_kafka() -> None:
     uuid = UUID("797cd440-0748-4669-874a-512b9916e840")
     assert topics.id_text(TopicDescription("t", uuid, False, ())) == "eXzUQAdIRmmHSlErmRboQA"
     assert topics.id_text(TopicDescription("t", None, False, ())) == "-"
@@ -180,7 +180,7 @@ def test_invalid_arguments_are_usage_errors(
         ("--config nonsense", "KEY=VALUE"),
     ],
 )
-def test_values_that_cannot_be_are_refused_before_anything_is_sent(
+def test_invalid_values_are_refused_before_a_request_is_sent(
     arguments: str,
     word: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -192,7 +192,7 @@ def test_values_that_cannot_be_are_refused_before_anything_is_sent(
     assert peer.asked == []
 
 
-def test_help_needs_no_other_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_describes_all_options(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run("--help")
     text = capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Charts are drawn of what there is, and of nothing else."""
+"""Each chart with data is drawn, and no other."""
 
 from typing import Any
 
@@ -10,25 +10,25 @@ from tests.loadgen.summaries import CONFIG, PLAN, summary_of
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def test_every_series_has_its_chart() -> None:
+def test_each_series_has_a_chart() -> None:
     charts = draw(summary_of(), PLAN, CONFIG)
     assert set(charts) == {"rates", "latencies", "heat-map", "users", "ids"}
     assert all(png.startswith(PNG) for png in charts.values())
 
 
-def test_without_quotas_there_are_throttles_all_the_same() -> None:
+def test_throttles_are_drawn_without_quotas() -> None:
     charts = draw(summary_of(), replace(PLAN, quotas=()), CONFIG)
     assert set(charts) == {"rates", "latencies", "heat-map", "users"}
 
 
-def test_each_user_has_the_buckets_that_the_plan_has_for_it() -> None:
+def test_each_user_has_the_buckets_of_the_plan() -> None:
     buckets = _buckets(summary_of()["series"], PLAN, CONFIG)
-    assert {user: [each.name for each in its] for user, its in buckets.items()} == {
+    assert {user: [bucket.name for bucket in its] for user, its in buckets.items()} == {
         "<i>": ["producer ids: 2 per 10 s, at the busiest broker"],
         "ANONYMOUS": ["topic mutations: 1/s, 11 at once (client id maker)"],
     }
     [ids], [mutations] = buckets.values()
-    # Of two ids at two brokers one counts at the busiest; the mutations are taken at once.
+    # Two ids at two brokers count as one at the busiest; the mutations are charged at once.
     assert min(level for _, level in ids.corners) == 1
     assert min(level for _, level in mutations.corners) == 11 - 3
 
@@ -45,6 +45,6 @@ def test_a_users_throttle_is_the_longest_of_all_of_its_tenants() -> None:
     assert _throttles_by_user(seconds, plan) == {"<i>": [(0.5, 900), (1.5, 0)]}
 
 
-def test_a_run_in_which_nothing_happened_has_no_charts() -> None:
+def test_a_run_without_requests_has_no_charts() -> None:
     empty: dict[str, Any] = {"seconds": [], "latencies": [], "heat": {}, "ids": [], "mutations": []}
     assert draw(summary_of(series=empty), PLAN, CONFIG) == {}

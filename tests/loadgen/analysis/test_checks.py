@@ -18,7 +18,7 @@ from loadgen.analysis.checks import (
 SECOND = 1_000_000
 
 
-def test_q_ids_at_once_and_one_more_every_t_over_q() -> None:
+def test_the_bound_of_new_ids_is_q_plus_t_times_q_over_window() -> None:
     at_once = [0] * 5
     later = [2 * SECOND - 1000, 4 * SECOND - 1000]
     verdict = producer_ids("u", 1, 5, 10, at_once + later, 0)
@@ -28,7 +28,7 @@ def test_q_ids_at_once_and_one_more_every_t_over_q() -> None:
     assert producer_ids("u", 1, 5, 10, [], 0).verdict == "passed"
 
 
-def test_time_counts_from_the_first_request() -> None:
+def test_the_bound_starts_at_the_first_request() -> None:
     assert producer_ids("u", 1, 1, 1, [5 * SECOND, 6 * SECOND], 5 * SECOND).verdict == "passed"
     assert producer_ids("u", 1, 1, 1, [5 * SECOND] * 2, 5 * SECOND).verdict == "failed"
 
@@ -51,7 +51,7 @@ def test_mutations_are_bounded_by_rate_burst_and_the_last_topic() -> None:
         (0, 0, 0, False, "not checked"),
     ],
 )
-def test_what_was_acknowledged_is_there_once(
+def test_an_acknowledged_batch_is_stored_once(
     acknowledged: int, missing: int, repeated: int, can_repeat: bool, wanted: str
 ) -> None:
     verdict = exactly_once("t", acknowledged, missing, repeated, can_repeat=can_repeat)
@@ -72,7 +72,7 @@ def test_duplicates_are_recognised(outcomes: dict[str, int], wanted: str) -> Non
     assert duplicates("old", outcomes).verdict == wanted
 
 
-def test_clients_or_the_broker_obey_throttles() -> None:
+def test_throttles_are_obeyed_by_the_client_or_enforced_by_the_broker() -> None:
     assert throttles("t", 500, 0, 0, obeys=True).verdict == "passed"
     assert throttles("t", 500, 1, 0, obeys=True).verdict == "failed"
     assert throttles("t", 0, 0, 0, obeys=True).verdict == "not checked"
@@ -81,7 +81,7 @@ def test_clients_or_the_broker_obey_throttles() -> None:
     assert throttles("t", 500, 0, 0, obeys=False).verdict == "not checked"
 
 
-def test_callers_hear_in_time() -> None:
+def test_the_delivery_timeout_bounds_the_time_to_the_report() -> None:
     assert delivery_timeout("t", 1000, 3, 1100.0).verdict == "passed"
     assert delivery_timeout("t", 1000, 3, 1100.1).verdict == "failed"
     assert delivery_timeout("t", 1000, 0, None).verdict == "not checked"
@@ -124,7 +124,7 @@ def test_equal_shares_are_fair() -> None:
     assert fairness([0.0]) is None
 
 
-def test_a_bucket_begins_full_and_fills_up_to_the_brim() -> None:
+def test_a_bucket_starts_full_and_refills_to_its_capacity() -> None:
     charges = [(0, 4.0), (SECOND, 12.0), (100 * SECOND, 1.0)]
     line = bucket_levels(2, 10, charges, -SECOND, 101 * SECOND)
     assert line[:3] == [(-SECOND, 10), (0, 10), (0, 6.0)]
@@ -133,5 +133,5 @@ def test_a_bucket_begins_full_and_fills_up_to_the_brim() -> None:
     assert line[8:] == [(round(100.5 * SECOND), 10), (101 * SECOND, 10), (101 * SECOND, 10)]
 
 
-def test_a_bucket_that_nobody_takes_from_stays_full() -> None:
+def test_an_unused_bucket_stays_full() -> None:
     assert {level for _, level in bucket_levels(2, 10, [], 0, SECOND)} == {10}

@@ -1,4 +1,4 @@
-"""What was written is found again, batch by batch, from where the run began."""
+"""Read back the batches that were written since the start of the run."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from tests.loadgen.runs import of_api, plan_of, run
 FIELDS = ("topic", "partition", "base_offset", "producer_id", "epoch", "sequence", "event_id")
 
 
-def test_every_batch_is_found_with_its_producer_and_event(servers: str) -> None:
+def test_each_batch_is_read_with_its_producer_and_event(servers: str) -> None:
     plan = plan_of("[{name: a, behaviour: steady, topic: t, clients: 8, rate: 200, records: 3}]")
     before = prepare(plan, "r", servers, sets_quotas=False)
     sent = {tuple(row[field] for field in FIELDS) for row in of_api(run(plan, servers), "Produce")}

@@ -1,4 +1,4 @@
-"""Spark SQL over rows that were made by hand: every verdict can come out either way."""
+"""Spark SQL over hand-made rows: every check can pass and fail."""
 
 from collections.abc import Callable
 from pathlib import Path

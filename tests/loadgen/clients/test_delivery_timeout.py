@@ -63,7 +63,7 @@ CALL = ProduceRequest(
 
 
 def played(play: Callable[[DeliveryTimeout], Awaitable[None]]) -> list[Row]:
-    """The rows of one client that is driven by hand; nobody is at its broker's address."""
+    """Return the rows of one client without a broker; the test calls its methods."""
 
     async def scenario() -> list[Row]:
         client = DeliveryTimeout(run_of(TENANT), TENANT, 0)
@@ -89,7 +89,7 @@ def test_a_batch_that_is_never_reported_has_an_expired_row() -> None:
     assert late["response_us"] - late["submitted_us"] >= 900_000
 
 
-def test_every_request_is_a_row_however_it_ends() -> None:
+def test_every_request_has_a_row_with_its_status() -> None:
     async def play(client: DeliveryTimeout) -> None:
         for _ in range(4):
             client.sent(1, CALL, 9, 200)

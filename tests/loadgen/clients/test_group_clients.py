@@ -1,23 +1,6 @@
-"""Members share a topic's partitions, read what is written, and commit."""
+"""Group members share a topic's partitions, read its records, and commit."""
 
-from hypothesis import given
-from hypothesis import strategies as st
-
-from loadgen.clients.group_clients import decode_assignment, encode_assignment, encode_subscription
 from tests.loadgen.runs import of_api, plan_of, run
-
-
-@given(st.dictionaries(st.text(max_size=20), st.lists(st.integers(0, 2**31 - 1), max_size=20)))
-def test_an_assignment_survives_its_bytes(partitions: dict[str, list[int]]) -> None:
-    assert decode_assignment(encode_assignment(partitions)) == partitions
-
-
-def test_nothing_assigned_is_nothing() -> None:
-    assert decode_assignment(b"") == {}
-
-
-def test_a_subscription_is_kafkas_own_bytes() -> None:
-    assert encode_subscription(["ab"]) == bytes.fromhex("0000 00000001 0002") + b"ab" + b"\xff" * 4
 
 
 def test_members_join_read_and_commit(servers: str) -> None:

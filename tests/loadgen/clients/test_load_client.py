@@ -1,4 +1,4 @@
-"""What every virtual client can: follow itself in a closed loop, connect or give up."""
+"""The base class of load clients: closed loops, connecting, aborting."""
 
 import socket
 
@@ -13,7 +13,7 @@ from tests.loadgen.stubs import rows_of, run_of
 EVENT = Event(3, 10, 12, 99)
 
 
-def test_an_event_of_a_closed_loop_is_followed_by_another_until_the_end() -> None:
+def test_in_a_closed_loop_events_follow_until_the_end() -> None:
     run = run_of(Tenant("a", "steady", "a", arrival="closed"))
     run.end_us = 1000
     client = LoadClient(run, run.plan.tenants[0], 0)
@@ -29,13 +29,13 @@ def test_an_event_of_a_closed_loop_is_followed_by_another_until_the_end() -> Non
     assert client.next_in_loop(third, 700) is None
 
 
-def test_an_open_loop_never_follows_itself() -> None:
+def test_an_open_loop_has_no_next_event() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     run.end_us = 1000
     assert LoadClient(run, run.plan.tenants[0], 0).next_in_loop(EVENT, 500) is None
 
 
-def test_an_event_that_was_never_sent_has_a_row() -> None:
+def test_an_event_that_was_not_sent_has_a_row() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     LoadClient(run, run.plan.tenants[0], 0).record_not_sent(EVENT)
     [row] = rows_of(run)
@@ -43,7 +43,7 @@ def test_an_event_that_was_never_sent_has_a_row() -> None:
     assert (row["status"], row["api"]) == ("not_sent", "Produce")
 
 
-async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unreachable_target_aborts_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load_client, "UNREACHABLE_MAX_S", 0.0)
     monkeypatch.setattr(load_client, "RECONNECT_PAUSE_S", 0.0)
     with socket.socket() as taken:
@@ -57,14 +57,14 @@ async def test_a_dead_target_gives_the_run_up(monkeypatch: pytest.MonkeyPatch) -
     assert reason.startswith("tenant a: cannot connect to 127.0.0.1:")
 
 
-def test_a_reason_is_recorded_once() -> None:
+def test_only_the_first_abort_reason_is_recorded() -> None:
     run = run_of(Tenant("a", "steady", "a"))
     for reason in ("x", "y", "x"):
         run.abort_run(reason)
     assert run.counts.reasons == ["x", "y"]
 
 
-def test_a_partition_without_a_leader_is_asked_for_at_any_broker() -> None:
+def test_without_a_leader_any_broker_gets_the_request() -> None:
     run = run_of(Tenant("a", "steady", "a", topic="t"))
     run.topology.leaders["t"] = [-1]
     assert LoadClient(run, run.plan.tenants[0], 0).leader("t", 0) == 1

@@ -4,18 +4,25 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import cast
 
 import pytest
+import uvloop
 
+from broker.server.certificates import write_certificates
 from client.addresses import addresses_of
 from client.errors import ConnectionLostError, SecurityError, UnreachableError
+from client.protocol_codec import ProtocolCodec
 from client.resources import Address
-from client.security import SaslSettings, Security
+from client.security import SaslSettings, Security, TlsSettings
+from client.transport import tls_context
+from loadgen import clock
 from loadgen.clients.connection_settings import ConnectionSettings
-from loadgen.clients.load_connection import LoadConnection, ResponseQueue, open_connection
+from loadgen.clients.load_connection import LoadConnection, open_connection
 from mock_kafka import MockKafka
 from protocol import messages
+from protocol.codec import frame_response
 
 SETTINGS = ConnectionSettings("test")
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
@@ -46,7 +53,7 @@ async def server_that(talk: Talk) -> AsyncIterator[Address]:
 
 def raw_connection(address: Address) -> "Awaitable[LoadConnection]":
     async def connect() -> LoadConnection:
-        connection = LoadConnection("test")
+        connection = LoadConnection(ProtocolCodec("test"))
         await asyncio.get_running_loop().create_connection(lambda: connection, *address)
         return connection
 
@@ -61,7 +68,7 @@ async def test_a_request_gets_its_response(servers: str) -> None:
     assert len(response.brokers) == 2
 
 
-async def test_an_unreachable_broker_is_named_with_its_address() -> None:
+async def test_the_error_of_an_unreachable_broker_has_its_address() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         address = Address(*taken.getsockname())
@@ -77,7 +84,7 @@ async def test_wrong_credentials_are_refused() -> None:
     }
     with MockKafka(config=config) as kafka:
         [address] = addresses_of(kafka.bootstrap_servers)
-        for mechanism, expected in (("PLAIN", "Authentication failed"), ("X", "does not take X")):
+        for mechanism, expected in (("PLAIN", "Authentication failed"), ("X", "not X")):
             access = ConnectionSettings(
                 "test", Security(sasl=SaslSettings(mechanism, "a", "wrong"))
             )
@@ -85,48 +92,78 @@ async def test_wrong_credentials_are_refused() -> None:
                 await open_connection(address, access)
 
 
-async def test_silence_breaks_the_connection() -> None:
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_connection_with_tls_and_sasl_gets_its_responses_on_either_event_loop(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
+    write_certificates(tmp_path, ["127.0.0.1"], [], clock.epoch_us() // 1000)
+    tls = TlsSettings(ca_path=str(tmp_path / "ca.pem"))
+    sasl = SaslSettings("SCRAM-SHA-256", "a", "b")
+    settings = ConnectionSettings("test", Security(tls, sasl), tls_context(tls))
+    request = messages.MetadataRequest(topics=[], allow_auto_topic_creation=False)
+
+    async def ask(address: Address) -> int:
+        connection = await open_connection(address, settings)
+        is_lost = asyncio.Event()
+        connection.on_lost = lambda _now_us: is_lost.set()
+        response = await connection.send_request(request, 10)
+        connection.abort()
+        await asyncio.wait_for(is_lost.wait(), 10)
+        return len(response.brokers)
+
+    config: dict[str, str | int] = {
+        "listeners": "SASL_SSL://:0",
+        "sasl.users": "a:b",
+        "ssl.keystore.location": str(tmp_path / "server.pem"),
+    }
+    with MockKafka(config=config) as kafka, asyncio.Runner(loop_factory=new_loop) as runner:
+        [address] = addresses_of(kafka.bootstrap_servers)
+        assert runner.run(ask(address)) == 1
+
+
+async def test_a_request_timeout_closes_the_load_connection() -> None:
     async def say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
 
     async with server_that(say_nothing) as address:
-        connection = await raw_connection(address)
         with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
-            await connection.handshake(SETTINGS, 0.02)
+            await open_connection(address, SETTINGS, 0.02)
+        connection = await raw_connection(address)
+        frame = connection.wire.api_versions_request()
+        with pytest.raises(ConnectionLostError, match=r"no response within 0\.02 s"):
+            await connection.exchange(frame, 0.02)
         await asyncio.sleep(0.01)
         with pytest.raises(ConnectionLostError, match="is closed"):
-            await connection.handshake(SETTINGS, 0.02)
+            await connection.exchange(frame, 0.02)
 
 
 @pytest.mark.parametrize("nonsense", [b"\0\0\0\2xx", b"\xff\xff\xff\xff", b"\0\0\0\6\0\0\0\5xx"])
-async def test_nonsense_breaks_the_connection(nonsense: bytes) -> None:
+async def test_an_invalid_response_closes_the_load_connection(nonsense: bytes) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(10)
         writer.write(nonsense)
         await reader.read()
 
     async with server_that(response) as address:
+        with pytest.raises(ConnectionLostError, match="the broker's response"):
+            await open_connection(address, SETTINGS)
         connection = await raw_connection(address)
         with pytest.raises(ConnectionLostError, match="the broker's response"):
-            await connection.handshake(SETTINGS, 5)
+            await connection.exchange(connection.wire.api_versions_request(), 5)
 
 
 class Collector:
-    """A reader that keeps what it gets."""
+    """A reader that records responses."""
 
     def __init__(self) -> None:
         self.responses: list[bytes] = []
-        self.is_lost = asyncio.Event()
 
     def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
         self.responses.append(buffer[start:end])
 
-    def lost(self, now_us: int) -> None:
-        self.is_lost.set()
-
 
 @pytest.mark.parametrize("chunk", [1, 3, 1000])
-async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
+async def test_responses_do_not_depend_on_the_chunks_of_their_bytes(chunk: int) -> None:
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         data = b"\0\0\0\1a\0\0\0\0\0\0\0\3bcd"
         for first in range(0, len(data), chunk):
@@ -134,15 +171,17 @@ async def test_responses_are_cut_out_of_whatever_comes(chunk: int) -> None:
             await asyncio.sleep(0.001)
 
     async with server_that(response) as address:
-        collector = Collector()
+        collector, is_lost = Collector(), asyncio.Event()
         connection = await raw_connection(address)
-        connection.reader = collector
-        await asyncio.wait_for(collector.is_lost.wait(), 10)
+        connection.on_lost = lambda _now_us: is_lost.set()
+        for _ in range(3):
+            connection.send(b"frame", collector)
+        await asyncio.wait_for(is_lost.wait(), 10)
         assert connection.is_lost
     assert collector.responses == [b"a", b"", b"bcd"]
 
 
-async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
+async def test_discard_responses_lets_the_broker_read_all_requests() -> None:
     got: list[bytes] = []
 
     async def response(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -152,47 +191,84 @@ async def test_responses_can_be_lost_on_purpose_after_all_was_read() -> None:
     async with server_that(response) as address:
         collector = Collector()
         connection = await raw_connection(address)
-        connection.reader = collector
-        connection.send(b"everything")
+        connection.send(b"everything", collector)
         await connection.discard_responses(5)
         assert connection.is_lost
     assert collector.responses == []
     assert got == [b"everything"]
 
 
-async def test_a_response_queue_gives_each_response_to_who_waits_for_it() -> None:
-    queue = ResponseQueue(lambda buffer, start, _end: (0, buffer[start], 5, 6))
-    first, second, third = queue.expect(), queue.expect(), queue.expect()
-    queue.responded(b"\1\2", 0, 1, 100)
+class Transport:
+    """Keeps what is written."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+        self.is_aborted = False
+
+    def write(self, data: bytes) -> None:
+        self.written.append(data)
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+
+def connection_on(transport: Transport) -> LoadConnection:
+    connection = LoadConnection(ProtocolCodec("test"))
+    connection.connection_made(cast("asyncio.Transport", transport))
+    return connection
+
+
+async def test_responses_complete_their_futures_in_order() -> None:
+    connection = connection_on(Transport())
+    first, second, third = (
+        connection.request(b"frame", lambda buffer, start, _end: buffer[start]) for _ in range(3)
+    )
+    connection.data_received(b"\0\0\0\1\7")
     second.cancel()
-    queue.responded(b"\1\2", 1, 2, 200)
-    queue.lost(300)
-    assert await first == (100, 1, 5, 6)
+    connection.data_received(b"\0\0\0\1\10")
+    connection.connection_lost(None)
+    received_us, content = await first
+    assert content == 7
+    assert 0 <= clock.now_us() - received_us < 10_000_000
     with pytest.raises(ConnectionLostError):
         await third
 
 
-async def test_what_the_responses_of_one_read_cause_is_written_at_once() -> None:
-    written: list[bytes] = []
+async def test_messages_and_frames_share_a_connection_in_any_order() -> None:
+    connection, collector = connection_on(Transport()), Collector()
+    connection.send(b"frame", collector)
+    exchange = asyncio.create_task(connection.exchange(connection.wire.api_versions_request(), 10))
+    await asyncio.sleep(0)
+    connection.send(b"frame", collector)
+    body = bytes(messages.ApiVersionsResponse(error_code=0, api_keys=[]).encode(version=4))
+    response = frame_response(1, body, has_tagged_header=False)
+    connection.data_received(b"\0\0\0\1a" + response + b"\0\0\0\1b")
+    assert collector.responses == [b"a", b"b"]
+    assert (await exchange).error_code == 0
 
-    class Transport:
-        def write(self, data: bytes) -> None:
-            written.append(data)
 
+async def test_a_response_without_a_request_closes_the_connection() -> None:
+    transport = Transport()
+    connection = connection_on(transport)
+    connection.data_received(b"\0\0\0\1a")
+    assert transport.is_aborted
+
+
+async def test_frames_caused_by_one_read_are_written_together() -> None:
     class Asking:
+        """Sends a frame after each response."""
+
         def __init__(self, connection: LoadConnection) -> None:
             self._connection = connection
 
         def responded(self, buffer: bytes, start: int, end: int, now_us: int) -> None:
-            self._connection.send(b"next")
+            self._connection.send(b"next", self)
 
-        def lost(self, now_us: int) -> None:
-            raise AssertionError("never")
-
-    connection = LoadConnection("test")
-    connection.connection_made(cast("asyncio.Transport", Transport()))
-    connection.reader = Asking(connection)
-    connection.send(b"first")
+    transport = Transport()
+    connection = connection_on(transport)
+    reader = Asking(connection)
+    connection.send(b"first", reader)
+    connection.send(b"second", reader)
     connection.data_received(b"\0\0\0\1a\0\0\0\1b\0\0")
     connection.data_received(b"\0\1c")
-    assert written == [b"first", b"nextnext", b"next"]
+    assert transport.written == [b"first", b"second", b"nextnext", b"next"]

@@ -1,4 +1,4 @@
-"""The steady producer, frame by frame: order, sequences, retries, throttles, lost connections."""
+"""The pipelined producer: order, sequences, retries, throttles, lost connections."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -25,7 +25,7 @@ THROTTLED, OUT_OF_ORDER, LEADER_MOVED, FATAL = 89, 45, 6, 87
 
 
 class Bench:
-    """A client whose connections are fakes, and a partition that takes sequences in order only."""
+    """A client with fake connections, and a partition that accepts sequences in order only."""
 
     def __init__(self, **tenant_fields: Any) -> None:
         tenant = Tenant("a", "steady", "a", topic="t", rate=1, **tenant_fields)
@@ -64,7 +64,7 @@ class Bench:
         return len(self.connection.sent) - self.responded
 
     def broker(self, error_code: int = 0, throttle_time_ms: int = 0) -> int:
-        """Judge the oldest request as a broker would, or with this error; returns the code."""
+        """Respond to the oldest request like a broker, or with this error; return the code."""
         correlation_id, header = self.connection.sent[self.responded]
         self.responded += 1
         key = (header.producer_id, header.producer_epoch)
@@ -77,7 +77,7 @@ class Bench:
         return error_code
 
     async def turn(self) -> None:
-        """Let pauses of no length end, and connections be opened."""
+        """Run pending callbacks, and open connections."""
         for _ in range(5):
             await asyncio.sleep(0.001)
 
@@ -113,7 +113,7 @@ def play(scenario: Callable[[Bench], Coroutine[Any, Any, None]], **tenant_fields
     return asyncio.run(run())
 
 
-def test_no_more_than_the_window_is_on_its_way() -> None:
+def test_the_window_limits_requests_in_flight() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(*range(7))
         assert bench.waiting == 3
@@ -127,7 +127,7 @@ def test_no_more_than_the_window_is_on_its_way() -> None:
     assert bench.stored == [(0, sequence) for sequence in range(0, 14, 2)]
 
 
-def test_what_is_behind_a_refused_batch_comes_back_with_it_in_order() -> None:
+def test_batches_after_a_refused_one_are_sent_again_in_order() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(*range(5))
         assert bench.broker(THROTTLED) == THROTTLED
@@ -138,7 +138,7 @@ def test_what_is_behind_a_refused_batch_comes_back_with_it_in_order() -> None:
     assert play(scenario).stored == [(0, sequence) for sequence in range(5)]
 
 
-def test_a_batch_that_is_given_up_makes_the_next_epoch() -> None:
+def test_a_failed_batch_starts_the_next_epoch() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(*range(3))
         bench.broker(FATAL)
@@ -154,7 +154,7 @@ def test_a_batch_that_is_given_up_makes_the_next_epoch() -> None:
     assert bench.run.counts.events_done == 4
 
 
-def test_behind_the_last_epoch_comes_a_new_id() -> None:
+def test_after_the_last_epoch_comes_a_new_producer_id() -> None:
     async def scenario(bench: Bench) -> None:
         bench.client._epoch = pipelined_producer.EPOCH_MAX
         bench.submit(0, 1)
@@ -168,7 +168,7 @@ def test_behind_the_last_epoch_comes_a_new_id() -> None:
     assert play(scenario).stored == [(0, 0)]
 
 
-def test_a_throttle_is_kept_by_who_obeys() -> None:
+def test_an_obeying_client_waits_for_the_throttle() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(0)
         bench.broker(throttle_time_ms=60_000)
@@ -181,21 +181,21 @@ def test_a_throttle_is_kept_by_who_obeys() -> None:
     play(scenario)
 
 
-def test_who_does_not_obey_sends_and_the_row_says_how_early() -> None:
+def test_a_client_that_ignores_throttles_sends_and_its_row_has_early_us() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(0)
         bench.broker(throttle_time_ms=60_000)
         bench.submit(1)
         assert bench.waiting == 1
         assert bench.connection.throttled_until_us > clock.now_us() + 50_000_000
-        # The target does what it said: that is no reason to give the run up.
+        # The target is throttling, which is no reason to abort the run.
         bench.submit(*range(2, 10))
         assert bench.client.behind_us(clock.now_us() + 10**7) == 0
 
     play(scenario, obeys_throttle=False)
 
 
-def test_a_lost_connection_sends_all_unheard_batches_again_with_their_sequences() -> None:
+def test_after_a_lost_connection_batches_without_response_keep_their_sequences() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(*range(4))
         bench.broker()
@@ -210,7 +210,7 @@ def test_a_lost_connection_sends_all_unheard_batches_again_with_their_sequences(
     assert bench.statuses() == ["responded"] + ["lost"] * 3 + ["responded"] * 3
 
 
-def test_a_silent_connection_is_broken_after_the_request_timeout() -> None:
+def test_a_connection_without_response_is_closed_after_the_request_timeout() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(0)
         bench.client.check(clock.now_us() + 30_000_000)
@@ -221,7 +221,7 @@ def test_a_silent_connection_is_broken_after_the_request_timeout() -> None:
     play(scenario, request_timeout_ms=60_000)
 
 
-def test_a_response_to_something_else_is_no_response() -> None:
+def test_a_response_with_a_wrong_correlation_id_is_a_decode_error() -> None:
     async def scenario(bench: Bench) -> None:
         bench.submit(0)
         with pytest.raises(DecodeError, match="correlation id 99, not 1"):
@@ -236,7 +236,7 @@ def test_a_response_to_something_else_is_no_response() -> None:
     outcomes=st.lists(st.sampled_from(["ok"] * 4 + ["refused", "lost", "moved"]), max_size=25),
     window=st.integers(1, 4),
 )
-def test_whatever_happens_each_batch_is_stored_once_and_in_order(
+def test_each_batch_is_stored_once_and_in_order_despite_errors(
     outcomes: list[str], window: int
 ) -> None:
     async def scenario(bench: Bench) -> None:

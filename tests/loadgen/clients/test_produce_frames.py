@@ -1,4 +1,4 @@
-"""Patched requests are what the protocol itself reads, and responses what it wrote."""
+"""Patched requests and their responses are those of `protocol`."""
 
 from struct import Struct
 
@@ -52,7 +52,7 @@ def frames_of(version: int, records: int = 2, record_bytes: int = 20) -> Produce
     sequence=st.integers(-1, 2**31 - 1),
     event_id=st.integers(0, 2**62),
 )
-def test_a_frame_is_a_produce_request_with_a_batch_that_every_broker_takes(
+def test_a_frame_is_a_valid_produce_request(
     version: int,
     records: int,
     record_bytes: int,
@@ -62,7 +62,7 @@ def test_a_frame_is_a_produce_request_with_a_batch_that_every_broker_takes(
     event_id: int,
 ) -> None:
     frames = frames_of(version, records, record_bytes)
-    frames.frame(1, 5, 5, 5, 5)  # nothing of another request may stay
+    frames.frame(1, 5, 5, 5, 5)  # no field of another request remains
     frame = frames.frame(99, producer_id, epoch, sequence, event_id)
     assert len(frame) == frames.size
     header = decode_header(frame, 4, len(frame))
@@ -103,25 +103,25 @@ def test_a_response_is_read_by_its_positions(version: int, error_code: int) -> N
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_a_response_with_a_message_is_read_as_well(version: int) -> None:
+def test_a_response_with_an_error_message_is_decoded(version: int) -> None:
     result = PartitionResult(6, 89, -1, error_message="no more ids", current_leader=(3, 4))
     response = response_of(version, result, 400)
     assert frames_of(version).read(response, 0, len(response)) == (7, 89, -1, 400)
 
 
 @pytest.mark.parametrize("response", [b"", b"\0\0\0\7", b"\0\0\0\7\0\2", b"x" * 30])
-def test_bytes_that_are_no_response_raise_a_decode_error(response: bytes) -> None:
+def test_an_invalid_response_raises_a_decode_error(response: bytes) -> None:
     with pytest.raises(DecodeError):
         frames_of(9).read(response, 0, len(response))
 
 
-def test_behind_the_last_sequence_comes_zero() -> None:
+def test_after_the_last_sequence_comes_zero() -> None:
     assert next_sequence(0, 3) == 3
     assert next_sequence(2**31 - 1, 1) == 0
     assert next_sequence(2**31 - 2, 5) == 3
 
 
-def test_a_strangers_batch_has_no_event() -> None:
+def test_a_batch_of_another_client_has_no_event() -> None:
     batch, _ = record_batch(1, 8, 0)
     with pytest.raises(DecodeError):
         event_of(batch[:62])

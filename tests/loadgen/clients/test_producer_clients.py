@@ -1,4 +1,4 @@
-"""Producers that do what producers should not, against a real broker."""
+"""Misbehaving producers with a real broker."""
 
 from itertools import pairwise
 
@@ -9,7 +9,7 @@ SEQUENCE_END = 2**31
 
 
 def producers(rows: list[Row]) -> list[int]:
-    """Producer ids in the order of their first batch, each once."""
+    """Return the producer ids in the order of their first batch."""
     return list(dict.fromkeys(row["producer_id"] for row in of_api(rows, "Produce")))
 
 
@@ -25,7 +25,7 @@ def test_a_restart_is_a_new_id_and_a_few_batches(servers: str) -> None:
     assert endings(of_api(rows, "Produce")) == {("responded", "new", 0): 20}
 
 
-def test_each_batch_may_have_an_id_of_its_own(servers: str) -> None:
+def test_new_producer_per_batch_uses_an_id_for_each_batch(servers: str) -> None:
     _, rows = run_one("new-producer-per-batch", servers)
     assert len(producers(rows)) == len(of_api(rows, "Produce")) == 10
     assert {row["sequence"] for row in of_api(rows, "Produce")} == {0}
@@ -52,7 +52,7 @@ def test_the_latest_batch_is_sent_again_after_its_response_was_lost(servers: str
     }
 
 
-def test_several_unheard_batches_are_sent_again_in_their_order(servers: str) -> None:
+def test_several_batches_without_response_are_sent_again_in_order(servers: str) -> None:
     _, rows = run_one("retries-lost-responses", servers, ", kinds: [old], batches: 3, records: 2")
     assert endings(of_api(rows, "Produce")) == {
         ("lost", "new", None): 30,
@@ -70,7 +70,7 @@ def test_several_unheard_batches_are_sent_again_in_their_order(servers: str) -> 
             assert all(later - earlier == 2 for earlier, later in pairwise(sequences[:3]))
 
 
-def test_sequences_may_wrap_around_among_them(servers: str) -> None:
+def test_batches_across_the_wraparound_of_sequences_are_sent_again(servers: str) -> None:
     _, rows = run_one("retries-lost-responses", servers, ", kinds: [wraparound], batches: 2")
     assert {row["sequence"] for row in of_api(rows, "Produce")} == {SEQUENCE_END - 1, 0}
     assert endings(of_api(rows, "Produce")) == {

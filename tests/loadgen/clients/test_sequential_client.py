@@ -1,4 +1,4 @@
-"""One event after the other; what fails ends its event and nothing else."""
+"""Events are handled one after the other; an error ends only its event."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from tests.loadgen.stubs import rows_of, run_of
 
 
 class Listing(SequentialClient):
-    """Notes its events; odd ones fail."""
+    """A client that records its events; odd ones fail."""
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)  # type: ignore[arg-type]
@@ -58,7 +58,7 @@ def play(tenant: Tenant, scenario: Callable[[Listing], object]) -> Listing:
     return asyncio.run(run())
 
 
-def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
+def test_events_are_handled_in_order_and_an_error_ends_only_its_event() -> None:
     async def scenario(client: Listing) -> None:
         for number in (NO_EVENT, 0, 1, 2):
             client.submit(event(number))
@@ -74,7 +74,7 @@ def test_events_are_taken_in_order_and_one_that_fails_ends_alone() -> None:
     play(Tenant("a", "steady", "a"), scenario)
 
 
-def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_same() -> None:
+def test_an_event_that_fails_before_its_request_has_a_row() -> None:
     async def scenario(client: Listing) -> None:
         for number in (0, 1, NO_EVENT, 2):
             client.submit(event(number))
@@ -85,14 +85,14 @@ def test_an_event_that_ends_before_anything_was_sent_for_it_has_a_row_all_the_sa
         await asyncio.sleep(0)
 
     client = play(Tenant("a", "steady", "a"), scenario)
-    # The first failed, the second was being worked on when the client was closed.
+    # The first failed; the second was in progress when the client closed.
     assert [(row["event_id"], row["status"]) for row in rows_of(client.run)] == [
         (1, "not_sent"),
         (4, "not_sent"),
     ]
 
 
-def test_nothing_is_begun_once_the_run_was_given_up() -> None:
+def test_no_event_starts_after_the_run_was_aborted() -> None:
     async def scenario(client: Listing) -> None:
         client.gate.set()
         client.run.abort_run("x")
@@ -103,7 +103,7 @@ def test_nothing_is_begun_once_the_run_was_given_up() -> None:
     assert play(Tenant("a", "steady", "a"), scenario).steps == []
 
 
-def test_who_obeys_waits_and_who_does_not_knows_how_early_it_is() -> None:
+def test_an_obeying_client_waits_and_another_records_how_early_it_sends() -> None:
     async def early_us(client: Listing, wait_us: int) -> int:
         now_us = clock.now_us() + wait_us
         client._note(0, 1, now_us, now_us)
@@ -124,7 +124,7 @@ def test_who_obeys_waits_and_who_does_not_knows_how_early_it_is() -> None:
     play(Tenant("a", "steady", "a", obeys_throttle=False), ignore)
 
 
-def test_a_closed_loop_goes_on_by_itself() -> None:
+def test_a_closed_loop_continues_without_new_events() -> None:
     async def scenario(client: Listing) -> None:
         client.run.end_us = clock.now_us() + 60_000_000
         client.gate.set()

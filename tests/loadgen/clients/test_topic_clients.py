@@ -1,4 +1,4 @@
-"""Topics are created, expanded and deleted, and what the quota refuses is tried again."""
+"""Topics are created, expanded and deleted, and refused topics are retried."""
 
 from msgspec.structs import replace
 
@@ -20,8 +20,8 @@ def test_topics_are_created_expanded_and_deleted(servers: str) -> None:
     assert len({row["topic"] for row in rows}) == 6
 
 
-def test_refused_topics_are_tried_again_after_the_throttle(servers: str) -> None:
-    # The bucket holds 22 at this rate: the fourth topic finds it below zero.
+def test_refused_topics_are_retried_after_the_throttle(servers: str) -> None:
+    # The bucket holds 22 at this rate: it is below zero at the fourth topic.
     quotas = (Quota({"client-id": "slow"}, "controller_mutation_rate", 2.0),)
     plan = plan_of(
         "[{name: a, client_id: slow, behaviour: topic-creator, rate: 1, arrival: constant,"

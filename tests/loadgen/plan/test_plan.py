@@ -23,7 +23,7 @@ tenants:
 """
 
 
-def test_scaling_changes_rates_and_ends() -> None:
+def test_scaling_changes_rates_and_end_times() -> None:
     plan = parse_plan(WHOLE + "    stop_s: 15\n", "x.yaml").scaled(0.5, 8)
     assert (plan.duration_s, plan.tenants[0].rate, plan.tenants[0].stop_s) == (8, 5.0, 8)
 

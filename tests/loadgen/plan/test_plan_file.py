@@ -136,7 +136,7 @@ def test_the_built_in_plans_are_valid_and_cover_every_behaviour() -> None:
     assert {tenant.behaviour for plan in plans for tenant in plan.tenants} == set(BEHAVIOURS)
 
 
-def test_a_path_is_read_as_a_file(tmp_path: Path) -> None:
+def test_a_path_is_loaded_as_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(WHOLE)
     assert load_plan(str(path)).name == "mine"

@@ -1,4 +1,4 @@
-"""What workers derive from their order."""
+"""Values that workers derive from the run spec."""
 
 from client.resources import Address
 from loadgen.plan.plan import Plan, Tenant
@@ -12,17 +12,17 @@ PLAN = Plan(
 BROKERS = {2: Address("h", 1), 5: Address("h", 2)}
 
 
-def test_clients_are_counted_through_all_tenants() -> None:
+def test_clients_are_numbered_across_all_tenants() -> None:
     spec = RunSpec("r", PLAN, Topology(BROKERS, 5, {}))
     assert spec.tenant_of_clients() == [0, 0, 1, 1, 1]
     assert [spec.ordinal(client) for client in range(5)] == [0, 1, 0, 1, 2]
 
 
-def test_a_topic_of_an_event_has_its_own_name_in_each_run() -> None:
+def test_topic_names_of_events_differ_between_runs() -> None:
     spec = RunSpec("r", PLAN, Topology(BROKERS, 5, {}))
     assert spec.topic_name(PLAN.tenants[1], 7, 3) == "r.b.7.3"
 
 
-def test_without_a_known_controller_any_broker_will_do() -> None:
+def test_without_a_known_controller_any_broker_is_used() -> None:
     assert Topology(BROKERS, 5, {}).controller() == 5
     assert Topology(BROKERS, -1, {}).controller() == 2

@@ -1,4 +1,4 @@
-"""The events of a plan: always the same for a seed, at the times and rates that were asked for."""
+"""The events of a plan are the same for a seed, at the times and rates of the plan."""
 
 import numpy as np
 import pytest
@@ -33,20 +33,20 @@ def rows_of(tenant: int) -> list[tuple[int, int]]:
     ]
 
 
-def test_every_tenant_has_its_rate_times_its_time() -> None:
+def test_the_number_of_events_is_rate_times_duration() -> None:
     assert schedule.event_counts(PLAN) == [1500, 100, 40, 5]
     assert schedule.first_clients(PLAN) == [0, 7, 10, 14]
 
 
 @given(st.lists(st.integers(0, COUNT - 1), unique=True))
-def test_an_event_is_the_same_in_whatever_company(ids: list[int]) -> None:
+def test_an_event_does_not_depend_on_other_events(ids: list[int]) -> None:
     whole = columns(PLAN, range(COUNT))
     some = columns(PLAN, ids)
     assert some == {name: [values[i] for i in ids] for name, values in whole.items()}
 
 
-def test_the_hash_is_what_it_was() -> None:
-    # A run of last year is comparable only as long as this holds.
+def test_the_hash_of_event_numbers_is_stable() -> None:
+    # Otherwise runs of different versions are not comparable.
     found = columns(PLAN, [0, 1, 2, 1499])
     assert found["t_us"] == [3074220, -211728, 3827021, 2682252]
     assert found["client"] == [2, 4, 2, 6]
@@ -58,13 +58,13 @@ def test_the_hash_is_what_it_was() -> None:
     ]
 
 
-def test_another_seed_is_another_schedule_of_the_same_size() -> None:
+def test_another_seed_gives_another_schedule_of_the_same_size() -> None:
     other = Plan(name="x", duration_s=4.0, tenants=TENANTS, warm_up_s=1.0, seed=6)
     assert columns(other, range(100))["t_us"] != columns(PLAN, range(100))["t_us"]
     assert schedule.event_counts(other) == schedule.event_counts(PLAN)
 
 
-def test_a_further_tenant_leaves_the_others_times_alone() -> None:
+def test_another_tenant_does_not_change_the_times_of_others() -> None:
     more = Plan(
         name="x",
         duration_s=4.0,
@@ -87,15 +87,15 @@ def test_poisson_times_are_spread_over_warm_up_and_run_and_clients() -> None:
     assert all(150 < count < 280 for count in by_client)
 
 
-def test_constant_times_are_equally_far_apart_from_start_to_stop() -> None:
+def test_constant_arrival_has_equal_intervals() -> None:
     assert rows_of(1) == [(1_000_000 + i * 20_000, 7 + i % 3) for i in range(100)]
 
 
-def test_a_burst_has_one_time() -> None:
+def test_the_events_of_a_burst_have_the_same_time() -> None:
     assert rows_of(2) == [(-1_000_000 + i // 16 * 2_000_000, 10 + i % 4) for i in range(40)]
 
 
-def test_a_closed_loop_begins_each_client_once() -> None:
+def test_a_closed_loop_has_one_event_per_client() -> None:
     assert rows_of(3) == [(-1_000_000, 14 + i) for i in range(5)]
 
 

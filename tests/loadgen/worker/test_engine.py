@@ -1,4 +1,4 @@
-"""Events go out when they are due; a run that can't go on ends soon and says why."""
+"""Events are submitted when they are due; an aborted run ends soon and has a reason."""
 
 import asyncio
 from dataclasses import replace
@@ -54,8 +54,8 @@ def drive(
             assert isinstance(client, Listing)
             client.behind = behind_us
         await engine.drive(clock.now_us() + 10_000)
-        got = [each for client in clients.values() for each in client.got]  # type: ignore[attr-defined]
-        return sorted(got, key=lambda each: each[1].event_id)
+        got = [received for client in clients.values() for received in client.got]  # type: ignore[attr-defined]
+        return sorted(got, key=lambda received: received[1].event_id)
 
     return asyncio.run(scenario())
 
@@ -70,7 +70,7 @@ def test_every_behaviour_has_its_client() -> None:
     assert set(CLIENTS) == set(BEHAVIOURS)
 
 
-def test_every_event_is_handed_to_its_client_when_it_is_due() -> None:
+def test_each_event_is_submitted_to_its_client_when_it_is_due() -> None:
     run = run_for(0.1)
     times_us = [-5_000, 0, 0, 20_000, 20_001, 60_000]
     got = drive(run, times_us)
@@ -89,13 +89,13 @@ def test_every_event_is_handed_to_its_client_when_it_is_due() -> None:
     assert not run.counts.reasons
 
 
-def test_without_events_the_run_lasts_its_time_all_the_same() -> None:
+def test_a_run_without_events_lasts_its_full_duration() -> None:
     began_us = clock.now_us()
     drive(run_for(0.2), [])
     assert clock.now_us() - began_us >= 200_000
 
 
-def test_a_target_that_falls_behind_ends_the_run() -> None:
+def test_a_target_that_is_too_slow_aborts_the_run() -> None:
     run = run_for(60, abort_behind_s=1.0)
     drive(run, [0, 50_000_000], behind_us=1_100_000)
     assert run.counts.reasons == [
@@ -113,7 +113,7 @@ def test_events_that_were_due_are_recorded_as_not_sent_and_later_ones_are_not() 
     ]
 
 
-def test_the_driver_can_stop_it() -> None:
+def test_the_driver_can_stop_the_run() -> None:
     run = run_for(60)
     drive(run, [0, 50_000_000], stops=True)
     assert run.counts.reasons == ["stopped by the user"]

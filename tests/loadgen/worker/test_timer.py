@@ -9,7 +9,7 @@ from loadgen.worker.timer import PreciseTimer
 
 
 @pytest.mark.parametrize("has_timerfd", [True, False])
-async def test_it_calls_back_once_at_its_time(
+async def test_the_timer_calls_back_once_at_its_time(
     monkeypatch: pytest.MonkeyPatch, has_timerfd: bool
 ) -> None:
     if not has_timerfd:
@@ -35,7 +35,7 @@ async def test_it_calls_back_once_at_its_time(
     assert called - started >= 0.004
 
 
-async def test_a_time_in_the_past_calls_back_at_once() -> None:
+async def test_a_timer_in_the_past_calls_back_at_once() -> None:
     was_called = asyncio.Event()
     precise_timer = PreciseTimer(asyncio.get_running_loop(), was_called.set)
     precise_timer.set(-5)

@@ -1,4 +1,4 @@
-"""A worker as Spark runs it, without Spark: batches in, a row per request out."""
+"""A worker without Spark: schedule batches in, a row per request out."""
 
 import socket
 from collections import Counter

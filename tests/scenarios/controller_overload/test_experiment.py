@@ -33,6 +33,7 @@ def first_latency_ms(outcome: Outcome) -> int:
     return outcome.latency_ms[FAILURES[0]]
 
 
+@pytest.mark.slow
 def test_without_the_quota_an_election_waits_for_all_that_was_asked_for(off: Pair) -> None:
     # The first broker fails after a second, when every request is in the queue.
     for outcome in off:
@@ -41,6 +42,7 @@ def test_without_the_quota_an_election_waits_for_all_that_was_asked_for(off: Pai
         assert WORK_MS <= outcome.drained_ms <= WORK_MS + 1000
 
 
+@pytest.mark.slow
 def test_with_the_quota_it_waits_for_the_burst_at_most(on: Pair) -> None:
     for outcome in on:
         # Of the burst a second has passed, and some was admitted since.
@@ -49,6 +51,7 @@ def test_with_the_quota_it_waits_for_the_burst_at_most(on: Pair) -> None:
         assert outcome.refusals > 0
 
 
+@pytest.mark.slow
 def test_both_keep_the_promises_and_fill_the_table(off: Pair, on: Pair) -> None:
     assert broken_promises(off, on, TOPIC_COUNT) == []
     table = {name: (without, with_quota) for name, without, with_quota in rows(off[0], on[0])}
@@ -56,6 +59,7 @@ def test_both_keep_the_promises_and_fill_the_table(off: Pair, on: Pair) -> None:
     assert table["election latency of a broker that failed after 90 s"] == ("0.0 s", "0.0 s")
 
 
+@pytest.mark.slow
 def test_a_promise_that_is_broken_is_named(off: Pair, on: Pair) -> None:
     slow = replace(on.deletion, latency_ms={FAILURES[0]: 60_000})
     lossy = replace(off.creation, done=7)

@@ -1,5 +1,6 @@
 """Every client delivers a record, and says what it was when none arrives."""
 
+import importlib.util
 import threading
 from collections.abc import Iterator
 
@@ -10,7 +11,9 @@ from mock_kafka import MockKafka
 from scenarios.delivery_timeout.client_adapters import (
     SUBJECTS,
     SubjectKind,
+    described,
     java_client,
+    java_config,
     python_client,
 )
 
@@ -64,8 +67,28 @@ def test_a_client_that_has_not_delivered_is_ended_all_the_same(
     ]
 
 
-def test_a_client_that_is_not_there_is_known_as_such() -> None:
-    made = SUBJECTS[0].make
-    assert python_client("none", "no_such_client", made).why_missing() == "not installed"
-    assert python_client("ours", "client", made).why_missing() is None
+def test_a_client_that_is_not_installed_is_known_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    kind = python_client("another", "aiokafka", lambda _client_id, _deadline_ms: {})
+    assert kind.why_missing() is None
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
+    assert kind.why_missing() == "not installed"
     assert java_client("4.1.0").name == "Java 4.1.0"
+
+
+def test_the_deadline_bounds_every_wait_of_a_java_producer() -> None:
+    config = java_config("client", 700)
+    for key in ("delivery.timeout.ms", "max.block.ms", "request.timeout.ms"):
+        assert config[key] == 700
+    assert config["max.in.flight.requests.per.connection"] == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("", "SomeError"),
+        ("SomeError: no leader", "SomeError: no leader"),
+        ("x" * 50, "SomeError: " + "x" * 40),
+    ],
+)
+def test_an_error_is_described_without_its_name_twice(message: str, text: str) -> None:
+    assert described("SomeError", message) == text

@@ -1,0 +1,62 @@
+"""The methods of a running cluster for coroutines."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from mock_kafka.methods import ClusterMethods
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+def _in_thread(
+    method: Callable[Concatenate[ClusterMethods, _P], _R],
+) -> Callable[Concatenate["AsyncMethods", _P], Awaitable[_R]]:
+    async def call(self: "AsyncMethods", /, *arguments: _P.args, **named: _P.kwargs) -> _R:
+        return await asyncio.to_thread(method, self.cluster, *arguments, **named)
+
+    call.__name__, call.__doc__ = method.__name__, method.__doc__
+    return call
+
+
+class AsyncMethods:
+    """The methods of `ClusterMethods` as coroutines; a thread runs them, not the event loop."""
+
+    def __init__(self, cluster: ClusterMethods) -> None:
+        self.cluster = cluster
+
+    fail = _in_thread(ClusterMethods.fail)
+    respond = _in_thread(ClusterMethods.respond)
+    delay = _in_thread(ClusterMethods.delay)
+    drop_request = _in_thread(ClusterMethods.drop_request)
+    drop_response = _in_thread(ClusterMethods.drop_response)
+    hang = _in_thread(ClusterMethods.hang)
+    throttle = _in_thread(ClusterMethods.throttle)
+    add_fault = _in_thread(ClusterMethods.add_fault)
+    add_faults = _in_thread(ClusterMethods.add_faults)
+    faults = _in_thread(ClusterMethods.faults)
+    clear_faults = _in_thread(ClusterMethods.clear_faults)
+    advance = _in_thread(ClusterMethods.advance)
+    now_ms = _in_thread(ClusterMethods.now_ms)
+    set_clock = _in_thread(ClusterMethods.set_clock)
+    stop_broker = _in_thread(ClusterMethods.stop_broker)
+    isolate_broker = _in_thread(ClusterMethods.isolate_broker)
+    start_broker = _in_thread(ClusterMethods.start_broker)
+    add_broker = _in_thread(ClusterMethods.add_broker)
+    decommission_broker = _in_thread(ClusterMethods.decommission_broker)
+    fence_broker = _in_thread(ClusterMethods.fence_broker)
+    move_leader = _in_thread(ClusterMethods.move_leader)
+    move_coordinator = _in_thread(ClusterMethods.move_coordinator)
+    quota = _in_thread(ClusterMethods.quota)
+    shadow_report = _in_thread(ClusterMethods.shadow_report)
+    metrics = _in_thread(ClusterMethods.metrics)
+    create_topic = _in_thread(ClusterMethods.create_topic)
+    delete_topic = _in_thread(ClusterMethods.delete_topic)
+    topics = _in_thread(ClusterMethods.topics)
+    records = _in_thread(ClusterMethods.records)
+    requests = _in_thread(ClusterMethods.requests)
+    wait_for = _in_thread(ClusterMethods.wait_for)
+    last_request_number = _in_thread(ClusterMethods.last_request_number)
+    audit = _in_thread(ClusterMethods.audit)
+    reset = _in_thread(ClusterMethods.reset)

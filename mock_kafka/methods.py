@@ -1,0 +1,420 @@
+"""The methods of a running cluster: control it, and query its state."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any, Literal, TypedDict, Unpack
+from urllib.parse import quote
+
+from mock_kafka.audit import AuditReport, audit_report_of
+from mock_kafka.control import Control, ControlError
+from mock_kafka.fault import Fault, Rules, When, document_of
+from mock_kafka.views import (
+    Metric,
+    Record,
+    Request,
+    ShadowCount,
+    Topic,
+    metric_of,
+    record_of,
+    request_of,
+    shadow_count_of,
+    topic_of,
+)
+
+_RECORDS_PER_RESPONSE = 10_000
+_REQUESTS_MAX = 10_000
+_REQUESTS_IN_TIMEOUT_ERROR = 10
+_WAIT_MARGIN_S = 10.0
+
+ConfigValue = str | int | float | bool
+ClockMode = Literal["real", "scaled", "standing"]
+At = Literal["before_handling", "before_response"]
+
+
+class Default(Enum):
+    """The default entity of a type, for `quota`."""
+
+    DEFAULT = "default"
+
+
+DEFAULT = Default.DEFAULT
+"""`quota(user=DEFAULT, ...)` applies to all users without their own quota."""
+
+
+class QuotaValues(TypedDict, total=False):
+    """Values of quotas under Kafka's names; None removes a quota."""
+
+    producer_byte_rate: float | None
+    consumer_byte_rate: float | None
+    request_percentage: float | None
+    controller_mutation_rate: float | None
+    producer_ids_rate: float | None
+    connection_creation_rate: float | None
+
+
+class RequestFilter(TypedDict, total=False):
+    """Select requests: all fields that are set must match. Names of APIs and errors ignore case.
+
+    `since` selects entries with a higher number, `since_ms` those from this time of the cluster's
+    clock on. `fault` matches a part of the description of what rules did. The kind `connection`
+    selects connections that a rule refused or delayed, `disconnect` the ends of connections.
+    """
+
+    topic: str
+    group: str
+    client_id: str
+    user: str
+    broker: int
+    connection: int
+    error: str
+    outcome: Literal["waiting", "responded", "no_response", "closed", "refused", "delayed"]
+    fault: str
+    since: int
+    since_ms: int
+    kind: Literal["request", "connection", "disconnect"]
+
+
+class ClusterMethods(ABC):
+    """The methods of a cluster. Each is one HTTP request, and returns when its effect is visible.
+
+    All raise `ControlError` with the reason if the cluster refuses the request, and
+    ConnectionError if the cluster is not running any more.
+    """
+
+    @property
+    @abstractmethod
+    def control(self) -> Control:
+        """The admin port of the running cluster."""
+
+    # Faults --------------------------------------------------------------------------------
+
+    def fail(self, *, error: str, at: At = "before_handling", **when: Unpack[When]) -> Fault:
+        """Return an error for everything that the request names, such as `NOT_ENOUGH_REPLICAS`.
+
+        The request is not handled; with `at="before_response"` it is.
+        """
+        return self.add_fault(error=error, at=at, **when)
+
+    def respond(
+        self, *, response: Mapping[str, Any], handle: bool = True, **when: Unpack[When]
+    ) -> Fault:
+        """Set fields of the response; all others keep their values.
+
+        Names are the schema's, such as `{"coordinators": {"node_id": 7}}`. An object replaces
+        fields of each entry of an array, a list replaces the array. With `handle=False` the request
+        is not handled, and the response claims success.
+        """
+        refusal = {} if handle else {"error": "NONE"}
+        return self.add_fault(response=dict(response), **refusal, **when)
+
+    def delay(
+        self, *, ms: int, jitter_ms: int = 0, at: At = "before_response", **when: Unpack[When]
+    ) -> Fault:
+        """Delay the response (or the handling, see `at`) by `ms` and up to `jitter_ms` more."""
+        name = "delay_ms" if at == "before_response" else "delay_request_ms"
+        return self.add_fault(**{name: ms}, jitter_ms=jitter_ms, **when)
+
+    def drop_request(self, **when: Unpack[When]) -> Fault:
+        """Close the connection instead of handling the request."""
+        return self.add_fault(drop="before_handling", **when)
+
+    def drop_response(self, *, after_bytes: int | None = None, **when: Unpack[When]) -> Fault:
+        """Handle the request, and close the connection instead of sending the response.
+
+        With `after_bytes`, send this many bytes of the response first.
+        """
+        if after_bytes is None:
+            return self.add_fault(drop="before_response", **when)
+        return self.add_fault(drop="within_response", drop_after_bytes=after_bytes, **when)
+
+    def hang(self, *, at: At = "before_response", **when: Unpack[When]) -> Fault:
+        """Handle the request but never respond; with `at="before_handling"` do not handle it."""
+        return self.add_fault(hang=at, **when)
+
+    def throttle(self, *, throttle_time_ms: int, mute: bool = True, **when: Unpack[When]) -> Fault:
+        """Return a throttle time, and mute the connection for it unless `mute` is False."""
+        return self.add_fault(throttle_time_ms=throttle_time_ms, mute=mute, **when)
+
+    def add_fault(self, /, **rule: Any) -> Fault:
+        """Add a rule with any of the fields in docs/faults.md.
+
+        Raises:
+            ControlError: the rule is invalid; the message has the field and the closest valid name.
+        """
+        return Fault(self.control, self.control.ask("POST", "/v1/faults", rule))
+
+    def add_faults(self, rules: Rules) -> list[Fault]:
+        """Add all rules of a JSON file or of a list, or none if one is invalid.
+
+        `mock-kafka serve --faults FILE` and `POST /v1/faults` take the same file.
+
+        Raises:
+            ControlError: a rule is invalid; the message has its number and the reason.
+            OSError: the file can't be read.
+            ValueError: the file is not JSON.
+        """
+        added = self.control.ask("POST", "/v1/faults", document_of(rules))
+        return [Fault(self.control, fault) for fault in added]
+
+    def faults(self) -> list[Fault]:
+        """Return all rules in the order of their evaluation, including those that are used up."""
+        return [Fault(self.control, fault) for fault in self.control.ask("GET", "/v1/faults")]
+
+    def clear_faults(self) -> None:
+        """Remove all rules; responses that they delay stay delayed."""
+        self.control.ask("DELETE", "/v1/faults")
+
+    # Time ----------------------------------------------------------------------------------
+
+    def advance(self, *, seconds: float | None = None, ms: int | None = None) -> int:
+        """Move the clock forward; return its new time in ms since the epoch.
+
+        Everything that becomes due happens in order before this returns: mutes end, group members
+        time out, records expire, delayed responses are sent.
+        """
+        body = {"seconds": seconds, "ms": ms}
+        given = {name: value for name, value in body.items() if value is not None}
+        now_ms: int = self.control.ask("POST", "/v1/clock/advance", given)["now_ms"]
+        return now_ms
+
+    def now_ms(self) -> int:
+        """Return the cluster's time in ms since the epoch."""
+        now_ms: int = self.control.ask("GET", "/v1/clock")["now_ms"]
+        return now_ms
+
+    def set_clock(self, mode: ClockMode, factor: float | None = None) -> None:
+        """Run the clock in real time, `factor` times as fast (`scaled`), or stop it."""
+        self.control.ask("PUT", "/v1/clock", {"mode": mode, "factor": factor})
+
+    # Brokers and leaders -------------------------------------------------------------------
+
+    def stop_broker(self, broker: int, *, elect: bool = True) -> None:
+        """Close a broker's connections and refuse new ones; no record is lost.
+
+        With `elect` leaders and coordinators move to other brokers. With
+        `controller.mutation.time.ms` the election waits in the controller's queue behind topic
+        requests: this returns at once, and Metadata has the old leaders until then (see `advance`).
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/stop", {"elect": elect})
+
+    def isolate_broker(self, broker: int, *, elect: bool = False) -> None:
+        """Keep a broker's connections open, but pass no data through them."""
+        self.control.ask("POST", f"/v1/brokers/{broker}/isolate", {"elect": elect})
+
+    def start_broker(
+        self, broker: int, *, config: Mapping[str, ConfigValue | None] | None = None
+    ) -> None:
+        """Start a broker that was stopped, isolated or fenced.
+
+        It becomes leader only of partitions without a leader. `config` changes the configuration
+        of this broker only, such as `broker.api.versions` for an upgrade. None removes a key. A key
+        that all brokers share is a ControlError.
+        """
+        own = {
+            key: None if value is None else config_text(value)
+            for key, value in (config or {}).items()
+        }
+        self.control.ask("POST", f"/v1/brokers/{broker}/start", {"config": own})
+
+    def add_broker(self, broker: int | None = None, *, rack: str | None = None) -> int:
+        """Add a broker on a new port; return its node id.
+
+        It can lead new partitions, and partitions that are moved to it. By default it gets the next
+        node id. A broker that was decommissioned returns on its old port.
+        """
+        body = {"node_id": broker, "rack": rack}
+        given = {key: value for key, value in body.items() if value is not None}
+        node_id: int = self.control.ask("POST", "/v1/brokers", given)["node_id"]
+        return node_id
+
+    def decommission_broker(self, broker: int) -> None:
+        """Stop a broker and remove it from the cluster; its leaders move."""
+        self.control.ask("DELETE", f"/v1/brokers/{broker}")
+
+    def fence_broker(self, broker: int) -> None:
+        """Remove a broker from Metadata and move its leaders; it still serves its connections.
+
+        `start_broker` ends this.
+        """
+        self.control.ask("POST", f"/v1/brokers/{broker}/fence")
+
+    def move_leader(self, topic: str, partition: int, broker: int | None) -> None:
+        """Make a broker the leader of a partition; None leaves it without a leader."""
+        path = f"/v1/topics/{quote(topic, safe='')}/partitions/{partition}/leader"
+        self.control.ask("PUT", path, {"broker": broker})
+
+    def move_coordinator(self, group: str, broker: int) -> None:
+        """Make a broker the coordinator of a group or transactional id."""
+        path = f"/v1/groups/{quote(group, safe='')}/coordinator"
+        self.control.ask("PUT", path, {"broker": broker})
+
+    # Quotas --------------------------------------------------------------------------------
+
+    def quota(
+        self,
+        *,
+        user: str | Default | None = None,
+        client_id: str | Default | None = None,
+        ip: str | Default | None = None,
+        shadow: bool | None = None,
+        **values: Unpack[QuotaValues],
+    ) -> None:
+        """Set quotas of a user, a client id, both, or an IP address; None removes a quota.
+
+        They apply from the next request on. Without SASL the user is `ANONYMOUS`. With
+        `shadow=True` they are evaluated for `shadow_report` and not enforced, until `shadow=False`.
+        With None their mode does not change.
+        """
+        named = {"user": user, "client-id": client_id, "ip": ip}
+        entity = {
+            kind: None if name is DEFAULT else name
+            for kind, name in named.items()
+            if name is not None
+        }
+        body = {"entity": entity, "values": values, "shadow": shadow}
+        self.control.ask("PUT", "/v1/quotas", body)
+
+    def shadow_report(self) -> list[ShadowCount]:
+        """Return which clients quotas in shadow mode would have throttled in the last hour.
+
+        `quota(..., shadow=True)` puts single quotas into shadow mode, the broker key
+        `client.quota.shadow` all of them.
+        """
+        return list(map(shadow_count_of, self.control.ask("GET", "/v1/quotas/shadow")))
+
+    def metrics(self) -> list[Metric]:
+        """Return rates, tokens and throttle times of clients with quotas, under Kafka's names.
+
+        `/metrics` at `admin_url` has the same for Prometheus.
+        """
+        return list(map(metric_of, self.control.ask("GET", "/v1/quotas/live")))
+
+    # Topics and records --------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int | None = None,
+        replication_factor: int | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> Topic:
+        """Create a topic; by default with the counts of the cluster's configuration."""
+        body = {
+            "partitions": partitions,
+            "replication_factor": replication_factor,
+            "config": None if config is None else dict(config),
+        }
+        given = {key: value for key, value in body.items() if value is not None}
+        return topic_of(self.control.ask("POST", "/v1/topics", {"name": name, **given}))
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and its records."""
+        self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
+
+    def topics(self) -> list[Topic]:
+        """Return all topics with their partitions, leaders and offsets."""
+        return list(map(topic_of, self.control.ask("GET", "/v1/topics")))
+
+    def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
+        """Return the records of a topic or partition, from `offset` on, by partition and offset.
+
+        Raises:
+            ControlError: there is no such topic; the message names the existing ones.
+        """
+        remaining: list[tuple[int | None, int]] = [(partition, offset)]
+        found: list[Record] = []
+        path = f"/v1/topics/{quote(topic, safe='')}/records"
+        while remaining:
+            index, from_offset = remaining.pop(0)
+            query = {"partition": index, "offset": from_offset, "limit": _RECORDS_PER_RESPONSE}
+            try:
+                response = self.control.ask("GET", path, query={**query, "encoding": "base64"})
+            except ControlError as error:
+                if error.status != 404 or any(known.name == topic for known in self.topics()):
+                    raise
+                names = ", ".join(known.name for known in self.topics()) or "no topic yet"
+                detail = f"there is no topic {topic!r}; the cluster has {names}"
+                raise ControlError(404, detail) from None
+            found += [record_of(topic, record) for record in response["records"]]
+            remaining += [(int(index), next_) for index, next_ in response["next_offsets"].items()]
+        return sorted(found, key=lambda record: (record.partition, record.offset))
+
+    # Requests ------------------------------------------------------------------------------
+
+    def requests(
+        self,
+        *,
+        api: str | None = None,
+        limit: int = _REQUESTS_MAX,
+        has_messages: bool = True,
+        **filters: Unpack[RequestFilter],
+    ) -> list[Request]:
+        """Return the last requests that match, oldest first, with their outcome.
+
+        `has_messages=False` omits the decoded messages, which is faster.
+        """
+        query = {"api": api, "kind": "request", **filters, "limit": limit, "bodies": has_messages}
+        return list(map(request_of, self.control.ask("GET", "/v1/requests", query=query)))
+
+    def wait_for(
+        self, *, api: str | None = None, timeout_s: float = 10.0, **filters: Unpack[RequestFilter]
+    ) -> Request:
+        """Return the first request that matches, or wait for it.
+
+        It may have no response yet; `outcome="responded"` waits for the response. To wait for a new
+        request use `since=last_request_number()`.
+
+        Raises:
+            TimeoutError: there was none for `timeout_s` of real time; the message has the last
+                requests that the cluster received.
+        """
+        conditions = {"api": api, **filters}
+        query = {"kind": "request", **conditions, "timeout_ms": round(timeout_s * 1000)}
+        response = self.control.ask(
+            "GET", "/v1/requests/wait", query=query, timeout_s=timeout_s + _WAIT_MARGIN_S
+        )
+        if response is None:
+            description = ", ".join(
+                f"{key}={value!r}" for key, value in conditions.items() if value is not None
+            )
+            received = self.requests(limit=_REQUESTS_IN_TIMEOUT_ERROR, has_messages=False)
+            shown = "".join(f"\n  {request}" for request in received) or " none"
+            raise TimeoutError(
+                f"no request with {description or 'any value'} in {timeout_s} s;"
+                f" the last requests:{shown}"
+            )
+        return request_of(response)
+
+    def last_request_number(self) -> int:
+        """Return the number of the newest request, as `since` to select only later ones."""
+        number: int = self.control.ask("GET", "/v1/requests/status")["last_number"]
+        return number
+
+    # The audit -----------------------------------------------------------------------------
+
+    def audit(self) -> AuditReport:
+        """Compare the acknowledgements that were sent since the start or reset with the logs.
+
+        `audit().raise_on_findings()` raises an AuditError if there are any. It reads all logs, and
+        the cluster serves no request during that time.
+
+        Raises:
+            ControlError: the cluster was not started with `audit=True`.
+        """
+        return audit_report_of(self.control.ask("GET", "/v1/audit"))
+
+    # Reset ---------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Restore the state after the start and close all connections; addresses do not change.
+
+        This applies to topics, groups, producers, quotas, configurations, users, faults, past
+        requests, the audit, the clock and the brokers. It takes about a millisecond.
+        """
+        self.control.ask("POST", "/v1/reset")
+
+
+def config_text(value: ConfigValue) -> str:
+    """Return the value as text for a properties file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,397 @@
+"""The methods of a running cluster, tested with real clients."""
+
+import asyncio
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.errors import NotEnoughReplicasError
+
+from mock_kafka import DEFAULT, ControlError, MockKafka
+
+EXAMPLE = """
+from kafka import KafkaProducer
+from mock_kafka import MockKafka
+
+with MockKafka(brokers=3, config={"num.partitions": 1}) as kafka:
+    kafka.quota(user="ANONYMOUS", producer_ids_rate=50)
+    kafka.drop_response(api="Produce", times=1)            # appended, but not acknowledged
+    kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2)
+    kafka.delay(api="Metadata", ms=20)
+    producer = KafkaProducer(bootstrap_servers=kafka.bootstrap_servers)
+    assert producer.send("orders", b"1").get(30).offset == 0
+    assert [r.value for r in kafka.records("orders")] == [b"1"]   # once
+    assert len(kafka.requests(api="Produce")) == 4
+    kafka.advance(seconds=3600)                            # takes milliseconds
+"""
+
+
+@pytest.fixture(scope="module")
+def shared_cluster() -> Iterator[MockKafka]:
+    with MockKafka(brokers=3) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def kafka(shared_cluster: MockKafka) -> MockKafka:
+    shared_cluster.reset()
+    return shared_cluster
+
+
+@pytest.fixture
+def producer(kafka: MockKafka) -> Iterator[KafkaProducer]:
+    kafka.create_topic("orders", 2)
+    producer = KafkaProducer(
+        bootstrap_servers=kafka.bootstrap_servers, client_id="till", retry_backoff_ms=10
+    )
+    yield producer
+    producer.close()
+
+
+@pytest.mark.interop
+def test_the_example_program_runs_unchanged(tmp_path: Path) -> None:
+    program = tmp_path / "example.py"
+    program.write_text(EXAMPLE)
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_records_returns_keys_values_headers_and_timestamps_as_sent(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    sent = producer.send(
+        "orders", b"\xff\x00", b"k", headers=[("h", b"\xfe")], partition=1, timestamp_ms=1234
+    )
+    sent.get(30)
+    producer.send("orders", None, b"k", partition=0).get(30)
+
+    tombstone, record = kafka.records("orders")
+    assert (tombstone.partition, tombstone.value) == (0, None)
+    assert (record.topic, record.partition, record.offset) == ("orders", 1, 0)
+    assert (record.key, record.value, record.timestamp_ms) == (b"k", b"\xff\x00", 1234)
+    assert record.headers == (("h", b"\xfe"),)
+    assert kafka.records("orders", partition=1) == [record]
+    assert kafka.records("orders", partition=1, offset=1) == []
+
+
+def test_records_of_an_unknown_topic_is_an_error_that_names_the_existing_topics(
+    kafka: MockKafka,
+) -> None:
+    with pytest.raises(ControlError, match="no topic 'orders'; the cluster has no topic yet"):
+        kafka.records("orders")
+    kafka.create_topic("order")
+    with pytest.raises(ControlError, match=r"'orders'; the cluster has order$"):
+        kafka.records("orders")
+    with pytest.raises(ControlError, match="has partitions 0 to 0"):
+        kafka.records("order", partition=7)
+
+
+def test_a_fault_counts_its_requests_and_can_be_removed(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    fault = kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=2, topic="orders")
+    other = kafka.delay(api="Heartbeat", ms=1, jitter_ms=2)
+    producer.send("orders", b"1").get(30)
+
+    assert (fault.count, fault.match_count, fault.is_used_up) == (2, 2, True)
+    assert [listed.id for listed in kafka.faults()] == [fault.id, other.id]
+    assert len(kafka.requests(api="Produce", error="NOT_ENOUGH_REPLICAS")) == 2
+    other.remove()
+    with pytest.raises(LookupError, match="removed"):
+        _ = other.count
+    kafka.clear_faults()
+    assert kafka.faults() == []
+
+
+def test_respond_replaces_fields_of_the_response(kafka: MockKafka, producer: KafkaProducer) -> None:
+    offsets = {"responses": {"partition_responses": {"base_offset": 41}}}
+    kafka.respond(api="Produce", response=offsets, times=1)
+    assert producer.send("orders", b"done", partition=0).get(30).offset == 41
+    kafka.respond(api="Produce", response=offsets, handle=False, times=1)
+    assert producer.send("orders", b"not done", partition=0).get(30).offset == 41
+    assert [record.value for record in kafka.records("orders")] == [b"done"]
+    (first, second) = kafka.requests(api="Produce", fault="response")
+    assert first.response["responses"][0]["partition_responses"][0]["base_offset"] == 41
+    assert second.fault is not None
+
+    with pytest.raises(ControlError, match=r"response: coordinator: .* did you mean coordinators"):
+        kafka.respond(api="FindCoordinator", response={"coordinator": {"node_id": 3}})
+
+
+def test_drop_response_appends_the_batch_and_drop_request_does_not(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    lost = kafka.drop_response(api="Produce", times=1, partition=0)
+    unseen = kafka.drop_request(api="Produce", times=1, partition=1)
+    producer.send("orders", b"a", partition=0).get(30)
+    producer.send("orders", b"b", partition=1).get(30)
+
+    assert (lost.count, unseen.count) == (1, 1)
+    assert [record.value for record in kafka.records("orders")] == [b"a", b"b"]
+    assert len(kafka.requests(outcome="closed", api="Produce")) == 2
+
+
+@pytest.mark.parametrize("after_bytes", [None, 3])
+def test_each_fault_method_adds_the_rule_that_it_documents(
+    kafka: MockKafka, after_bytes: int | None
+) -> None:
+    kafka.create_topic("t")
+    faults = [
+        kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR", at="before_response", nth=2),
+        kafka.delay(ms=5, every=3),
+        kafka.delay(ms=5, at="before_handling", client_id="c"),
+        kafka.hang(api="Produce", at="before_handling", skip=1),
+        kafka.throttle(api="Metadata", throttle_time_ms=7, mute=False, user="alice"),
+        kafka.drop_response(after_bytes=after_bytes, probability=0.5, seed=3),
+        kafka.add_fault(topic="t", leader="none", at_once=True),
+    ]
+    dropped = {"drop": "before_response"} if after_bytes is None else {"drop_after_bytes": 3}
+    expected: list[dict[str, object]] = [
+        {"api": "Fetch", "error": "UNKNOWN_SERVER_ERROR", "at": "before_response", "nth": 2},
+        {"delay_ms": 5, "every": 3},
+        {"delay_request_ms": 5, "client_id": "c"},
+        {"api": "Produce", "hang": "before_handling", "skip": 1},
+        {"api": "Metadata", "throttle_time_ms": 7, "mute": False, "user": "alice"},
+        {**dropped, "probability": 0.5, "seed": 3},
+        {"topic": "t", "leader": "none", "at_once": True},
+    ]
+    for fault, rule in zip(faults, expected, strict=True):
+        assert fault.rule.items() >= rule.items(), fault
+
+
+def test_an_invalid_name_is_an_error_with_the_closest_valid_one(kafka: MockKafka) -> None:
+    with pytest.raises(ControlError, match="NOT_ENOUGH_REPLICAS"):
+        kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICA")
+    with pytest.raises(ControlError, match="did you mean topic"):
+        kafka.add_fault(topik="orders", error="UNKNOWN_SERVER_ERROR")
+    with pytest.raises(ControlError, match="partition: Heartbeat names none"):
+        kafka.fail(api="Heartbeat", partition=1, error="REBALANCE_IN_PROGRESS")
+    with pytest.raises(ControlError, match="topic: there is no topic t yet"):
+        kafka.add_fault(topic="t", leader="none", at_once=True)
+    with pytest.raises(ControlError, match="did you mean Produce"):
+        kafka.requests(api="Prodce")
+    with pytest.raises(ControlError, match="did you mean Produce"):
+        kafka.wait_for(api="Prodce")
+    with pytest.raises(ControlError, match="there are 1, 2, 3"):
+        kafka.stop_broker(4)
+    with pytest.raises(ControlError, match="seconds"):
+        kafka.advance()
+
+
+def test_an_error_without_limit_reaches_the_caller_of_send(kafka: MockKafka) -> None:
+    kafka.fail(api="Produce", error="NOT_ENOUGH_REPLICAS")
+    producer = KafkaProducer(
+        bootstrap_servers=kafka.bootstrap_servers, retries=0, enable_idempotence=False
+    )
+    with pytest.raises(NotEnoughReplicasError):
+        producer.send("orders", b"1").get(30)
+    producer.close()
+    assert kafka.records("orders") == []
+
+
+def test_the_clock_can_be_stopped_and_moved(kafka: MockKafka) -> None:
+    kafka.set_clock("standing")
+    start_ms = kafka.now_ms()
+    assert kafka.advance(seconds=3600) == start_ms + 3_600_000
+    assert kafka.advance(ms=5) == kafka.now_ms() == start_ms + 3_600_005
+    kafka.set_clock("scaled", 60)
+    with pytest.raises(ControlError, match="factor"):
+        kafka.set_clock("scaled")
+
+
+def test_brokers_stop_and_leaders_move(kafka: MockKafka) -> None:
+    [partition] = kafka.create_topic("orders", 1, 2).partitions
+    leader, follower = partition.replicas
+
+    kafka.stop_broker(leader)
+    [partition] = kafka.topics()[0].partitions
+    assert (partition.leader, partition.isr) == (follower, (follower,))
+    kafka.start_broker(leader)
+    kafka.isolate_broker(follower, elect=True)
+    assert kafka.topics()[0].partitions[0].leader == leader
+    kafka.start_broker(follower)
+    kafka.move_leader("orders", 0, follower)
+    kafka.move_coordinator("billing", follower)
+    assert kafka.topics()[0].partitions[0].leader == follower
+    kafka.move_leader("orders", 0, None)
+    assert kafka.topics()[0].partitions[0].leader is None
+    kafka.delete_topic("orders")
+    assert kafka.topics() == []
+
+
+def test_a_coordinator_moves_to_the_given_broker(kafka: MockKafka) -> None:
+    kafka.create_topic("orders")
+    for broker in (2, 3):
+        kafka.move_coordinator("billing", broker)
+        consumer = KafkaConsumer(
+            "orders", bootstrap_servers=kafka.bootstrap_servers, group_id="billing"
+        )
+        consumer.poll(timeout_ms=2000)
+        consumer.close()
+        assert kafka.requests(api="JoinGroup")[-1].broker == broker
+
+
+def test_quotas_are_set_listed_and_removed(kafka: MockKafka) -> None:
+    kafka.quota(user="alice", client_id=DEFAULT, producer_byte_rate=1024)
+    kafka.quota(user=DEFAULT, controller_mutation_rate=2)
+    kafka.quota(ip="127.0.0.1", connection_creation_rate=5)
+    listed = kafka.control.ask("GET", "/v1/quotas")
+    assert {
+        "entity": {"user": "alice", "client-id": None},
+        "values": {"producer_byte_rate": 1024.0},
+        "shadow": [],
+    } in listed
+    assert len(listed) == 3
+    kafka.quota(user="alice", client_id=DEFAULT, producer_byte_rate=None)
+    assert len(kafka.control.ask("GET", "/v1/quotas")) == 2
+    with pytest.raises(ControlError, match="names no quota"):
+        kafka.quota(user="alice")
+
+
+def test_a_shadow_quota_throttles_no_client_and_reports_which_it_would(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    kafka.set_clock("standing")
+    kafka.quota(user="ANONYMOUS", producer_byte_rate=1, shadow=True)
+    producer.send("orders", b"1", partition=0).get(30)
+
+    [count] = kafka.shadow_report()
+    assert (count.quota, count.user, count.client_id) == ("producer_byte_rate", "ANONYMOUS", None)
+    [event] = count.events
+    assert (event.time_ms, event.client_id) == (kafka.now_ms(), "till")
+    [request] = kafka.requests(api="Produce")
+    assert request.throttle_time_ms == 0
+    assert request.shadow_throttle_times_ms == {"producer_byte_rate": event.throttle_time_ms}
+
+
+def test_metrics_have_the_byte_rate_of_a_user_with_a_quota(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    kafka.quota(user="ANONYMOUS", producer_byte_rate=1e9)
+    producer.send("orders", b"1").get(30)
+    rates = [metric for metric in kafka.metrics() if metric.name == "byte-rate"]
+    assert any(rate.value is not None and rate.value > 0 for rate in rates), kafka.metrics()
+
+
+def test_requests_are_decoded_and_filtered(kafka: MockKafka, producer: KafkaProducer) -> None:
+    producer.send("orders", b"1", partition=0).get(30)
+
+    [request] = kafka.requests(api="Produce", topic="orders", client_id="till")
+    assert (request.api, request.outcome, request.user) == ("Produce", "responded", "ANONYMOUS")
+    assert request.topics == ("orders",)
+    assert request.request["topic_data"][0]["partition_data"][0]["index"] == 0
+    assert request.response["responses"][0]["partition_responses"][0]["base_offset"] == 0
+    assert str(request).endswith("-> responded")
+    assert kafka.requests(api="Produce", since=request.number) == []
+    assert kafka.last_request_number() >= request.number
+    [without_messages] = kafka.requests(api="Produce", has_messages=False)
+    assert (without_messages.request, without_messages.response) == (None, None)
+
+
+def test_wait_for_returns_the_request_when_it_arrives(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    since = kafka.last_request_number()
+    found = []
+    waiter = threading.Thread(
+        target=lambda: found.append(
+            kafka.wait_for(api="Produce", topic="orders", since=since, outcome="responded")
+        )
+    )
+    waiter.start()
+    producer.send("orders", b"1").get(30)
+    waiter.join(30)
+    assert [request.api for request in found] == ["Produce"]
+    assert kafka.wait_for(api="Produce", timeout_s=0) == found[0]
+
+
+def test_the_timeout_of_wait_for_names_the_filter_and_the_last_requests(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    producer.send("orders", b"1").get(30)
+    with pytest.raises(TimeoutError, match=r"api='Fetch', topic='x' in 0.0 s(.|\n)*Produce v"):
+        kafka.wait_for(api="Fetch", topic="x", timeout_s=0.0)
+
+
+def test_requests_lists_refused_and_delayed_connections(kafka: MockKafka) -> None:
+    kafka.add_faults(
+        [
+            {"broker": 1, "refuse_connection": True, "times": 1},
+            {"broker": 2, "delay_connection_ms": 1, "times": 1},
+        ]
+    )
+    peers = []
+    for number, outcome in ((0, "refused"), (1, "delayed")):
+        host, _, port = kafka.bootstrap_servers_list[number].rpartition(":")
+        with socket.create_connection((host, int(port)), timeout=10) as client:
+            peers.append("{}:{}".format(*client.getsockname()))
+            seen = kafka.wait_for(kind="connection", broker=number + 1)
+            assert (seen.kind, seen.outcome, seen.api) == ("connection", outcome, "")
+    refused, delayed = kafka.requests(kind="connection")
+    assert (refused.peer, refused.broker, refused.fault) == (peers[0], 1, "#1 refuse_connection")
+    assert (delayed.peer, delayed.delay_ms) == (peers[1], 1)
+    assert kafka.requests() == kafka.requests(api="Produce") == []
+
+
+async def test_methods_of_aio_do_not_block_the_event_loop(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    fault = await kafka.aio.fail(api="Produce", error="NOT_ENOUGH_REPLICAS", times=1)
+    waiting = asyncio.ensure_future(kafka.aio.wait_for(api="Produce", error="NOT_ENOUGH_REPLICAS"))
+    await asyncio.to_thread(lambda: producer.send("orders", b"1").get(30))
+    assert (await waiting).errors == ("NOT_ENOUGH_REPLICAS",)
+    assert await asyncio.to_thread(lambda: fault.count) == 1
+    assert len(await kafka.aio.records("orders")) == 1
+    assert await kafka.aio.advance(ms=1) > 0
+
+
+def test_brokers_can_be_added_decommissioned_and_fenced(kafka: MockKafka) -> None:
+    first = [broker["node_id"] for broker in kafka.control.ask("GET", "/v1/brokers")]
+    added = kafka.add_broker(rack="r1")
+    assert added == max(first) + 1
+    kafka.create_topic("orders", len(first) + 1)
+    assert added in {partition.leader for partition in kafka.topics()[0].partitions}
+    with pytest.raises(ControlError, match=f"there is a broker {added} already"):
+        kafka.add_broker(added)
+
+    kafka.decommission_broker(added)
+    with pytest.raises(ControlError, match=f"there is no broker {added}"):
+        kafka.start_broker(added)
+    assert kafka.add_broker(added) == added
+    kafka.fence_broker(added)
+    assert added not in {partition.leader for partition in kafka.topics()[0].partitions}
+    kafka.start_broker(added)
+
+    kafka.reset()
+    assert [broker["node_id"] for broker in kafka.control.ask("GET", "/v1/brokers")] == first
+
+
+def test_reset_removes_all_state_and_closes_all_connections(
+    kafka: MockKafka, producer: KafkaProducer
+) -> None:
+    producer.send("orders", b"1").get(30)
+    kafka.fail(api="Fetch", error="UNKNOWN_SERVER_ERROR")
+    kafka.quota(user="alice", producer_byte_rate=1)
+    kafka.stop_broker(2)
+    kafka.set_clock("standing")
+    producer.close()
+    host, _, port = kafka.bootstrap_servers_list[0].rpartition(":")
+    idle = socket.create_connection((host, int(port)), timeout=30)
+
+    kafka.reset()
+
+    assert idle.recv(1) == b""
+    idle.close()
+    assert [kafka.topics(), kafka.faults(), kafka.requests()] == [[], [], []]
+    assert not any("user" in metric.tags for metric in kafka.metrics())
+    assert kafka.control.ask("GET", "/v1/quotas") == []
+    assert kafka.control.ask("GET", "/v1/connections") == []
+    assert all(broker["is_alive"] for broker in kafka.control.ask("GET", "/v1/brokers"))
+    assert kafka.control.ask("GET", "/v1/clock")["mode"] == "real"
