@@ -40,19 +40,25 @@ ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
     AllowedDifference(
         "DescribeLogDirs", "results[].usable_bytes", "the free space of the machine's disk; -1 here"
     ),
-    AllowedDifference(
-        "Metadata",
-        "topics",
-        "Kafka's order is that of a hash map; ours is that of the names",
-        kind="order",
-    ),
-    AllowedDifference(
-        "Metadata",
-        "topics[].partitions",
-        "Kafka's order is that of a hash map; ours is that of the indexes",
-        kind="order",
-    ),
-    AllowedDifference(
-        "SaslHandshake", "mechanisms", "Kafka's order is that of a hash set", kind="order"
+    *(
+        AllowedDifference(api, path, "Kafka's order is that of a hash map", kind="order")
+        for api, path in (
+            ("AlterClientQuotas", "entries"),
+            ("AlterUserScramCredentials", "results"),
+            ("CreatePartitions", "results"),
+            ("DeleteRecords", "topics"),
+            ("DeleteRecords", "topics[].partitions"),
+            ("DeleteTopics", "responses"),
+            ("DescribeClientQuotas", "entries"),
+            ("DescribeLogDirs", "results[].topics"),
+            ("DescribeLogDirs", "results[].topics[].partitions"),
+            ("ElectLeaders", "replica_election_results"),
+            ("ListGroups", "groups"),
+            ("ListOffsets", "topics"),
+            ("ListOffsets", "topics[].partitions"),
+            ("Metadata", "topics"),
+            ("Metadata", "topics[].partitions"),
+            ("SaslHandshake", "mechanisms"),
+        )
     ),
 )

@@ -112,6 +112,8 @@ class Names:
     def canonical(self, api: str, value: Any, field: str = "") -> Any:
         """Return a response's value with canonical names, without what others' names are in."""
         if isinstance(value, dict):
+            if value.keys() == {"hex"}:
+                return {"hex": value["hex"].replace(self._prefix.encode().hex(), b"~".hex())}
             return {name: self.canonical(api, each, name) for name, each in value.items()}
         if isinstance(value, list):
             return [

@@ -19,6 +19,8 @@ REPLAY_REBALANCE_DELAY_MS = 50
 _SETTLE_S = 0.06
 _WARM_UP_S = 30
 
+# A busy machine must not fence the only broker.
+_PATIENCE = {"broker.session.timeout.ms": "120000"}
 Versions = tuple[int, int]
 
 
@@ -66,6 +68,10 @@ class ComparedCluster:
             for entry in response["api_keys"]
         }
 
+    def is_healthy(self) -> bool:
+        """Return whether the brokers are in the metadata."""
+        return bool(self.ask(ApiKey.METADATA, 1, topics=[])["brokers"])
+
     def warm_up(self) -> None:
         """Have it create what Kafka creates on first use, and wait until coordinators answer."""
         self.ask(ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1000)
@@ -102,7 +108,7 @@ def apache_cluster(
         folder,
         version=RELEASES[release],
         features={},
-        properties=broker_config(rebalance_delay_ms),
+        properties=broker_config(rebalance_delay_ms) | _PATIENCE,
     )
     kafka.start()
     try:
@@ -118,9 +124,18 @@ def apache_cluster(
 
 @contextmanager
 def our_cluster(
-    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS, *, in_process: bool = False
+    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS
 ) -> Iterator[ComparedCluster]:
     """Run our broker so that it should behave like this release; the newest if empty."""
+    config = our_config(release, rebalance_delay_ms)
+    with MockKafka(config=config) as kafka:
+        cluster = compared(kafka)
+        cluster.warm_up()
+        yield cluster
+
+
+def our_config(release: str, rebalance_delay_ms: int) -> dict[str, str]:
+    """Return the configuration of our brokers that behave like this release."""
     config = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
         "sasl.users": f"{USERNAME}:{PASSWORD}",
@@ -131,13 +146,13 @@ def our_cluster(
     }
     if not release:
         del config["broker.api.versions"]
-    with MockKafka(config=config, in_process=in_process) as kafka:
-        cluster = ComparedCluster(
-            {
-                (1, "PLAINTEXT"): kafka.bootstrap_servers,
-                (1, "SASL_PLAINTEXT"): kafka.bootstrap_servers_of("SASL_PLAINTEXT"),
-            },
-            0,
-        )
-        cluster.warm_up()
-        yield cluster
+    return config
+
+
+def compared(kafka: MockKafka) -> ComparedCluster:
+    """Return the addresses of a running cluster of ours."""
+    addresses = {
+        (1, "PLAINTEXT"): kafka.bootstrap_servers,
+        (1, "SASL_PLAINTEXT"): kafka.bootstrap_servers_of("SASL_PLAINTEXT"),
+    }
+    return ComparedCluster(addresses, 0)

@@ -13,7 +13,7 @@ from tests.differential.player import Play
 from tests.differential.search import Finding, Report
 
 SAMPLES = FOLDER / "samples"
-"""One conversation of each API whose answers agree, or did when it was kept."""
+"""One conversation of each API, with a response that has many fields."""
 _NAME_CHARACTERS_MAX = 70
 
 
@@ -63,7 +63,9 @@ def keep_samples(report: Report, release: str) -> None:
         path = SAMPLES / f"{api}.json"
         if not path.exists():
             about = f"a sample of {api}"
-            KeptConversation(about, release, sample.conversation, list(sample.kafka)).save(path)
+            KeptConversation(
+                about, release, sample.conversation, list(sample.kafka), sample.differences
+            ).save(path)
 
 
 def settle(ours: ComparedCluster, say: Callable[[str], None]) -> None:

@@ -19,6 +19,7 @@ from tests.differential.strategies import Versions, conversations
 
 EXAMPLES_PER_SEED = 20
 _SHORTEN_S = 40
+_DIFFERING = 1_000_000
 _STABLE_SETTLE_S = 0.4
 
 
@@ -55,11 +56,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A conversation whose answers agree; `fields` compares samples by how much they have."""
+    """A conversation with many fields and few differences, which the score weighs."""
 
-    fields: int
+    score: int
     conversation: Conversation
     kafka: Sequence[Any]
+    differences: str
 
 
 @dataclass(slots=True)
@@ -83,8 +85,12 @@ class Report:
         self.errors += other.errors
         self.signatures |= other.signatures
         for api, sample in other.samples.items():
-            if api not in self.samples or sample.fields > self.samples[api].fields:
-                self.samples[api] = sample
+            self.note_sample(api, sample)
+
+    def note_sample(self, api: str, sample: "Sample") -> None:
+        """Keep a sample if it is better than the one there is."""
+        if api not in self.samples or sample.score > self.samples[api].score:
+            self.samples[api] = sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +130,8 @@ class Pair:
         played = self.play(conversation)
         if not played.comparison.differences:
             return played
+        if not all(cluster.is_healthy() for cluster in self._clusters):
+            raise ConnectionError("a broker is not in the metadata of its cluster")
         again = self.play(conversation, _STABLE_SETTLE_S)
         stable = played.comparison.signatures & again.comparison.signatures
         again.comparison.differences = [
@@ -164,18 +172,18 @@ class Search:
         return self.report
 
     def _note_sample(self, conversation: Conversation, played: Played) -> None:
-        """Keep the agreeing conversation with the most fields in responses of this API."""
-        if played.comparison.differences:
-            return
+        """Keep the conversation with the most fields in responses of this API that agree."""
         apis = answering_apis(conversation)
+        differing = sum(difference.api == self._api for difference in played.comparison.differences)
         fields = sum(
             len(str(answer))
             for api, answer in zip(apis, played.kafka, strict=True)
             if api == self._api and answer not in (None, CLOSED, SILENT)
         )
-        sample = self.report.samples.get(self._api)
-        if fields and (sample is None or fields > sample.fields):
-            self.report.samples[self._api] = Sample(fields, conversation, played.kafka)
+        if fields:
+            lines = "\n".join(str(difference) for difference in played.comparison.differences)
+            sample = Sample(fields - _DIFFERING * differing, conversation, played.kafka, lines)
+            self.report.note_sample(self._api, sample)
 
     def _examine(self, conversation: Conversation) -> None:
         try:

@@ -81,7 +81,7 @@ def _topics(versions: Versions) -> list[Step]:
         _send(
             versions,
             "CreateTopics",
-            5,
+            4,
             topics=[
                 {"name": "~a", "num_partitions": 2, "replication_factor": 1},
                 {"name": "~b", "num_partitions": 1, "replication_factor": 1},

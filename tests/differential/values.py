@@ -172,6 +172,7 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "group_instance_id": (None, None, "i", ""),
     "generation_id": GENERATIONS,
     "generation_id_or_member_epoch": (-1, -1, 1, 0, 2),
+    "OffsetCommit.group_id": ("~g", "~g", "~h"),
     "OffsetCommit.member_id": ("", "", "member_id#0", "unknown"),
     "OffsetCommit.group_instance_id": (None, None, None, "i"),
     "member_epoch": (-1, -1, 0, 1),
