@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from mock_kafka import MockKafka
 from protocol import messages
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
@@ -23,6 +24,7 @@ from tests.differential.clusters import (
     ComparedCluster,
     apache_cluster,
     our_cluster,
+    our_config,
 )
 from tests.differential.conversation import kept_paths
 from tests.differential.keeping import (
@@ -141,7 +143,7 @@ def _replay(console: Console, options: argparse.Namespace) -> None:
             apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
         ):
             record(kafka, options.against, console.print)
-    with our_cluster(options.against, REPLAY_REBALANCE_DELAY_MS) as ours:
+    with MockKafka(config=our_config(options.against, REPLAY_REBALANCE_DELAY_MS)) as ours:
         settle(ours, console.print)
 
 

@@ -4,20 +4,28 @@ from collections.abc import Iterator
 
 import pytest
 
+from mock_kafka import MockKafka
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
     apache_cluster,
-    our_cluster,
+    compared,
+    our_config,
 )
 
 
 @pytest.fixture(scope="session")
-def ours() -> Iterator[ComparedCluster]:
-    """One broker of ours, with Kafka's rule for duplicates."""
-    with our_cluster("4.1", REPLAY_REBALANCE_DELAY_MS) as cluster:
-        yield cluster
+def shared_ours() -> Iterator[MockKafka]:
+    with MockKafka(config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS)) as kafka:
+        yield kafka
+
+
+@pytest.fixture
+def ours(shared_ours: MockKafka) -> ComparedCluster:
+    """One empty broker of ours, configured to behave like Apache Kafka 4.1."""
+    shared_ours.reset()
+    return compared(shared_ours)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from tests.differential.clusters import ComparedCluster
+from mock_kafka import MockKafka
+from tests.differential.clusters import ComparedCluster, compared
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
 from tests.differential.player import Play
@@ -68,11 +69,12 @@ def keep_samples(report: Report, release: str) -> None:
             ).save(path)
 
 
-def settle(ours: ComparedCluster, say: Callable[[str], None]) -> None:
+def settle(ours: MockKafka, say: Callable[[str], None]) -> None:
     """Replay all kept conversations and note which of them differ now."""
     for path in kept_paths():
         kept = load(path)
-        comparison = replay(kept, ours)
+        ours.reset()
+        comparison = replay(kept, compared(ours))
         lines = "\n".join(str(difference) for difference in comparison.differences)
         if bool(lines) != bool(kept.open_difference):
             say(f"{path.relative_to(FOLDER)}: {'differs' if lines else 'agrees'} now")

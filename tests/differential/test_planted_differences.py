@@ -8,15 +8,9 @@ import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.routes import ROUTES
-from mock_kafka import MockKafka
 from protocol.messages import API_NAMES
 from tests.differential.canonical import MAPPED_FIELDS, SYNONYMS, Names
-from tests.differential.clusters import (
-    REPLAY_REBALANCE_DELAY_MS,
-    ComparedCluster,
-    compared,
-    our_config,
-)
+from tests.differential.clusters import ComparedCluster
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import Conversation, load
 from tests.differential.keeping import SAMPLES
@@ -25,19 +19,6 @@ from tests.differential.player import Play
 NOW_MS = 1_700_000_000_000
 PREFIX = "zq00000000-"
 Place = tuple[str | int, ...]
-
-
-@pytest.fixture(scope="module")
-def our_kafka() -> Iterator[MockKafka]:
-    with MockKafka(config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS)) as kafka:
-        yield kafka
-
-
-@pytest.fixture
-def fresh(our_kafka: MockKafka) -> ComparedCluster:
-    """An empty cluster: topics and groups of other tests would be left out of responses."""
-    our_kafka.reset()
-    return compared(our_kafka)
 
 
 def canonical(responses: list[tuple[str, Any] | None]) -> list[Any]:
@@ -93,10 +74,10 @@ def is_mapped(api: str, place: Place) -> bool:
 
 
 @pytest.mark.parametrize("api_key", sorted(ROUTES))
-def test_every_changed_field_of_a_response_is_found(api_key: int, fresh: ComparedCluster) -> None:
+def test_every_changed_field_of_a_response_is_found(api_key: int, ours: ComparedCluster) -> None:
     api = API_NAMES[ROUTES[api_key].api_key]
     conversation = load(SAMPLES / f"{api}.json").conversation
-    play = Play(fresh, PREFIX, NOW_MS).run(conversation)
+    play = Play(ours, PREFIX, NOW_MS).run(conversation)
     tried = 0
     for step, name in enumerate(answering_apis(conversation)):
         response = play.responses[step]
