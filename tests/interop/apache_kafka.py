@@ -65,11 +65,7 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        artifacts = (
-            f"org.apache.kafka:kafka_2.13:{self._version}",
-            "org.slf4j:slf4j-simple:1.7.36",
-        )
-        jars = fetch_jars(f"apache-kafka-{self._version}", artifacts)
+        jars = fetch_kafka_jars(self._version)
         java = java_command(f"{jars}/*", heap_mb=512)
         properties = self._write_properties()
         self._make_certificate()
@@ -161,6 +157,16 @@ class ApacheKafka:
         export = ["keytool", "-exportcert", "-rfc", "-file", str(self.certificate), *store]
         for command in (make, export):
             _run(command)
+
+
+def fetch_kafka_jars(version: str = VERSION) -> Path:
+    """Return the folder with the jars of a release's broker, its clients and coordinators.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    artifacts = (f"org.apache.kafka:kafka_2.13:{version}", "org.slf4j:slf4j-simple:1.7.36")
+    return fetch_jars(f"apache-kafka-{version}", artifacts)
 
 
 def _run(command: list[str]) -> None:

@@ -29,8 +29,8 @@ def test_each_user_has_one_result_and_changes_apply_to_every_broker() -> None:
     assert response.results[0].error_message is None
     assert "does not exist" in response.results[1].error_message
 
-    request = messages.DescribeUserScramCredentialsRequest(users=None)
-    described = call(cluster, request, 0, broker_id=2)
+    describe_request = messages.DescribeUserScramCredentialsRequest(users=None)
+    described = call(cluster, describe_request, 0, broker_id=2)
     assert [
         (result.user, [(info.mechanism, info.iterations) for info in result.credential_infos])
         for result in described.results
