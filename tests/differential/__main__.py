@@ -118,10 +118,13 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
         our_cluster("4.1", REPLAY_REBALANCE_DELAY_MS) as ours,
         tool_processes(kafka, ours) as processes,
     ):
+        known = known_differences()
         found = {}
         table = Table("session", "commands", "agree")
         for session in sessions():
             found[session.about] = compare_session(session, *processes)
+            if options.keep:
+                save_known_differences(known_differences() | found)
             total = len(session.commands)
             table.add_row(session.about, str(total), f"{1 - len(found[session.about]) / total:.0%}")
             for command, lines in found[session.about].items():
@@ -130,9 +133,7 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
     console.print(table)
     count = sum(len(commands) for commands in found.values())
     console.print(f"{count} of {sum(len(each.commands) for each in sessions())} commands differ")
-    if options.keep:
-        save_known_differences(found)
-    return int(found != known_differences())
+    return int(found != known)
 
 
 def _replay(console: Console, options: argparse.Namespace) -> None:

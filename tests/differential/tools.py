@@ -28,7 +28,7 @@ from tests.interop.apache_kafka import VERSION
 SESSIONS = Path(__file__).with_name("tool_sessions.json")
 KNOWN = Path(__file__).with_name("tool_differences.json")
 _SOURCE = Path(__file__).with_name("java") / "Tools.java"
-_LIMIT_MS = 30_000
+_LIMIT_MS = 40_000
 _PACKAGE = "org.apache.kafka.tools"
 
 TOOLS: Mapping[str, str] = {
