@@ -1,6 +1,7 @@
 """Compare Apache Kafka and our broker: `scripts/compare --seeds 3`, or `--api Fetch`."""
 
 import argparse
+import signal
 import sys
 import tempfile
 import time
@@ -57,6 +58,7 @@ _JOBS = 6
 def main() -> int:
     """Run the command; return 1 if a difference is not in the list of allowed ones."""
     options = _parser().parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
     if options.tools:
         return _compare_tools(console, options)
