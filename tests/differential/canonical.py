@@ -122,6 +122,8 @@ class Names:
         kind = SYNONYMS.get((api, field), field)
         if kind in MAPPED_FIELDS:
             return self._named(kind, value)
+        if field == "documentation" and value:
+            return "documentation"  # Each project has its own words.
         if isinstance(value, str):
             return self._text(value)
         if field in TIME_FIELDS and isinstance(value, int):

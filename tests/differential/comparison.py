@@ -8,8 +8,9 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from protocol.json_view import error_name
+from protocol.messages import API_NAMES
 from tests.differential.allowed_differences import ALLOWED_DIFFERENCES, AllowedDifference
-from tests.differential.conversation import Conversation, Receive, Send
+from tests.differential.conversation import Conversation, Receive, Send, SendBytes
 
 KEYS = (
     "name",
@@ -33,6 +34,7 @@ KEYS = (
 """Fields that identify an entry of an array, the first that it has."""
 
 
+_NAMES: dict[int, str] = {int(key): name for key, name in API_NAMES.items()}
 _ABSENT = "absent"
 _NO_FIELDS = "connection"
 
@@ -161,6 +163,8 @@ def answering_apis(conversation: Conversation) -> list[str]:
                 pending.setdefault(step.connection, []).append(step.api)
         elif isinstance(step, Receive) and pending.get(step.connection):
             apis.append(pending[step.connection].pop(0))
+        elif isinstance(step, SendBytes):
+            apis.append(_NAMES.get(int(step.hex[:4], 16), "unknown"))
         else:
             apis.append("connection")
     return apis

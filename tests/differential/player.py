@@ -168,8 +168,10 @@ class Play:
                 return self._send(step)
             case SendBytes():
                 link = self._link(step.connection)
-                link.send_frame(bytes.fromhex(step.hex))
-                return "bytes", _received_bytes(link)
+                response = _send_bytes(link, bytes.fromhex(step.hex))
+                if response[1] in (CLOSED, SILENT):
+                    self._drop(step.connection)
+                return response
             case Receive():
                 link = self._link(step.connection)
                 return link.receive() if link.pending else None
@@ -268,9 +270,17 @@ class Play:
         link.close()
 
 
-def _received_bytes(link: Link) -> Any:
+def _send_bytes(link: Link, frame: bytes) -> tuple[str, Any]:
+    """Send a frame and return what comes, decoded if its API and version are known."""
+    link.send_frame(frame)
+    key, version = struct.unpack_from(">hh", frame)
+    if key in messages.API_NAMES:
+        low, high = messages.schema_versions(ApiKey(key))
+        if low <= version <= high or key == ApiKey.API_VERSIONS:
+            link.pending.append((ApiKey(key), version))
+            return link.receive()
     try:
-        frame = link.receive_frame()
+        received = link.receive_frame()
     except TimeoutError:
-        return SILENT
-    return CLOSED if frame is None else {"hex": frame[:200].hex()}
+        return "bytes", SILENT
+    return "bytes", CLOSED if received is None else {"hex": received[:200].hex()}

@@ -4,6 +4,7 @@ A conversation of an API prepares something (a topic, records, a group member), 
 this API in any version, and looks at what they left behind.
 """
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
 from protocol import messages
-from tests.differential.conversation import Connection, Conversation, Send, Step
+from tests.differential.conversation import Connection, Conversation, Send, SendBytes, Step
 from tests.differential.values import STRUCTS, SUBSCRIPTION, batches, leaf
 
 Versions = Mapping[str, tuple[int, int]]
@@ -22,34 +23,42 @@ _OMITTED_FIELDS = frozenset(
 )
 """Tagged fields that only brokers send."""
 _ENTRIES_MAX = 2
+_CAN_BE_NULL = frozenset({"string", "bytes", "records"})
+_WITHOUT_NULL = 19
+"""Requests for each one with a null that may be wrong."""
 
 
 @st.composite
 def arguments(draw: st.DrawFn, api: str, version: int) -> dict[str, Any]:
     """Return the arguments of a request of this API and version."""
-    struct = messages.request_class(messages.api_key_of(api))._struct
-    return draw(_struct(api, struct, version))
+    schema = messages.request_class(messages.api_key_of(api))._struct
+    values = draw(_struct(api, schema, version))
+    if values and draw(st.sampled_from((False,) * _WITHOUT_NULL + (True,))):
+        name = draw(st.sampled_from(sorted(values)))
+        if schema.fields[name].is_array() or schema.fields[name].type_str in _CAN_BE_NULL:
+            values[name] = None  # Also where the schema forbids it.
+    return values
 
 
 @st.composite
-def _struct(draw: st.DrawFn, api: str, struct: Any, version: int) -> dict[str, Any]:
+def _struct(draw: st.DrawFn, api: str, schema: Any, version: int) -> dict[str, Any]:
     values = {}
-    for name, field in struct.fields.items():
+    for name, field in schema.fields.items():
         if field.for_version_q(version) and name not in _OMITTED_FIELDS:
             values[name] = draw(_field(api, field, version))
-    return _drop_defaults(struct, values)
+    return _drop_defaults(schema, values)
 
 
-def _drop_defaults(struct: Any, values: dict[str, Any]) -> dict[str, Any]:
+def _drop_defaults(schema: Any, values: dict[str, Any]) -> dict[str, Any]:
     """Leave out what is the schema's default, so that kept conversations are short."""
     return {
         name: value
         for name, value in values.items()
         if not (
-            not struct.fields[name].is_array()
-            and not struct.fields[name].is_struct()
-            and type(value) is type(struct.fields[name].default)
-            and value == struct.fields[name].default
+            not schema.fields[name].is_array()
+            and not schema.fields[name].is_struct()
+            and type(value) is type(schema.fields[name].default)
+            and value == schema.fields[name].default
         )
     }
 
@@ -308,6 +317,7 @@ _AFTERWARDS: Mapping[str, Sequence[tuple[str, int, dict[str, Any]]]] = {
     "SaslAuthenticate": (_METADATA,),
     "SyncGroup": (_GROUP,),
 }
+_WITHOUT_DAMAGE = 14
 _SASL_APIS = frozenset({"SaslHandshake", "SaslAuthenticate"})
 
 
@@ -343,4 +353,17 @@ def _requests(draw: st.DrawFn, api: str, versions: Versions, count_max: int) -> 
     for _ in range(draw(st.integers(1, count_max))):
         version = draw(st.integers(low, high))
         requests.append(Send(api, version, draw(arguments(api, version))))
+    if draw(st.sampled_from((False,) * _WITHOUT_DAMAGE + (True,))):
+        requests.append(draw(_damaged(api, versions)))
     return requests
+
+
+@st.composite
+def _damaged(draw: st.DrawFn, api: str, versions: Versions) -> SendBytes:
+    """Return a request that ends too early, or has a version that nobody serves."""
+    key = messages.api_key_of(api)
+    low, high = versions[api]
+    version = draw(st.sampled_from((low, high, high, 99, -1, low - 1)))
+    body = draw(st.sampled_from(("", "00", "ff", "7fffffff", "ffffffffffffffff")))
+    header = struct.pack(">hhih", key, version, 1, 1) + b"c"
+    return SendBytes(header.hex() + body)

@@ -55,6 +55,8 @@ TOOLS: Mapping[str, str] = {
     "transactions": f"{_PACKAGE}.TransactionsCommand",
 }
 """The main classes of Kafka's scripts `kafka-NAME.sh`."""
+_ENDS_ITS_JVM = frozenset({"cluster", "features"})
+"""Tools that end their JVM on wrong arguments: each call gets its own."""
 _AFTER_SUBCOMMAND = frozenset({"cluster"})
 """Tools whose --bootstrap-server follows the subcommand."""
 
@@ -122,8 +124,9 @@ class ToolProcess:
     def __init__(self, classes: Path, jars: Path, servers: str, folder: Path) -> None:
         self._servers = servers
         self._folder = folder
+        self._class_path = f"{classes}:{jars}/*"
         self._process = subprocess.Popen(
-            java_command(f"{classes}:{jars}/*", "Tools", log_level="off"),
+            java_command(self._class_path, "Tools", log_level="off"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -160,6 +163,8 @@ class ToolProcess:
         elif "--bootstrap-server" not in arguments:
             position = 1 if tool in _AFTER_SUBCOMMAND else 0
             arguments[position:position] = ["--bootstrap-server", self._servers]
+        if tool in _ENDS_ITS_JVM:
+            return self._run_alone(TOOLS[tool], arguments, prefix)
         line = [
             str(_LIMIT_MS),
             TOOLS[tool],
@@ -170,11 +175,27 @@ class ToolProcess:
         assert self._process.stdout is not None
         self._process.stdin.write("\t".join(line) + "\n")
         self._process.stdin.flush()
-        status, output, errors = self._process.stdout.readline().rstrip("\n").split("\t")
+        result = self._process.stdout.readline()
+        assert result, f"the JVM ended: {command.command}"
+        status, *encoded = result.rstrip("\n").split("\t")
+        output, errors = (base64.b64decode(part).decode() for part in encoded)
         return Result(status, self._text(output, prefix), self._text(errors, prefix))
 
-    def _text(self, encoded: str, prefix: str) -> str:
-        text = base64.b64decode(encoded).decode().replace(prefix, "~")
+    def _run_alone(self, main_class: str, arguments: list[str], prefix: str) -> Result:
+        done = subprocess.run(
+            java_command(self._class_path, main_class, *arguments, log_level="off"),
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        return Result(
+            str(done.returncode),
+            self._text(done.stdout, prefix),
+            self._text(done.stderr, prefix),
+        )
+
+    def _text(self, text: str, prefix: str) -> str:
+        text = text.replace(prefix, "~")
         host, _, port = self._servers.rpartition(":")
         text = text.replace(f"{host}:{port}", "servers").replace(port, "port")
         text = text.replace(str(self._folder), "folder")

@@ -35,7 +35,6 @@ PARTITIONS = (0, 0, 0, 1, 2, -1)
 BROKERS = (1, 1, 1, 2, -1, 0)
 MEMBERS = ("member_id#0", "member_id#0", "", "unknown", "member_id#1")
 GENERATIONS = (1, 1, -1, 0, 2)
-TIMEOUTS = (5000, 30_000)
 USERS = ("~u", "~u", "~v", "")
 
 TOPIC_CONFIGS: tuple[tuple[str, str | None], ...] = (
@@ -167,7 +166,7 @@ ENTITIES: tuple[tuple[tuple[str, str | None], ...], ...] = (
 )
 FIELDS: Mapping[str, Sequence[Any]] = {
     "topic_id": ("topic_id#0", "topic_id#0", "topic_id#1", "topic_id#9"),
-    "timeout_ms": (5000, 30_000),
+    "timeout_ms": (5000, 30_000, 30_000, 30_000, 0, -1),
     "member_id": MEMBERS,
     "group_instance_id": (None, None, "i", ""),
     "generation_id": GENERATIONS,
@@ -283,7 +282,7 @@ def leaf(api: str, field: Any, *, is_nullable: bool) -> SearchStrategy[Any]:
     if is_nullable and None not in values:
         values.append(None)
     elif not is_nullable and None in values:
-        values = [value for value in values if value is not None]
+        values = [value for value in values if value is not None] or ["~x"]
     return st.sampled_from(values)
 
 
