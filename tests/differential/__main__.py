@@ -15,7 +15,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from mock_kafka import MockKafka
 from protocol import messages
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
@@ -25,7 +24,6 @@ from tests.differential.clusters import (
     ComparedCluster,
     apache_cluster,
     our_cluster,
-    our_config,
 )
 from tests.differential.conversation import kept_paths
 from tests.differential.keeping import (
@@ -34,7 +32,9 @@ from tests.differential.keeping import (
     keep_samples,
     kept_differences,
     record,
+    replay_clusters,
     settle,
+    write_agreement,
 )
 from tests.differential.lanes import Lanes
 from tests.differential.search import (
@@ -43,7 +43,7 @@ from tests.differential.search import (
     common_versions,
     schemas,
 )
-from tests.differential.strategies import Versions
+from tests.differential.strategies import REPLICATED_APIS, Versions
 from tests.differential.tools import (
     compare_session,
     known_differences,
@@ -67,11 +67,12 @@ def main() -> int:
         _write_page(options.page)
         return 0
     started_s = time.monotonic()
+    cluster_options = (options.against, options.rebalance_delay_ms, options.brokers)
     with tempfile.TemporaryDirectory() as folder:
         try:
             with (
-                apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
-                our_cluster(options.against, options.rebalance_delay_ms) as ours,
+                apache_cluster(Path(folder), *cluster_options) as kafka,
+                our_cluster(*cluster_options) as ours,
             ):
                 kafka_versions, our_versions = kafka.api_versions(), ours.api_versions()
                 versions = common_versions(kafka_versions, our_versions, schemas())
@@ -86,6 +87,8 @@ def main() -> int:
     if options.keep:
         keep_samples(report, options.against)
     _write_page(options.page)
+    if options.write_agreement:
+        write_agreement(report)
     count = sum(agreement.conversations for agreement in report.agreement.values())
     console.print(
         f"{count} conversations in {seconds:.0f} s; {len(report.signatures)} differences,"
@@ -102,12 +105,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--examples", type=int, default=EXAMPLES_PER_SEED, help="per seed and API")
     parser.add_argument("--api", action="append", help="this API only; can be repeated")
     parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
     parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
     parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
     parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
     parser.add_argument("--tools", action="store_true", help="compare Kafka's command line tools")
     parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
     parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
+    parser.add_argument("--write-agreement", action="store_true", help="for docs/coverage.md")
     parser.add_argument("--page", type=Path, help="write kept differences to this file")
     return parser
 
@@ -143,11 +148,13 @@ def _replay(console: Console, options: argparse.Namespace) -> None:
     if options.record:
         with (
             tempfile.TemporaryDirectory() as folder,
-            apache_cluster(Path(folder), options.against, options.rebalance_delay_ms) as kafka,
+            apache_cluster(
+                Path(folder), options.against, options.rebalance_delay_ms, options.brokers
+            ) as kafka,
         ):
-            record(kafka, options.against, console.print)
-    with MockKafka(config=our_config(options.against, REPLAY_REBALANCE_DELAY_MS)) as ours:
-        settle(ours, console.print)
+            record(kafka, options.against, options.brokers, console.print)
+    with replay_clusters() as clusters:
+        settle(clusters, console.print)
 
 
 def _write_page(path: Path | None) -> None:
@@ -167,7 +174,7 @@ def _run(
         (api, seed)
         for seed in range(options.first, options.first + options.seeds)
         for api in apis
-        if api in versions
+        if api in versions and (options.brokers == 1 or api in REPLICATED_APIS)
     ]
     report = Report()
     kept = frozenset(kept_differences())
@@ -184,7 +191,9 @@ def _run(
             while jobs and len(running) < options.jobs:
                 api, seed = jobs.pop(0)
                 known = kept | {finding.signature for finding in report.findings}
-                running.add(lanes.search(api, versions, known, seed, options.examples))
+                running.add(
+                    lanes.search(api, versions, known, options.brokers, seed, options.examples)
+                )
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 found = future.result()

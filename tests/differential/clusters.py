@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ REBALANCE_DELAY_MS = 3000
 REPLAY_REBALANCE_DELAY_MS = 50
 """The delay shows in no answer, so a replay need not wait for it."""
 _SETTLE_S = 0.06
+_SETTLE_OF_MANY_S = 0.4
 _WARM_UP_S = 30
 
 # A busy machine must not fence the only broker.
@@ -69,8 +70,9 @@ class ComparedCluster:
         }
 
     def is_healthy(self) -> bool:
-        """Return whether the brokers are in the metadata."""
-        return bool(self.ask(ApiKey.METADATA, 1, topics=[])["brokers"])
+        """Return whether all brokers are in the metadata."""
+        listed = self.ask(ApiKey.METADATA, 1, topics=[])["brokers"]
+        return {broker["node_id"] for broker in listed} == {key[0] for key in self._addresses}
 
     def warm_up(self) -> None:
         """Have it create what Kafka creates on first use, and wait until coordinators answer."""
@@ -79,16 +81,16 @@ class ComparedCluster:
         while time.monotonic() < deadline_s:
             found = self.ask(ApiKey.FIND_COORDINATOR, 1, key="warm-up", key_type=0)
             listed = self.ask(ApiKey.LIST_GROUPS, 1)
-            if found["error_code"] == listed["error_code"] == 0:
+            if found["error_code"] == listed["error_code"] == 0 and self.is_healthy():
                 return
             time.sleep(0.2)
         raise AssertionError("the group coordinators did not start")
 
 
-def broker_config(rebalance_delay_ms: int) -> dict[str, str]:
+def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
     """Return the configuration that both clusters have, beside their own addresses."""
     return {
-        "offsets.topic.replication.factor": "1",
+        "offsets.topic.replication.factor": str(brokers),
         "transaction.state.log.replication.factor": "1",
         "transaction.state.log.min.isr": "1",
         "group.initial.rebalance.delay.ms": str(rebalance_delay_ms),
@@ -97,44 +99,50 @@ def broker_config(rebalance_delay_ms: int) -> dict[str, str]:
 
 @contextmanager
 def apache_cluster(
-    folder: Path, release: str, rebalance_delay_ms: int = REBALANCE_DELAY_MS
+    folder: Path, release: str, rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
 ) -> Iterator[ComparedCluster]:
-    """Run one broker of Apache Kafka with the default features of its release.
+    """Run brokers of Apache Kafka with the default features of their release.
 
     Raises:
         CannotRunError: no java, no mvn, or nothing comes from Maven Central.
     """
-    kafka = ApacheKafka(
-        folder,
-        version=RELEASES[release],
-        features={},
-        properties=broker_config(rebalance_delay_ms) | _PATIENCE,
-    )
-    kafka.start()
-    try:
-        cluster = ComparedCluster(
-            {(1, "PLAINTEXT"): kafka.bootstrap_servers, (1, "SASL_PLAINTEXT"): kafka.sasl_servers},
-            _SETTLE_S,
-        )
+    addresses = {}
+    with ExitStack() as stack:
+        controller = None
+        for node_id in range(1, brokers + 1):
+            broker_folder = folder / str(node_id)
+            broker_folder.mkdir()
+            kafka = ApacheKafka(
+                broker_folder,
+                version=RELEASES[release],
+                features={},
+                properties=broker_config(rebalance_delay_ms, brokers) | _PATIENCE,
+                node_id=node_id,
+                controller=controller,
+            )
+            controller = controller or kafka
+            stack.callback(kafka.stop)
+            kafka.start()
+            addresses[node_id, "PLAINTEXT"] = kafka.bootstrap_servers
+            addresses[node_id, "SASL_PLAINTEXT"] = kafka.sasl_servers
+        cluster = ComparedCluster(addresses, _SETTLE_S if brokers == 1 else _SETTLE_OF_MANY_S)
         cluster.warm_up()
         yield cluster
-    finally:
-        kafka.stop()
 
 
 @contextmanager
 def our_cluster(
-    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS
+    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
 ) -> Iterator[ComparedCluster]:
-    """Run our broker so that it should behave like this release; the newest if empty."""
-    config = our_config(release, rebalance_delay_ms)
-    with MockKafka(config=config) as kafka:
+    """Run our brokers so that they should behave like this release; the newest if empty."""
+    config = our_config(release, rebalance_delay_ms, brokers)
+    with MockKafka(brokers, config=config) as kafka:
         cluster = compared(kafka)
         cluster.warm_up()
         yield cluster
 
 
-def our_config(release: str, rebalance_delay_ms: int) -> dict[str, str]:
+def our_config(release: str, rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
     """Return the configuration of our brokers that behave like this release."""
     config = {
         "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
@@ -142,7 +150,7 @@ def our_config(release: str, rebalance_delay_ms: int) -> dict[str, str]:
         "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
         "producer.state.batches": "5",
         "broker.api.versions": release,
-        **broker_config(rebalance_delay_ms),
+        **broker_config(rebalance_delay_ms, brokers),
     }
     if not release:
         del config["broker.api.versions"]
@@ -151,8 +159,11 @@ def our_config(release: str, rebalance_delay_ms: int) -> dict[str, str]:
 
 def compared(kafka: MockKafka) -> ComparedCluster:
     """Return the addresses of a running cluster of ours."""
-    addresses = {
-        (1, "PLAINTEXT"): kafka.bootstrap_servers,
-        (1, "SASL_PLAINTEXT"): kafka.bootstrap_servers_of("SASL_PLAINTEXT"),
-    }
+    addresses = {}
+    for name, servers in (
+        ("PLAINTEXT", kafka.bootstrap_servers),
+        ("SASL_PLAINTEXT", kafka.bootstrap_servers_of("SASL_PLAINTEXT")),
+    ):
+        for node_id, address in enumerate(servers.split(","), 1):
+            addresses[node_id, name] = address
     return ComparedCluster(addresses, 0)

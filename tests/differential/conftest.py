@@ -4,28 +4,27 @@ from collections.abc import Iterator
 
 import pytest
 
-from mock_kafka import MockKafka
 from scenarios.maven import CannotRunError
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
     apache_cluster,
     compared,
-    our_config,
 )
+from tests.differential.keeping import ReplayClusters, replay_clusters
 
 
 @pytest.fixture(scope="session")
-def shared_ours() -> Iterator[MockKafka]:
-    with MockKafka(config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS)) as kafka:
-        yield kafka
+def clusters() -> Iterator[ReplayClusters]:
+    with replay_clusters() as running:
+        yield running
 
 
 @pytest.fixture
-def ours(shared_ours: MockKafka) -> ComparedCluster:
+def ours(clusters: ReplayClusters) -> ComparedCluster:
     """One empty broker of ours, configured to behave like Apache Kafka 4.1."""
-    shared_ours.reset()
-    return compared(shared_ours)
+    clusters[1].reset()
+    return compared(clusters[1])
 
 
 @pytest.fixture(scope="session")

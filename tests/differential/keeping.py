@@ -1,13 +1,20 @@
 """Kept conversations: files that replay without Kafka, because its answers are in them."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TypeAlias
 
 import msgspec
 
 from mock_kafka import MockKafka
-from tests.differential.clusters import ComparedCluster, compared
+from tests.differential.clusters import (
+    REPLAY_REBALANCE_DELAY_MS,
+    ComparedCluster,
+    compared,
+    our_config,
+)
 from tests.differential.comparison import Comparison, answering_apis, compare
 from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
 from tests.differential.player import Play
@@ -16,12 +23,19 @@ from tests.differential.tools import known_differences
 
 SAMPLES = FOLDER / "samples"
 """One conversation of each API, with a response that has many fields."""
+AGREEMENT = Path(__file__).with_name("agreement.json")
 _NAME_CHARACTERS_MAX = 70
 
 
-def replay(kept: KeptConversation, ours: ComparedCluster) -> Comparison:
-    """Play a kept conversation with our cluster and compare it with Kafka's answers."""
-    play = Play(ours).run(kept.conversation)
+ReplayClusters: TypeAlias = Mapping[int, MockKafka]
+"""Our clusters by their number of brokers."""
+
+
+def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
+    """Play a kept conversation with an empty cluster and compare it with Kafka's answers."""
+    ours = clusters[kept.conversation.brokers]
+    ours.reset()
+    play = Play(compared(ours)).run(kept.conversation)
     return compare(kept.conversation, kept.answers, play.answers)
 
 
@@ -70,12 +84,23 @@ def keep_samples(report: Report, release: str) -> None:
             ).save(path)
 
 
-def settle(ours: MockKafka, say: Callable[[str], None]) -> None:
+@contextmanager
+def replay_clusters() -> Iterator[ReplayClusters]:
+    """Run a cluster of ours with one broker and one with three, for replays."""
+    with ExitStack() as stack:
+        yield {
+            brokers: stack.enter_context(
+                MockKafka(brokers, config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS, brokers))
+            )
+            for brokers in (1, 3)
+        }
+
+
+def settle(clusters: ReplayClusters, say: Callable[[str], None]) -> None:
     """Replay all kept conversations and note which of them differ now."""
     for path in kept_paths():
         kept = load(path)
-        ours.reset()
-        comparison = replay(kept, compared(ours))
+        comparison = replay(kept, clusters)
         lines = "\n".join(str(difference) for difference in comparison.differences)
         if bool(lines) != bool(kept.open_difference):
             say(f"{path.relative_to(FOLDER)}: {'differs' if lines else 'agrees'} now")
@@ -85,16 +110,27 @@ def settle(ours: MockKafka, say: Callable[[str], None]) -> None:
         msgspec.structs.replace(kept, about=about, open_difference=lines).save(path)
 
 
-def record(kafka: ComparedCluster, release: str, say: Callable[[str], None]) -> None:
-    """Replay all kept conversations of a release with Kafka and keep its answers again."""
+def record(kafka: ComparedCluster, release: str, brokers: int, say: Callable[[str], None]) -> None:
+    """Replay the kept conversations of a release with Kafka and keep its answers again."""
     for path in kept_paths():
         kept = load(path)
-        if kept.release != release:
+        if (kept.release, kept.conversation.brokers) != (release, brokers):
             continue
         answers = Play(kafka).run(kept.conversation).answers
         if compare(kept.conversation, kept.answers, answers).differences:
             say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
             msgspec.structs.replace(kept, answers=answers).save(path)
+
+
+def write_agreement(report: Report) -> None:
+    """Write how many responses of each API agree, for docs/coverage.md."""
+    measured = {
+        api: {"responses": agreement.responses, "agreeing": agreement.agreeing}
+        for api, agreement in sorted(report.agreement.items())
+        if agreement.conversations
+    }
+    text = msgspec.json.format(msgspec.json.encode(measured), indent=1).decode()
+    AGREEMENT.write_text(text + "\n", encoding="utf-8")
 
 
 def differences_page(paths: Sequence[Path]) -> str:

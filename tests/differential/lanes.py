@@ -17,10 +17,10 @@ def _set_up(kafka: ComparedCluster, ours: ComparedCluster) -> None:
 
 
 def _search(
-    api: str, versions: Versions, known: frozenset[str], seed: int, examples: int
+    api: str, versions: Versions, known: frozenset[str], brokers: int, seed: int, examples: int
 ) -> Report:
     assert _pair is not None
-    return Search(_pair, api, versions, known).run(seed, examples)
+    return Search(_pair, api, versions, known, brokers).run(seed, examples)
 
 
 class Lanes:
@@ -46,7 +46,13 @@ class Lanes:
         self._pool.shutdown(cancel_futures=True)
 
     def search(
-        self, api: str, versions: Versions, known: frozenset[str], seed: int, examples: int
+        self,
+        api: str,
+        versions: Versions,
+        known: frozenset[str],
+        brokers: int,
+        seed: int,
+        examples: int,
     ) -> Future[Report]:
         """Search one API from one seed; differences with a known signature are only counted."""
-        return self._pool.submit(_search, api, versions, known, seed, examples)
+        return self._pool.submit(_search, api, versions, known, brokers, seed, examples)

@@ -138,6 +138,7 @@ class Play:
         self.names = Names(self._prefix, self._now_ms)
         self._links: dict[str, Link] = {}
         self._described: Mapping[str, Connection] = {}
+        self._has_several_brokers = False
         self.responses: list[tuple[str, Any] | None] = []
         """(API, fields) as they came; None for a step without a response."""
         self.answers: list[Any] = []
@@ -151,6 +152,7 @@ class Play:
     def run(self, conversation: Conversation) -> "Play":
         """Play it to its end, close the connections and delete the topics."""
         self._described = conversation.connections
+        self._has_several_brokers = conversation.brokers > 1
         try:
             for step in conversation.steps:
                 response = self._play(step)
@@ -203,7 +205,7 @@ class Play:
         if response[1] in (CLOSED, SILENT):
             self._drop(step.connection)
         elif step.api in _CHANGES_METADATA and self._cluster.settle_s:
-            if step.api == "CreateTopics":
+            if step.api == "CreateTopics" and not self._has_several_brokers:
                 self._wait_for_leaders(response[1])
             time.sleep(self._cluster.settle_s)
         return response

@@ -132,7 +132,7 @@ class Pair:
             return played
         if not all(cluster.is_healthy() for cluster in self._clusters):
             raise ConnectionError("a broker is not in the metadata of its cluster")
-        again = self.play(conversation, _STABLE_SETTLE_S)
+        again = self.play(conversation, _STABLE_SETTLE_S * conversation.brokers)
         stable = played.comparison.signatures & again.comparison.signatures
         again.comparison.differences = [
             difference
@@ -145,8 +145,11 @@ class Pair:
 class Search:
     """One job: conversations of one API from one seed."""
 
-    def __init__(self, pair: Pair, api: str, versions: Versions, known: frozenset[str]) -> None:
+    def __init__(
+        self, pair: Pair, api: str, versions: Versions, known: frozenset[str], brokers: int = 1
+    ) -> None:
         self._pair = pair
+        self._brokers = brokers
         self._api = api
         self._versions = versions
         self._known = set(known)
@@ -164,7 +167,7 @@ class Search:
             suppress_health_check=list(HealthCheck),
             phases=(Phase.generate,),
         )
-        @given(conversations(self._api, self._versions))
+        @given(conversations(self._api, self._versions, self._brokers))
         def play(conversation: Conversation) -> None:
             self._examine(conversation)
 

@@ -8,6 +8,7 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
@@ -85,16 +86,56 @@ def _perhaps_null(strategy: SearchStrategy[Any], is_nullable: bool) -> SearchStr
     return st.one_of(strategy, strategy, strategy, st.none()) if is_nullable else strategy
 
 
+_TOPICS = (
+    {"name": "~a", "num_partitions": 2, "replication_factor": 1},
+    {"name": "~b", "num_partitions": 1, "replication_factor": 1},
+)
+_REPLICATED_TOPICS = (
+    {
+        "name": "~a",
+        "num_partitions": -1,
+        "replication_factor": -1,
+        "assignments": [
+            {"partition_index": 0, "broker_ids": [1, 2, 3]},
+            {"partition_index": 1, "broker_ids": [2, 3, 1]},
+        ],
+    },
+    {
+        "name": "~b",
+        "num_partitions": -1,
+        "replication_factor": -1,
+        "assignments": [{"partition_index": 0, "broker_ids": [3, 1]}],
+    },
+)
+"""The same for three brokers: Kafka places replicas at random if it may choose."""
+REPLICATED_APIS = frozenset(
+    {
+        "AlterPartitionReassignments",
+        "DeleteRecords",
+        "DescribeCluster",
+        "DescribeConfigs",
+        "DescribeLogDirs",
+        "DescribeProducers",
+        "DescribeTopicPartitions",
+        "ElectLeaders",
+        "Fetch",
+        "ListOffsets",
+        "ListPartitionReassignments",
+        "Metadata",
+        "OffsetForLeaderEpoch",
+        "Produce",
+    }
+)
+"""APIs that a cluster of three brokers is for."""
+
+
 def _topics(versions: Versions) -> list[Step]:
     return [
         _send(
             versions,
             "CreateTopics",
             4,
-            topics=[
-                {"name": "~a", "num_partitions": 2, "replication_factor": 1},
-                {"name": "~b", "num_partitions": 1, "replication_factor": 1},
-            ],
+            topics=_TOPICS,
             timeout_ms=30_000,
         )
     ]
@@ -327,8 +368,8 @@ def _send(versions: Versions, api: str, version: int, **fields: Any) -> Send:
 
 
 @st.composite
-def conversations(draw: st.DrawFn, api: str, versions: Versions) -> Conversation:
-    """Return a conversation about this API."""
+def conversations(draw: st.DrawFn, api: str, versions: Versions, brokers: int = 1) -> Conversation:
+    """Return a conversation about this API with one broker, or with several."""
     steps: list[Step] = []
     connections = {}
     if api in _SASL_APIS:
@@ -343,7 +384,23 @@ def conversations(draw: st.DrawFn, api: str, versions: Versions) -> Conversation
     for name, version, fields in _AFTERWARDS.get(api, ()):
         if draw(st.booleans()):
             steps.append(_send(versions, name, version, **fields))
-    return Conversation(tuple(steps), connections)
+    if brokers > 1:
+        connections = {"b": Connection(broker=2)}
+        steps = [draw(_replicated(step, api)) for step in steps]
+    return Conversation(tuple(steps), connections, brokers)
+
+
+@st.composite
+def _replicated(draw: st.DrawFn, step: Step, api: str) -> Step:
+    """Return the step for several brokers: with replicas, and perhaps to the second broker."""
+    if not isinstance(step, Send):
+        return step
+    if step.arguments.get("topics") is _TOPICS:
+        return msgspec.structs.replace(
+            step, arguments=step.arguments | {"topics": _REPLICATED_TOPICS}
+        )
+    connection = draw(st.sampled_from("aaab")) if step.api == api else "a"
+    return msgspec.structs.replace(step, connection=connection)
 
 
 @st.composite

@@ -32,7 +32,7 @@ TOPICS = (
 )
 GROUPS = ("~g", "~g", "~g", "~h", "")
 PARTITIONS = (0, 0, 0, 1, 2, -1)
-BROKERS = (1, 1, 1, 2, -1, 0)
+BROKERS = (1, 1, 1, 2, 3, 4, -1, 0)
 MEMBERS = ("member_id#0", "member_id#0", "", "unknown", "member_id#1")
 GENERATIONS = (1, 1, -1, 0, 2)
 USERS = ("~u", "~u", "~v", "")
@@ -245,7 +245,7 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "resource_types": (TOPIC, GROUP, CLIENT_METRICS, BROKER, BROKER_LOGGER, 0, 1, 3),
     "response_partition_limit": (2000, 1, 0, -1),
     "config_operation": (0, 1, 2, 3, 4, -1),
-    "replicas": (1, 1, 1, 2, -1),
+    "replicas": (1, 1, 1, 2, 3, 4, -1),
     "max_num_offsets": (1, 0),
 }
 
