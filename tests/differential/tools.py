@@ -208,6 +208,11 @@ def _command(given: Command | str) -> Command:
     return given if isinstance(given, Command) else Command(given)
 
 
+def command_line(given: Command | str) -> str:
+    """Return the command line of a command."""
+    return _command(given).command
+
+
 @contextmanager
 def tool_processes(
     kafka: ComparedCluster, ours: ComparedCluster
@@ -252,7 +257,7 @@ def compare_session(
         lines += differing_lines(expected.output, actual.output)
         lines += differing_lines(expected.errors, actual.errors)
         if lines:
-            found[f"{number}: {_command(command).command}"] = lines
+            found[f"{number}: {command_line(command)}"] = lines
     return found
 
 
