@@ -22,9 +22,12 @@ def table() -> str:
         api = "all" if allowed.api == "*" else allowed.api
         field = "the whole response" if allowed.path == "response" else f"`{allowed.path}`"
         field += {"order": ", its order"}.get(allowed.kind, "")
+        if allowed.brokers_min > 1:
+            field += ", with several brokers"
         lines.append(f"| {api} | {field} | {allowed.reason} |")
     lines += ["", "| field in any API | why its values have other names |", "|----|----|"]
     lines += [f"| `{name}` | {reason} |" for name, reason in MAPPED_FIELDS.items()]
+    lines.append("| times | each broker has its own clock |")
     return "\n".join(lines)
 
 

@@ -54,6 +54,9 @@ _REFERENCE = re.compile(rf"({'|'.join(MAPPED_FIELDS)})#(\d+)")
 _NOW = re.compile(r"now([+-]\d+)")
 _REPEATED = re.compile(r"(\w)\{(\d+)\}")
 """`x{200}` stands for 200 times x."""
+_TIME_IN_TEXT = re.compile(r"-?\b\d{13,19}\b")
+_INT64_MAX = (1 << 63) - 1
+_DAY_MS = 86_400_000
 _LONG_RUN = re.compile(r"(\w)\1{99,}")
 _NAMESPACE = UUID(int=0x6D6F636B)
 
@@ -160,10 +163,16 @@ class Names:
     def _text(self, value: str) -> str:
         text = value.replace(self._prefix, "~")
         text = _LONG_RUN.sub(lambda found: f"{found[1]}{{{len(found[0])}}}", text)
+        text = _TIME_IN_TEXT.sub(self._time_in_text, text)
         for (kind, real), name in self._names.items():
             if kind in {"topic_id", "member_id", "cluster_id", "log_dir"} and str(real) in text:
                 text = text.replace(str(real), name)
         return text
+
+    def _time_in_text(self, found: re.Match[str]) -> str:
+        value = int(found[0])
+        is_near = min(abs(value - self._now_ms), abs(value + _INT64_MAX - self._now_ms))
+        return "now" if is_near < _DAY_MS else found[0]
 
     def _time(self, value: int) -> Any:
         if value in self._sent:

@@ -29,6 +29,7 @@ KEYS = (
     "member_id",
     "api_key",
     "entity_type",
+    "producer_id",
     "key",
 )
 """Fields that identify an entry of an array, the first that it has."""
@@ -91,13 +92,14 @@ def _shape(message: Any) -> str:
 class Comparison:
     """What two answers, or two conversations, have in common."""
 
+    brokers: int = 1
     differences: list[Difference] = field(default_factory=list)
     fields: int = 0
     allowed: dict[AllowedDifference, int] = field(default_factory=dict)
 
     def note(self, difference: Difference) -> None:
         """Add a difference, unless it is allowed."""
-        allowed = find_allowed(difference)
+        allowed = find_allowed(difference, self.brokers)
         if allowed is None:
             self.differences.append(difference)
         else:
@@ -109,7 +111,7 @@ class Comparison:
         return frozenset(difference.signature for difference in self.differences)
 
 
-def find_allowed(difference: Difference) -> AllowedDifference | None:
+def find_allowed(difference: Difference, brokers: int = 1) -> AllowedDifference | None:
     """Return the entry of the list that allows this difference, or None."""
     for allowed in ALLOWED_DIFFERENCES:
         if (
@@ -117,6 +119,7 @@ def find_allowed(difference: Difference) -> AllowedDifference | None:
             and fnmatchcase(_without_indexes(difference.path), _without_indexes(allowed.path))
             and (not allowed.kind or difference.kind == allowed.kind)
             and allowed.kafka in (None, difference.kafka)
+            and allowed.brokers_min <= brokers
         ):
             return allowed
     return None
@@ -128,7 +131,7 @@ def _without_indexes(path: str) -> str:
 
 def compare(conversation: Conversation, kafka: Sequence[Any], ours: Sequence[Any]) -> Comparison:
     """Compare the answers to each step of a conversation."""
-    comparison = Comparison()
+    comparison = Comparison(conversation.brokers)
     for step, (api, kafka_answer, our_answer) in enumerate(
         zip(answering_apis(conversation), kafka, ours, strict=True)
     ):

@@ -117,7 +117,8 @@ def record(kafka: ComparedCluster, release: str, brokers: int, say: Callable[[st
         if (kept.release, kept.conversation.brokers) != (release, brokers):
             continue
         answers = Play(kafka).run(kept.conversation).answers
-        if compare(kept.conversation, kept.answers, answers).differences:
+        is_new = not kept.answers
+        if is_new or compare(kept.conversation, kept.answers, answers).differences:
             say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
             msgspec.structs.replace(kept, answers=answers).save(path)
 

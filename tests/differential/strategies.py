@@ -308,8 +308,8 @@ _END_OFFSETS = (
             {
                 "name": "~a",
                 "partitions": [
-                    {"partition_index": 0, "timestamp": -2},
                     {"partition_index": 0, "timestamp": -1},
+                    {"partition_index": 1, "timestamp": -1},
                 ],
             }
         ],

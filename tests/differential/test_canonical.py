@@ -72,6 +72,13 @@ def test_long_names_are_short_in_arguments_and_answers() -> None:
     assert names().canonical("Metadata", {"name": long}) == {"name": "~x{238}"}
 
 
+def test_times_in_messages_are_now() -> None:
+    message = {"error_message": f"Timestamp {NOW_MS + 9} is not within [{NOW_MS - (1 << 63)}, 5]"}
+    assert names().canonical("Produce", message)["error_message"] == (
+        "Timestamp now is not within [now, 5]"
+    )
+
+
 def test_times_of_the_broker_are_now_and_sent_times_are_relative() -> None:
     sent = names()
     assert sent.resolve("now+5") == NOW_MS + 5
