@@ -6,7 +6,9 @@ Behaviour:
       timestamp -1.
     - The tiered and pending-upload offsets (-5, -6) are -1: there is no tiered storage.
     - Another negative timestamp, or one that the version lacks, gets UNSUPPORTED_VERSION.
-    - A partition that occurs twice in a request gets INVALID_REQUEST.
+    - A partition that occurs twice in a request gets one INVALID_REQUEST. A topic without
+      partitions is not in the response.
+    - An unknown isolation level gets UNKNOWN_SERVER_ERROR for every partition.
     - Leader and epoch are checked as for Fetch.
 """
 
@@ -38,6 +40,8 @@ _VERSION_MIN = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 
+_ISOLATION_LEVELS = frozenset({0, 1})
+
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
 
@@ -54,37 +58,59 @@ class Found(NamedTuple):
 def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
+    if version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:
+        return _error_response(version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
     request_counts: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for part in topic.partitions:
             key = (topic.name, part.partition_index)
             request_counts[key] = request_counts.get(key, 0) + 1
-    topics = []
+    responses: dict[str, dict[int, Any]] = {}
     for topic in request.topics:
-        responses = []
         for part in topic.partitions:
             found = Found()
             if request_counts[topic.name, part.partition_index] > 1:
                 error_code = ErrorCode.INVALID_REQUEST
             else:
                 error_code, found = _look_up(context, topic.name, part, cluster)
-            responses.append(
-                _PartitionResponse(
-                    version=version,
-                    partition_index=part.partition_index,
-                    error_code=error_code,
-                    timestamp=found.timestamp,
-                    offset=found.offset,
-                    leader_epoch=found.leader_epoch,
-                )
+            responses.setdefault(topic.name, {})[part.partition_index] = _PartitionResponse(
+                version=version,
+                partition_index=part.partition_index,
+                error_code=error_code,
+                timestamp=found.timestamp,
+                offset=found.offset,
+                leader_epoch=found.leader_epoch,
             )
-        topics.append(_TopicResponse(version=version, name=topic.name, partitions=responses))
+    topics = [
+        _TopicResponse(version=version, name=name, partitions=list(partitions.values()))
+        for name, partitions in responses.items()
+    ]
+    return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
+
+
+def _error_response(version: int, request: Any, error_code: ErrorCode) -> Any:
+    topics = [
+        _TopicResponse(
+            version=version,
+            name=topic.name,
+            partitions=[
+                _PartitionResponse(
+                    version=version, partition_index=part.partition_index, error_code=error_code
+                )
+                for part in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
 def _look_up(
     context: RequestContext, topic_name: str, request: Any, cluster: Cluster
 ) -> tuple[ErrorCode, Found]:
+    timestamp = request.timestamp
+    if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
+        return ErrorCode.UNSUPPORTED_VERSION, Found()
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)
     if partition is None:
@@ -92,9 +118,6 @@ def _look_up(
     error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
     if error_code != ErrorCode.NONE:
         return error_code, Found()
-    timestamp = request.timestamp
-    if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
-        return ErrorCode.UNSUPPORTED_VERSION, Found()
     try:
         return ErrorCode.NONE, _find(partition, timestamp)
     except ValueError:

@@ -4,6 +4,8 @@ Behaviour:
     - Lists the brokers that are up, the controller, and topics with leaders, replicas and ISR.
     - In v0 an empty list of topics means all. Later versions use null for all, and an empty list
       for none. From v12 a request may name topics by id; an unknown id gets UNKNOWN_TOPIC_ID.
+    - A topic that occurs twice is described once. If any topic is named by id, names are ignored.
+      Unknown ids come first, missing topics last.
     - A missing topic is created if the request and auto.create.topics.enable allow it and its name
       is valid. This response says UNKNOWN_TOPIC_OR_PARTITION and the next one has the topic, as in
       KRaft. An invalid name gets INVALID_TOPIC_EXCEPTION.
@@ -48,10 +50,14 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
-        topics = [_find(context, topic, cluster, may_create=may_create) for topic in requested]
+        topics = [
+            _find(context, topic, cluster, may_create=may_create)
+            for topic in _distinct(requested, version)
+        ]
+        topics.sort(key=_response_rank)
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in topics:
-            if topic.error_code == ErrorCode.NONE:
+            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic.authorized_operations = set(TOPIC_OPERATIONS)
     response = messages.MetadataResponse(
         version=version,
@@ -74,6 +80,21 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
         response.authorized_operations = set(CLUSTER_OPERATIONS)
     return response
+
+
+def _distinct(requested: list[Any], version: int) -> list[Any]:
+    """Return each requested topic once; only those with an id, if any has one."""
+    by_id = {topic.topic_id: topic for topic in requested} if version >= 10 else {}
+    by_id.pop(_NO_TOPIC_ID, None)
+    by_id.pop(None, None)
+    return list(by_id.values() if by_id else {topic.name: topic for topic in requested}.values())
+
+
+def _response_rank(topic: Any) -> int:
+    """Return 0 for unknown ids, 1 for topics, 2 for missing topics: Kafka's order."""
+    if topic.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+        return 0
+    return 1 if topic.partitions else 2
 
 
 def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:

@@ -142,8 +142,8 @@ def test_a_default_replication_factor_above_the_broker_count_creates_no_topic() 
 def test_topics_are_found_by_id_since_version_12(version: int) -> None:
     response = ask(cluster_with_a_and_b(), [], version, ids=(UUID(int=2), UUID(int=9)))
 
-    assert topics_of(response) == [("b", ErrorCode.NONE), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
-    assert response.topics[1].topic_id == UUID(int=9)
+    assert topics_of(response) == [(None, ErrorCode.UNKNOWN_TOPIC_ID), ("b", ErrorCode.NONE)]
+    assert response.topics[0].topic_id == UUID(int=9)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
