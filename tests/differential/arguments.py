@@ -162,7 +162,7 @@ def batches_of(records: bytes) -> list[dict[str, Any]]:
     while position + HEADER_BYTES <= len(records):
         header = read_header(records, position)
         end = position + LOG_OVERHEAD_BYTES + header.batch_length
-        if end > len(records):
+        if end > len(records) or end < position + HEADER_BYTES:
             break
         fields = header._asdict()
         del fields["crc"]  # It covers fields that are compared.

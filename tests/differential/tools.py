@@ -29,6 +29,7 @@ SESSIONS = Path(__file__).with_name("tool_sessions.json")
 KNOWN = Path(__file__).with_name("tool_differences.json")
 _SOURCE = Path(__file__).with_name("java") / "Tools.java"
 _LIMIT_MS = 40_000
+_OWN_JVM_TIMEOUT_S = 120
 _PACKAGE = "org.apache.kafka.tools"
 
 TOOLS: Mapping[str, str] = {
@@ -187,6 +188,7 @@ class ToolProcess:
             check=False,
             capture_output=True,
             text=True,
+            timeout=_OWN_JVM_TIMEOUT_S,
         )
         return Result(
             str(done.returncode),
