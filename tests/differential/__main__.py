@@ -142,7 +142,8 @@ def _compare_tools(console: Console, options: argparse.Namespace) -> int:
                 console.print(*lines, sep="\n", markup=False, highlight=False)
     console.print(table)
     count = sum(len(commands) for commands in found.values())
-    console.print(f"{count} of {sum(len(each.commands) for each in sessions())} commands differ")
+    total = sum(len(each.commands) for each in sessions() if each.about in found)
+    console.print(f"{count} of {total} commands differ")
     return int(any(known.get(about) != commands for about, commands in found.items()))
 
 

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from mock_kafka import MockKafka
 from protocol import messages
@@ -20,16 +20,47 @@ _SETTLE_S = 0.06
 _SETTLE_OF_MANY_S = 0.4
 _WARM_UP_S = 30
 
-# A busy machine must not fence the only broker.
-_PATIENCE = {"broker.session.timeout.ms": "120000"}
+# A busy machine must not fence a broker.
+_PATIENCE = {"broker.session.timeout.ms": "60000"}
 Versions = tuple[int, int]
+
+
+class BrokerControl(Protocol):
+    """Stops and starts brokers, as `MockKafka` does."""
+
+    def stop_broker(self, broker: int, /) -> None:
+        """Shut a broker down, so that it hands over its leaders."""
+
+    def start_broker(self, broker: int, /) -> object:
+        """Start it again, with its data."""
+
+
+class ApacheBrokers:
+    """The processes of a cluster of Apache Kafka."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, ApacheKafka] = {}
+
+    def stop_broker(self, broker: int, /) -> None:
+        """Shut a broker down, so that it hands over its leaders."""
+        self.by_id[broker].stop()
+
+    def start_broker(self, broker: int, /) -> None:
+        """Start it again, with its data."""
+        self.by_id[broker].start_again()
 
 
 class ComparedCluster:
     """A running cluster's addresses; `settle_s` is how long its metadata takes to spread."""
 
-    def __init__(self, addresses: Mapping[tuple[int, str], str], settle_s: float) -> None:
+    def __init__(
+        self,
+        addresses: Mapping[tuple[int, str], str],
+        settle_s: float,
+        control: BrokerControl | None = None,
+    ) -> None:
         self._addresses = dict(addresses)
+        self._control = control
         self.settle_s = settle_s
 
     def address(self, node_id: int, listener: str) -> tuple[str, int]:
@@ -38,16 +69,26 @@ class ComparedCluster:
         return host, int(port)
 
     def stop_broker(self, node_id: int) -> None:
-        """Shut a broker down."""
-        raise NotImplementedError
+        """Shut a broker down.
+
+        Raises:
+            AssertionError: only the process that started the cluster can do that.
+        """
+        assert self._control is not None
+        self._control.stop_broker(node_id)
 
     def start_broker(self, node_id: int) -> None:
-        """Start it again."""
-        raise NotImplementedError
+        """Start it again; errors as in `stop_broker`."""
+        assert self._control is not None
+        self._control.start_broker(node_id)
 
     def settling(self, settle_s: float) -> "ComparedCluster":
         """Return the same cluster with more or less time for its metadata."""
-        return ComparedCluster(self._addresses, settle_s)
+        return ComparedCluster(self._addresses, settle_s, self._control)
+
+    def for_other_processes(self) -> "ComparedCluster":
+        """Return the same cluster for processes that cannot stop its brokers."""
+        return ComparedCluster(self._addresses, self.settle_s)
 
     def ask(self, api_key: ApiKey, version: int, **fields: Any) -> dict[str, Any]:
         """Send one request to the first broker and return the fields of the response."""
@@ -71,7 +112,7 @@ class ComparedCluster:
 
     def is_healthy(self) -> bool:
         """Return whether all brokers are in the metadata."""
-        listed = self.ask(ApiKey.METADATA, 1, topics=[])["brokers"]
+        listed = self.ask(ApiKey.METADATA, 1, topics=[]).get("brokers", ())
         return {broker["node_id"] for broker in listed} == {key[0] for key in self._addresses}
 
     def warm_up(self) -> None:
@@ -109,6 +150,7 @@ def apache_cluster(
     addresses = {}
     with ExitStack() as stack:
         controller = None
+        processes = ApacheBrokers()
         for node_id in range(1, brokers + 1):
             broker_folder = folder / str(node_id)
             broker_folder.mkdir()
@@ -121,11 +163,13 @@ def apache_cluster(
                 controller=controller,
             )
             controller = controller or kafka
+            processes.by_id[node_id] = kafka
             stack.callback(kafka.stop)
             kafka.start()
             addresses[node_id, "PLAINTEXT"] = kafka.bootstrap_servers
             addresses[node_id, "SASL_PLAINTEXT"] = kafka.sasl_servers
-        cluster = ComparedCluster(addresses, _SETTLE_S if brokers == 1 else _SETTLE_OF_MANY_S)
+        settle_s = _SETTLE_S if brokers == 1 else _SETTLE_OF_MANY_S
+        cluster = ComparedCluster(addresses, settle_s, processes)
         cluster.warm_up()
         yield cluster
 
@@ -166,4 +210,4 @@ def compared(kafka: MockKafka) -> ComparedCluster:
     ):
         for node_id, address in enumerate(servers.split(","), 1):
             addresses[node_id, name] = address
-    return ComparedCluster(addresses, 0)
+    return ComparedCluster(addresses, 0, kafka)

@@ -31,7 +31,7 @@ class Lanes:
             count,
             mp_context=multiprocessing.get_context("spawn"),
             initializer=_set_up,
-            initargs=(kafka, ours),
+            initargs=(kafka.for_other_processes(), ours.for_other_processes()),
         )
 
     def __enter__(self) -> "Lanes":

@@ -191,7 +191,7 @@ class Search:
     def _examine(self, conversation: Conversation) -> None:
         try:
             played = self._pair.play_until_stable(conversation)
-        except OSError as error:
+        except (OSError, KeyError) as error:
             self.report.errors.append(f"{type(error).__name__}: {error}: {conversation.to_json()}")
             return
         count_agreement(self.report, conversation, played)

@@ -24,7 +24,7 @@ _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _STARTED = "Kafka Server started"
 _START_TIMEOUT_S = 60
-_STOP_TIMEOUT_S = 10
+_STOP_TIMEOUT_S = 40
 
 
 class ApacheKafka:
@@ -56,6 +56,7 @@ class ApacheKafka:
         self._overrides = dict(properties or {})
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
+        self._command: list[str] = []
         self._process: subprocess.Popen[str] | None = None
         self._node_id = node_id
         self._controller = controller or self
@@ -82,8 +83,14 @@ class ApacheKafka:
         for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
             format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
         _run(format_it)
+        self._command = [*java, "kafka.Kafka", str(properties)]
+        self.start_again()
+
+    def start_again(self) -> None:
+        """Start a broker that was stopped, with its data, and wait until clients may come."""
+        self._is_up.clear()
         self._process = subprocess.Popen(
-            [*java, "kafka.Kafka", str(properties)],
+            self._command,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
