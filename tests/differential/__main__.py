@@ -53,11 +53,15 @@ from tests.differential.tools import (
 )
 
 _JOBS = 6
+VERSION_OF_KEPT = "4.1"
 
 
 def main() -> int:
     """Run the command; return 1 if a difference is not in the list of allowed ones."""
-    options = _parser().parse_args()
+    parser = _parser()
+    options = parser.parse_args()
+    if options.against != VERSION_OF_KEPT and (options.keep or options.record or options.tools):
+        parser.error(f"conversations are kept from {VERSION_OF_KEPT} only")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
     console = Console(width=None if sys.stdout.isatty() else 160)
     if options.tools:
@@ -181,7 +185,8 @@ def _run(
         if api in versions and (options.brokers == 1 or api in REPLICATED_APIS)
     ]
     report = Report()
-    kept = frozenset(kept_differences())
+    is_kept = options.against == VERSION_OF_KEPT
+    kept = frozenset(kept_differences() if is_kept else ())
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
