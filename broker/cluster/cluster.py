@@ -15,6 +15,7 @@ from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.config.api_versions import emulated_release
 from broker.config.broker_config import BrokerConfig
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
@@ -43,7 +44,8 @@ class Cluster:
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
+        first = config.first_node_id
+        self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -55,9 +57,15 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
+        if self.has_eligible_leader_replicas:
+            # Kafka's format command makes it a value of all brokers, for the controller.
+            layer = {"min.insync.replicas": str(config["min.insync.replicas"])}
+            config = config.with_dynamic(None, layer)
         self.config = config
         self.routes = RoutesByBroker(config)
-        self.controller_id = 1
+        self.controller_id = self.first_node_ids[0]
+        self.controller_epoch = 1
+        """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
         """Coordinators that were moved through the admin port, by group or transactional id."""
@@ -99,6 +107,12 @@ class Cluster:
         for broker in self.brokers.values():
             broker.is_alive = True
             self.set_availability(broker, Availability.UP)
+
+    @property
+    def has_eligible_leader_replicas(self) -> bool:
+        """Whether the feature eligible.leader.replicas.version is on, as in Kafka since 4.1."""
+        release = emulated_release(self._first_config["broker.api.versions"])
+        return release is None or release >= (4, 1)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -216,6 +230,7 @@ class Cluster:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
         self.add_partitions(topic, assignments)
         self._next_placement += len(assignments)
@@ -250,6 +265,16 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
+        topic.by_broker = self._topic_by_broker(topic)
+
+    def _topic_by_broker(self, topic: Topic) -> dict[int, Topic]:
+        """Return the topic as brokers have it whose own configuration gives it other defaults."""
+        found = {}
+        for broker_id in self.config.ids_of_different_brokers():
+            own = TopicConfig(self.config.for_broker(broker_id), topic.config.overrides)
+            if dict(own) != dict(topic.config):
+                found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
+        return found
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""

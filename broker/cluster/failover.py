@@ -100,6 +100,7 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.brokers[node_id].is_alive = False
     if cluster.controller_id == node_id:
         cluster.controller_id = next(iter(cluster.alive_broker_ids()), NO_LEADER)
+        cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
         rest = tuple(n for n in partition.isr if n != node_id)
         partition.isr = rest or partition.isr
@@ -112,6 +113,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:
         cluster.controller_id = node_id
+        cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
         if node_id not in partition.replicas:
             continue

@@ -74,6 +74,8 @@ class Topic:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = 0
     timestamp_after_max_ms: int = 0
+    by_broker: dict[int, "Topic"] = field(default_factory=dict)
+    """The same topic on brokers that give it other defaults; empty unless brokers differ."""
 
     def __post_init__(self) -> None:
         self.refresh_settings()
@@ -90,6 +92,10 @@ class Topic:
         self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
+
+    def on_broker(self, broker_id: int) -> "Topic":
+        """Return the topic with the configuration that it has on a broker."""
+        return self.by_broker.get(broker_id, self)
 
     def partition(self, partition_index: int) -> Partition | None:
         """Return the partition with this index, or None."""

@@ -22,6 +22,8 @@ Behaviour:
 
 Gaps:
     - Transactional batches get TRANSACTIONAL_ID_AUTHORIZATION_FAILED: there are no transactions.
+    - A batch that claims LogAppendTime is always refused; Kafka stores it if the topic has
+      CreateTime.
     - A compressed payload is decompressed only when a check needs its records.
 """
 
@@ -61,6 +63,8 @@ def handle_produce(
     has_error = False
     for topic_data in request.topics:
         topic = _find_topic(topic_data, cluster)
+        if topic is not None and topic.by_broker:
+            topic = topic.on_broker(context.broker_id)
         results = []
         for part in topic_data.partitions:
             error_code = _request_error(request, topic_data, topic)

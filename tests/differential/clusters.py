@@ -47,7 +47,7 @@ class ApacheBrokers:
 
     def start_broker(self, broker: int, /) -> None:
         """Start it again, with its data."""
-        self.by_id[broker].start_again()
+        self.by_id[broker].start()
 
 
 class ComparedCluster:

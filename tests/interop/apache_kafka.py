@@ -56,7 +56,6 @@ class ApacheKafka:
         self._overrides = dict(properties or {})
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
-        self._command: list[str] = []
         self._process: subprocess.Popen[str] | None = None
         self._node_id = node_id
         self._controller = controller or self
@@ -69,28 +68,19 @@ class ApacheKafka:
     def start(self) -> None:
         """Fetch jars if needed, format the folder, start, and wait until clients may come.
 
+        A broker that was stopped starts again with its ports and its data.
+
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
         jars = fetch_kafka_jars(self._version)
         java = java_command(f"{jars}/*", heap_mb=512)
-        properties = self._write_properties()
-        self._make_certificate()
-        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
-        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
-        for feature, level in self._features.items():
-            format_it += ["--feature", f"{feature}={level}"]
-        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
-        _run(format_it)
-        self._command = [*java, "kafka.Kafka", str(properties)]
-        self.start_again()
-
-    def start_again(self) -> None:
-        """Start a broker that was stopped, with its data, and wait until clients may come."""
+        properties = self._folder / "server.properties"
+        if not properties.exists():
+            self._format(java)
         self._is_up.clear()
         self._process = subprocess.Popen(
-            self._command,
+            [*java, "kafka.Kafka", str(properties)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -102,6 +92,12 @@ class ApacheKafka:
         if not self._is_up.wait(_START_TIMEOUT_S) or self._process.poll() is not None:
             self.stop()
             raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
+
+    def kill(self) -> None:
+        """End the process at once, as a crash does, and wait for it."""
+        assert self._process is not None
+        self._process.kill()
+        self.stop()
 
     def stop(self) -> None:
         """End the process and wait for it."""
@@ -116,6 +112,17 @@ class ApacheKafka:
         self._reader.join(_STOP_TIMEOUT_S)
         assert self._process.stderr is not None
         self._process.stderr.close()
+
+    def _format(self, java: list[str]) -> None:
+        self._make_certificate()
+        properties = self._write_properties()
+        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
+        for feature, level in self._features.items():
+            format_it += ["--feature", f"{feature}={level}"]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
+        _run(format_it)
 
     def _read_log(self) -> None:
         assert self._process is not None
