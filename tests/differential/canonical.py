@@ -54,6 +54,7 @@ _REFERENCE = re.compile(rf"({'|'.join(MAPPED_FIELDS)})#(\d+)")
 _NOW = re.compile(r"now([+-]\d+)")
 _REPEATED = re.compile(r"(\w)\{(\d+)\}")
 """`x{200}` stands for 200 times x."""
+_CLUSTER_ID_IN_TEXT = re.compile(r'(?<=cluster id ")[\w-]{22}')
 _TIME_IN_TEXT = re.compile(r"-?\b\d{13,19}\b")
 _INT64_MAX = (1 << 63) - 1
 _DAY_MS = 86_400_000
@@ -163,6 +164,7 @@ class Names:
     def _text(self, value: str) -> str:
         text = value.replace(self._prefix, "~")
         text = _LONG_RUN.sub(lambda found: f"{found[1]}{{{len(found[0])}}}", text)
+        text = _CLUSTER_ID_IN_TEXT.sub("cluster_id", text)
         text = _TIME_IN_TEXT.sub(self._time_in_text, text)
         for (kind, real), name in self._names.items():
             if kind in {"topic_id", "member_id", "cluster_id", "log_dir"} and str(real) in text:

@@ -205,6 +205,8 @@ FIELDS: Mapping[str, Sequence[Any]] = {
     "last_fetched_epoch": (-1, -1, 0, 1),
     "Fetch.log_start_offset": (-1, 0),
     "rack_id": ("", "r"),
+    "DescribeQuorum.topic_name": ("__cluster_metadata", "~a", ""),
+    "UnregisterBroker.broker_id": (9, 2, -1),
     "DeleteRecords.offset": (1, 2, -1, 0, 3, 4, -2),
     "key_type": (0, 0, 0, 2, 3, -1),
     "FindCoordinator.key": GROUPS,
