@@ -29,12 +29,18 @@ from protocol.errors import ErrorCode
 
 GROUP_KEY_TYPE = 0
 TRANSACTION_KEY_TYPE = 1
+SHARE_KEY_TYPE = 2
+_KEY_TYPES = frozenset({GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE, SHARE_KEY_TYPE})
 BATCH_VERSION_MIN = 4
+SHARE_VERSION_MIN = 6
 
 _MESSAGES = {
     ErrorCode.NONE: "NONE",  # what Kafka sends if there is no error
     ErrorCode.COORDINATOR_NOT_AVAILABLE: "The coordinator is not available.",
-    ErrorCode.INVALID_REQUEST: "This type of coordinator key is not supported.",
+    ErrorCode.INVALID_REQUEST: (
+        "This most likely occurs because of a request being malformed by the client library or the"
+        " message was sent to an incompatible broker. See the broker logs for more details."
+    ),
 }
 
 
@@ -54,6 +60,10 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
         return messages.FindCoordinatorResponse(
             version=version, error_message=_MESSAGES[found.error_code], **found._asdict()
         )
+    # Since version 4 only an unknown type of key, which fails the whole request, has a message.
+    is_known_type = request.key_type in _KEY_TYPES and (
+        request.key_type != SHARE_KEY_TYPE or version >= SHARE_VERSION_MIN
+    )
     coordinators = []
     for key in request.coordinator_keys:
         found = _find(context, cluster, request.key_type, key)
@@ -61,7 +71,7 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
             messages.FindCoordinatorResponse.Coordinator(
                 version=version,
                 key=key,
-                error_message=_MESSAGES[found.error_code],
+                error_message="" if is_known_type else _MESSAGES[found.error_code],
                 **found._asdict(),
             )
         )

@@ -23,11 +23,16 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
+PROTOCOL_VERSION_MIN = 5
+"""Since then a request must name the type and the protocol of the group (KIP-559)."""
+
 
 @handles(ApiKey.SYNC_GROUP, versions=(0, 5))
 def handle_sync_group(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleSyncGroupRequest`."""
     version = context.api_version
+    if version >= PROTOCOL_VERSION_MIN and None in (request.protocol_type, request.protocol_name):
+        return _response(SyncResult(ErrorCode.INCONSISTENT_GROUP_PROTOCOL), version)
     error_code = ownership_error(cluster, context.broker_id, request.group_id)
     if error_code is not ErrorCode.NONE:
         return _response(SyncResult(error_code), version)

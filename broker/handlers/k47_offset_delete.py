@@ -6,7 +6,7 @@ Behaviour:
       error.
     - Errors of the whole request: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members
       that are no consumers), NOT_COORDINATOR.
-    - A topic without partitions is not in the response. Missing partitions come first.
+    - A known topic without partitions is not in the response. Missing partitions come first.
 """
 
 from typing import Any
@@ -28,6 +28,8 @@ def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster
     results: dict[str, list[Any]] = {}
     known: list[tuple[str, int]] = []
     for topic in request.topics:
+        if cluster.topics.get(topic.name) is None:
+            results.setdefault(topic.name, [])
         for partition in topic.partitions:
             index = partition.partition_index
             if _exists(cluster, topic.name, index):

@@ -38,6 +38,8 @@ def append_batch(
             header.error_code,
             error_message=header.error_message,
             record_errors=header.record_errors,
+            # As in Kafka, a refusal of single records comes with the start of the log.
+            log_start_offset=log.log_start_offset if header.record_errors else -1,
         )
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp

@@ -22,9 +22,11 @@ def clusters() -> Iterator[ReplayClusters]:
 
 @pytest.fixture
 def ours(clusters: ReplayClusters) -> ComparedCluster:
-    """One empty broker of ours, configured to behave like Apache Kafka 4.1."""
+    """One broker of ours without topics of clients, configured to behave like Kafka 4.1."""
     clusters[1].reset()
-    return compared(clusters[1])
+    cluster = compared(clusters[1])
+    cluster.warm_up()
+    return cluster
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from typing import TypeAlias
 import msgspec
 
 from mock_kafka import MockKafka
+from protocol.api_keys import ApiKey
 from tests.differential.clusters import (
     REPLAY_REBALANCE_DELAY_MS,
     ComparedCluster,
@@ -32,10 +33,15 @@ ReplayClusters: TypeAlias = Mapping[int, MockKafka]
 
 
 def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
-    """Play a kept conversation with an empty cluster and compare it with Kafka's answers."""
+    """Play a kept conversation with a new cluster and compare it with Kafka's answers.
+
+    The cluster has __consumer_offsets already, as Kafka's had when it answered.
+    """
     ours = clusters[kept.conversation.brokers]
     ours.reset()
-    play = Play(compared(ours)).run(kept.conversation)
+    cluster = compared(ours)
+    cluster.ask(ApiKey.FIND_COORDINATOR, 1, key="", key_type=0)
+    play = Play(cluster).run(kept.conversation)
     return compare(kept.conversation, kept.answers, play.answers)
 
 

@@ -137,6 +137,8 @@ class GroupCluster:
             "member_id": member_id,
             "generation_id": generation_id,
             "assignments": [assignment],
+            "protocol_type": "consumer" if version >= 5 else None,
+            "protocol_name": "range" if version >= 5 else None,
         }
         return self.send(ApiKey.SYNC_GROUP, version, **(defaults | fields))
 

@@ -52,3 +52,8 @@ def test_a_follower_waits_for_its_leader() -> None:
     cluster.sync(leader_id, 2)
 
     assert [(response.error_code, response.assignment) for response in waiting] == [(0, b"")]
+
+
+def test_version_5_without_a_protocol_is_an_inconsistent_group_protocol() -> None:
+    (response,) = GroupCluster().sync("member", 1, 5, protocol_name=None)
+    assert response.error_code == ErrorCode.INCONSISTENT_GROUP_PROTOCOL
