@@ -94,7 +94,7 @@ def _plain(name: str, value: Any, may_show: MayShow) -> Any:
     match value:
         case None | bool() | str():
             return value
-        case int() if name == "error_code":
+        case int() if name.endswith("error_code"):
             return error_name(value)
         case int() | float():
             return value
@@ -152,7 +152,7 @@ def errors_of(response: Any) -> set[str]:
     return {
         error_name(value)
         for name, value in _walk(response)
-        if name == "error_code" and value != ErrorCode.NONE
+        if name.endswith("error_code") and value != ErrorCode.NONE
     }
 
 

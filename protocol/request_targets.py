@@ -20,12 +20,24 @@ TARGET_NAMES = ("topic", "partition", "group", "transactional_id")
 TopicNames = Callable[[UUID], str | None]
 """Returns the name of a topic id, or None if there is no such topic (any more)."""
 
-_TOPIC_ARRAYS = ("topics", "topic_data", "topic_names", "topic_partitions", "resources", "groups")
+_TOPIC_ARRAYS = (
+    "topics",
+    "topic_data",
+    "topic_names",
+    "topic_partitions",
+    "subscribed_topic_names",
+    "resources",
+    "v3_and_below_topics",
+)
+_ENTRIES_WITH_TOPICS = ("groups", "dirs", "markers", "transactions")
+"""Arrays whose entries name topics: OffsetFetch, AlterReplicaLogDirs, and transactions' APIs."""
 _PARTITION_ARRAYS = ("partitions", "partition_data", "partition_indexes")
 _PARTITION_FIELDS = ("partition_index", "index", "partition")
-_GROUP_ARRAYS = ("groups", "groups_names")
+_GROUP_ARRAYS = ("groups", "groups_names", "group_ids")
+_TRANSACTIONAL_ID_FIELDS = ("transactional_id", "v3_and_below_transactional_id")
+_TRANSACTIONAL_ID_ARRAYS = ("transactions", "transactional_ids")
 _TOPIC_RESOURCE_TYPE = 2
-_TOPIC_FIELDS = ("name", "topic", "resource_name")
+_TOPIC_FIELDS = ("name", "topic", "topic_name", "resource_name")
 _NO_ID = UUID(int=0)
 _GROUP_KEY_TYPE = 0
 
@@ -74,7 +86,7 @@ class RequestTargets:
 def request_targets(request: Any) -> RequestTargets:
     """Return the targets of a decoded request."""
     groups = set(_groups(request))
-    transactional_ids = {getattr(request, "transactional_id", None)}
+    transactional_ids = set(_transactional_ids(request))
     keys = [*(getattr(request, "coordinator_keys", None) or ()), getattr(request, "key", None)]
     is_group_key = getattr(request, "key_type", None) == _GROUP_KEY_TYPE
     (groups if is_group_key else transactional_ids).update(keys)
@@ -123,7 +135,7 @@ def targets_in_schema(api_key: ApiKey, api_version: int) -> tuple[frozenset[str]
     named = set(_named_by_entries(schema))
     if "group_id" in schema or any(name in schema for name in _GROUP_ARRAYS):
         named.add("group")
-    if "transactional_id" in schema:
+    if any(name in schema for name in (*_TRANSACTIONAL_ID_FIELDS, *_TRANSACTIONAL_ID_ARRAYS)):
         named.add("transactional_id")
     if "key" in schema or "coordinator_keys" in schema:
         kinds = ["group", "transactional_id"] if "key_type" in schema else ["group"]
@@ -138,13 +150,21 @@ def _groups(request: Any) -> Iterator[str]:
             yield group_of(entry)
 
 
+def _transactional_ids(request: Any) -> Iterator[str | None]:
+    for name in _TRANSACTIONAL_ID_FIELDS:
+        yield getattr(request, name, None)
+    for array_name in _TRANSACTIONAL_ID_ARRAYS:
+        for entry in getattr(request, array_name, None) or ():
+            yield entry if isinstance(entry, str) else entry.transactional_id
+
+
 def _partitions(request: Any) -> Iterator[tuple[str | UUID, int | None]]:
+    for array_name in _ENTRIES_WITH_TOPICS:
+        for entry in getattr(request, array_name, None) or ():
+            if not isinstance(entry, str):
+                yield from _partitions(entry)
     for array_name in _TOPIC_ARRAYS:
         for entry in getattr(request, array_name, None) or ():
-            if array_name == "groups":
-                if not isinstance(entry, str):
-                    yield from _partitions(entry)
-                continue
             topic = topic_of(entry)
             if topic is None:
                 continue
@@ -163,13 +183,13 @@ def _indexes(entry: Any) -> Iterator[int]:
 
 
 def _named_by_entries(schema: Mapping[str, Any]) -> Iterator[str]:
+    for array_name in _ENTRIES_WITH_TOPICS:
+        if schema.get(array_name):
+            yield from _named_by_entries(schema[array_name])
     for array_name in _TOPIC_ARRAYS:
         if array_name not in schema:
             continue
         entries = schema[array_name]
-        if array_name == "groups":
-            yield from _named_by_entries(entries or {})
-            continue
         yield "topic"
         for name in _PARTITION_ARRAYS:
             if entries and name in entries:

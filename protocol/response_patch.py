@@ -17,7 +17,10 @@ from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.suggestions import did_you_mean
 
-_INTEGER_BITS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
+_INTEGERS = {
+    "uint16": range(1 << 16),
+    **{f"int{bits}": range(-(1 << bits - 1), 1 << bits - 1) for bits in (8, 16, 32, 64)},
+}
 _TEXT_BYTES_MAX = (1 << 15) - 1
 
 
@@ -96,6 +99,9 @@ def _apply_patch(message: Any, struct: Any, api_version: int, patch: Mapping[str
 def _new(struct: Any, api_version: int, patch: Mapping[str, Any]) -> Any:
     # Without a version, because in this one the struct may not exist outside its array.
     entry = struct.data_class()
+    for name, field in struct.fields.items():
+        if field.is_struct() and field.tag is None and field._nullable_versions is None:
+            setattr(entry, name, _new(field, api_version, {}))  # kafka-python has no default
     _apply_patch(entry, struct, api_version, patch)
     return entry
 
@@ -107,11 +113,11 @@ def _simple(field: Any, value: Any, path: str) -> Any:
         ValueError: it has another type.
     """
     kind = field.type_str.removeprefix("[]")
-    bits = _INTEGER_BITS.get(kind)
+    integers = _INTEGERS.get(kind)
     if isinstance(value, str) and field.name.endswith("error_code"):
         return _error_code(value, path)
-    if bits is not None and isinstance(value, int) and not isinstance(value, bool):
-        if -(1 << bits - 1) <= value < 1 << bits - 1:
+    if integers is not None and isinstance(value, int) and not isinstance(value, bool):
+        if value in integers:
             return value
         raise ValueError(f"{path}: {value} doesn't fit into {kind}")
     if kind == "string" and isinstance(value, str) and len(value.encode()) <= _TEXT_BYTES_MAX:

@@ -34,6 +34,7 @@ from broker.faults.actions import (
     field_name_of,
 )
 from broker.faults.match import Match, Trigger
+from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from protocol.messages import API_NAMES, has_throttle_time, schema_versions
@@ -152,7 +153,7 @@ def _at(action: Action) -> str:
 
 def _check_request(match: Match, actions: dict[str, Action]) -> None:
     """Check that there is a request that the rule matches."""
-    apis = [match.api_key] if match.api_key is not None else list(API_NAMES)
+    apis = _served_apis(match)
     if "stale_metadata" in actions:
         apis = [key for key in apis if key in METADATA_APIS]
         if not apis:
@@ -175,6 +176,14 @@ def _check_request(match: Match, actions: dict[str, Action]) -> None:
         raise ValueError(
             f"mute: no response of {match.api} has a throttle time, nothing would happen"
         )
+
+
+def _served_apis(match: Match) -> list[ApiKey]:
+    if match.api_key is None:
+        return [ApiKey(api_key) for api_key in ROUTES]
+    if match.api_key not in ROUTES:
+        raise ValueError(f"api: no broker serves {match.api}")
+    return [match.api_key]
 
 
 def _check_targets(match: Match, possible: Sequence[frozenset[str]]) -> None:

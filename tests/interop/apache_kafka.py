@@ -45,7 +45,7 @@ class ApacheKafka:
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
+        jars = fetch_kafka_jars()
         java = java_command(f"{jars}/*", heap_mb=512)
         properties = self._write_properties()
         self._make_certificate()
@@ -136,6 +136,15 @@ class ApacheKafka:
         export = ["keytool", "-exportcert", "-rfc", "-file", str(self.certificate), *store]
         for command in (make, export):
             _run(command)
+
+
+def fetch_kafka_jars() -> Path:
+    """Return the folder with the jars of the broker, its clients and coordinators.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    return fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
 
 
 def _run(command: list[str]) -> None:

@@ -59,3 +59,23 @@ def test_a_refused_version_of_api_versions_is_read_in_the_version_it_was_written
 
     decoded = decode_response(frame, ApiKey.API_VERSIONS, 4)
     assert json_view.errors_of(decoded) == {"UNSUPPORTED_VERSION"}
+
+
+def test_every_field_of_an_error_code_has_its_name_and_a_token_is_hidden() -> None:
+    response_class = messages.ShareAcknowledgeResponse
+    topic_class = response_class.ShareAcknowledgeTopicResponse
+    partition = topic_class.PartitionData(error_code=6, current_leader=None)
+    topic = topic_class(partitions=[partition])
+    response = response_class(version=1, error_code=122, responses=[topic])
+    assert json_view.errors_of(response) == {"SHARE_SESSION_NOT_FOUND", "NOT_LEADER_OR_FOLLOWER"}
+
+    fetched = messages.ShareFetchResponse.ShareFetchableTopicResponse.PartitionData(
+        acknowledge_error_code=121, current_leader=None
+    )
+    assert json_view.as_plain(fetched, lambda _name: True)["acknowledge_error_code"] == (
+        "INVALID_RECORD_STATE"
+    )
+    assert json_view.errors_of(fetched) == {"INVALID_RECORD_STATE"}
+
+    request = messages.RenewDelegationTokenRequest(version=2, hmac=b"secret")
+    assert json_view.as_plain(request, lambda _name: True)["hmac"] == json_view.HIDDEN

@@ -4,12 +4,17 @@ from uuid import UUID
 
 import pytest
 
-import broker.handlers  # noqa: F401 - registers every API
-from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
+from protocol.messages import API_NAMES, schema_versions
 from protocol.request_targets import RequestTargets, request_targets, targets_in_schema
-from tests.broker.faults.requests import GROUP, TOPIC, TOPIC_ID, sample_request
+from tests.broker.faults.requests import (
+    GROUP,
+    TOPIC,
+    TOPIC_ID,
+    TRANSACTIONAL_ID,
+    sample_request,
+)
 
 ABOUT_PARTITIONS = {
     ApiKey.FETCH,
@@ -25,6 +30,21 @@ ABOUT_PARTITIONS = {
     ApiKey.OFFSET_DELETE,
     ApiKey.DESCRIBE_PRODUCERS,
     ApiKey.PRODUCE,
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.WRITE_TXN_MARKERS,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.ALTER_REPLICA_LOG_DIRS,
+    ApiKey.DESCRIBE_QUORUM,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.SHARE_FETCH,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS,
 }
 ABOUT_TOPICS = ABOUT_PARTITIONS | {
     ApiKey.METADATA,
@@ -35,6 +55,8 @@ ABOUT_TOPICS = ABOUT_PARTITIONS | {
     ApiKey.INCREMENTAL_ALTER_CONFIGS,
     ApiKey.CREATE_PARTITIONS,
     ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
 }
 ABOUT_GROUPS = {
     ApiKey.OFFSET_COMMIT,
@@ -47,6 +69,31 @@ ABOUT_GROUPS = {
     ApiKey.DESCRIBE_GROUPS,
     ApiKey.DELETE_GROUPS,
     ApiKey.OFFSET_DELETE,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.CONSUMER_GROUP_HEARTBEAT,
+    ApiKey.CONSUMER_GROUP_DESCRIBE,
+    ApiKey.SHARE_GROUP_HEARTBEAT,
+    ApiKey.SHARE_GROUP_DESCRIBE,
+    ApiKey.SHARE_FETCH,
+    ApiKey.SHARE_ACKNOWLEDGE,
+    ApiKey.INITIALIZE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE,
+    ApiKey.WRITE_SHARE_GROUP_STATE,
+    ApiKey.DELETE_SHARE_GROUP_STATE,
+    ApiKey.READ_SHARE_GROUP_STATE_SUMMARY,
+    ApiKey.STREAMS_GROUP_HEARTBEAT,
+    ApiKey.STREAMS_GROUP_DESCRIBE,
+    ApiKey.DESCRIBE_SHARE_GROUP_OFFSETS,
+    ApiKey.ALTER_SHARE_GROUP_OFFSETS,
+    ApiKey.DELETE_SHARE_GROUP_OFFSETS,
+}
+ABOUT_TRANSACTIONAL_IDS = {
+    ApiKey.ADD_PARTITIONS_TO_TXN,
+    ApiKey.ADD_OFFSETS_TO_TXN,
+    ApiKey.END_TXN,
+    ApiKey.TXN_OFFSET_COMMIT,
+    ApiKey.DESCRIBE_TRANSACTIONS,
 }
 
 
@@ -54,14 +101,16 @@ def name_of(topic_id: UUID) -> str | None:
     return TOPIC if topic_id == TOPIC_ID else None
 
 
-@pytest.mark.parametrize("api_key", sorted(ROUTES))
-def test_topics_partitions_and_groups_are_found_in_every_version(api_key: int) -> None:
-    route = ROUTES[api_key]
-    for version in range(route.version_min, route.version_max + 1):
+@pytest.mark.parametrize("api_key", API_NAMES)
+def test_topics_partitions_and_groups_are_found_in_every_version(api_key: ApiKey) -> None:
+    low, high = schema_versions(api_key)
+    for version in range(low, high + 1):
         targets = request_targets(sample_request(api_key, version)).with_topic_names(name_of)
         assert targets.has_partition(TOPIC, None) is (api_key in ABOUT_TOPICS), version
         assert targets.has_partition(None, 0) is (api_key in ABOUT_PARTITIONS), version
         assert (GROUP in targets.groups) is (api_key in ABOUT_GROUPS), version
+        is_in_transaction = TRANSACTIONAL_ID in targets.transactional_ids
+        assert is_in_transaction is (api_key in ABOUT_TRANSACTIONAL_IDS), version
         assert not targets.has_partition("other", None)
         assert (targets.topics == {TOPIC}) is (api_key in ABOUT_TOPICS), version
 
@@ -70,13 +119,13 @@ def test_topics_partitions_and_groups_are_found_in_every_version(api_key: int) -
     ("api_key", "version"),
     [
         (api_key, version)
-        for api_key, route in sorted(ROUTES.items())
-        for version in range(route.version_min, route.version_max + 1)
+        for api_key in API_NAMES
+        for version in range(schema_versions(api_key)[0], schema_versions(api_key)[1] + 1)
     ],
 )
-def test_request_targets_are_those_of_the_schema(api_key: int, version: int) -> None:
+def test_request_targets_are_those_of_the_schema(api_key: ApiKey, version: int) -> None:
     found = request_targets(sample_request(api_key, version))
-    names = targets_in_schema(ApiKey(api_key), version)[0]
+    names = targets_in_schema(api_key, version)[0]
     assert ("topic" in names) == bool(found.partitions)
     assert ("partition" in names) == any(index is not None for _name, index in found.partitions)
     assert ("group" in names) == bool(found.groups)

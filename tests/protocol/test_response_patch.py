@@ -140,3 +140,21 @@ def test_an_invalid_value_is_named_in_the_error(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         check_patch(api_key, overlay)
+
+
+def test_a_struct_that_a_new_entry_leaves_out_has_the_defaults() -> None:
+    overlay = {"responses": [{"partitions": [{"partition_index": 3}]}]}
+    response = changed(messages.ShareFetchResponse(version=1), 1, overlay)
+    (partition,) = response.responses[0].partitions
+    assert (partition.partition_index, partition.current_leader.leader_epoch) == (3, 0)
+
+
+@pytest.mark.parametrize("port", [0, 65535])
+def test_a_port_is_an_unsigned_integer(port: int) -> None:
+    def overlay(port: int) -> dict[str, Any]:
+        return {"groups": [{"members": [{"user_endpoint": {"host": "h", "port": port}}]}]}
+
+    response = changed(messages.StreamsGroupDescribeResponse(version=0), 0, overlay(port))
+    assert response.groups[0].members[0].user_endpoint.port == port
+    with pytest.raises(ValueError, match=r"port: -?\d+ doesn't fit into uint16"):
+        check_patch(ApiKey.STREAMS_GROUP_DESCRIBE, overlay(port + 1 if port else -1))

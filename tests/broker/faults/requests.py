@@ -6,10 +6,15 @@ from uuid import UUID
 from protocol import codec, messages
 from protocol.api_keys import ApiKey
 
-TOPIC, GROUP, TOPIC_ID = "t", "g", UUID(int=1)
+TOPIC, GROUP, TOPIC_ID, TRANSACTIONAL_ID = "t", "g", UUID(int=1), "x"
 
 _VALUES: dict[str, Any] = {
     "topic": TOPIC,
+    "topic_name": TOPIC,
+    "subscribed_topic_names": [TOPIC],
+    "group_ids": [GROUP],
+    "transactional_ids": [TRANSACTIONAL_ID],
+    "v3_and_below_transactional_id": TRANSACTIONAL_ID,
     "group_id": GROUP,
     "topic_id": TOPIC_ID,
     "partition_indexes": [0, 1],
@@ -72,6 +77,8 @@ def _value(message: Any, field: Any, version: int) -> Any:
         return TOPIC
     if field.name == "mechanism" and field.type_str == "int8":
         return 1
+    if field.name == "transactional_id" and not field.nullable_for_version_q(version):
+        return TRANSACTIONAL_ID
     if field.name == "groups":
         return [GROUP]
     if field.name == "partitions":

@@ -1,0 +1,93 @@
+"""Messages with our own schemas are encoded as Kafka's classes do it, and found like the others."""
+
+from typing import Any
+
+import pytest
+
+from protocol import messages, schema_messages
+from protocol.api_keys import ApiKey
+from protocol.codec import DecodeError, decode_request, encode_message
+from protocol.schema_messages import CLASSES
+from tests.broker.faults.requests import sample_body, sample_request
+
+CLASSES_AND_VERSIONS = [
+    (message_class, version)
+    for pair in CLASSES
+    for message_class in pair
+    for version in range(message_class.valid_versions[0], message_class.valid_versions[1] + 1)
+]
+
+
+def test_messages_are_found_by_their_names_and_by_their_keys() -> None:
+    for request_class, response_class in CLASSES:
+        api_key = ApiKey(request_class.API_KEY)
+        assert messages.request_class(api_key) is request_class
+        assert messages.response_class(api_key) is response_class
+        assert messages.API_NAMES[api_key] == request_class.__name__.removesuffix("Request")
+        assert messages.schema_versions(api_key) == tuple(response_class.valid_versions)
+
+
+def test_all_of_them_are_exported() -> None:
+    assert schema_messages.__all__ == sorted(each.name for pair in CLASSES for each in pair)
+
+
+@pytest.mark.parametrize("api_key", [pair[0].API_KEY for pair in CLASSES])
+def test_a_request_is_decoded_as_it_was_encoded(api_key: int) -> None:
+    low, high = messages.schema_versions(ApiKey(api_key))
+    for version in range(low, high + 1):
+        request = sample_request(api_key, version)
+        assert encode_message(request, version) == sample_body(api_key, version)
+
+
+# The bytes are those that Kafka's own classes write (tests/interop compares many more).
+@pytest.mark.parametrize(
+    ("request_or_response", "version", "encoded"),
+    [
+        (
+            messages.ExpireDelegationTokenRequest(hmac=b"\x01\x02", expiry_time_period_ms=-1),
+            1,
+            "000000020102ffffffffffffffff",
+        ),
+        (
+            messages.ExpireDelegationTokenRequest(hmac=b"\x01\x02", expiry_time_period_ms=-1),
+            2,
+            "030102ffffffffffffffff00",
+        ),
+        (
+            messages.ConsumerGroupHeartbeatRequest(
+                group_id="g", member_id="m", member_epoch=0, subscribed_topic_names=["t"]
+            ),
+            1,
+            "0267026d000000000000ffffffff02027400000000",
+        ),
+        (
+            messages.ConsumerGroupHeartbeatResponse(
+                member_epoch=1,
+                assignment=messages.ConsumerGroupHeartbeatResponse.Assignment(topic_partitions=[]),
+            ),
+            0,
+            "0000000000000000000000010000000001010000",
+        ),
+        (
+            messages.ConsumerGroupHeartbeatResponse(error_code=25),
+            0,
+            "00000000001900000000000000000000ff00",
+        ),
+    ],
+)
+def test_examples_have_the_bytes_that_kafka_writes(
+    request_or_response: Any, version: int, encoded: str
+) -> None:
+    assert encode_message(request_or_response, version).hex() == encoded
+
+
+@pytest.mark.parametrize(("message_class", "version"), CLASSES_AND_VERSIONS)
+def test_defaults_can_be_encoded_and_decoded(message_class: Any, version: int) -> None:
+    encoded = encode_message(message_class(), version)
+    assert encode_message(message_class.decode(encoded, version=version), version) == encoded
+
+
+def test_a_null_that_the_schema_does_not_allow_is_refused() -> None:
+    body = encode_message(messages.ShareGroupDescribeRequest(group_ids=None), 1)
+    with pytest.raises(DecodeError, match="group_ids must not be null"):
+        decode_request(ApiKey.SHARE_GROUP_DESCRIBE, 1, body, 0, len(body))
