@@ -6,10 +6,11 @@ Behaviour:
     - From v8 a request may name several groups, each with its own error. From v10 topics are named
       by id; the partitions of an unknown id get UNKNOWN_TOPIC_ID.
     - A group that does not exist has no committed offsets.
+    - With require_stable (v7+) an offset that an open transaction commits gets
+      UNSTABLE_OFFSET_COMMIT (KIP-447).
     - Error: NOT_COORDINATOR. v1 has no field for it and sets it on each partition.
 
 Gaps:
-    - require_stable never finds an unstable offset, since there are no transactional commits.
     - Member id and epoch (v9+) are not checked; they belong to the consumer protocol.
 """
 
