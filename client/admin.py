@@ -7,6 +7,12 @@ result; an error of the whole request is raised as a `ClientError`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
+from client.admin_messages import (
+    config_entry,
+    config_resource,
+    creatable_topic,
+    topic_description,
+)
 from client.errors import ApiError, ThrottlingQuotaExceededError, UnreachableError, error_of
 from client.resources import (
     Address,
@@ -14,17 +20,15 @@ from client.resources import (
     ConfigChange,
     ConfigEntry,
     ConfigResource,
-    ConfigSynonym,
     NewPartitions,
     NewTopic,
-    PartitionDescription,
     QuotaChange,
     QuotaEntry,
     QuotaFilter,
     TopicDescription,
 )
 from protocol import messages
-from protocol.configs import ConfigSource, ResourceType
+from protocol.configs import ResourceType
 from protocol.errors import ErrorCode
 
 API_TIMEOUT_MS = 60_000
@@ -96,7 +100,7 @@ class Admin:
     def describe_topics(self, names: Sequence[str]) -> dict[str, TopicDescription | ApiError]:
         """Describe topics, without creating them."""
         return {
-            topic.name: error_of(topic.error_code) or _topic_description(topic)
+            topic.name: error_of(topic.error_code) or topic_description(topic)
             for topic in self._metadata_topics(names)
         }
 
@@ -112,7 +116,7 @@ class Admin:
 
         def request(names: Sequence[str]) -> Any:
             return messages.CreateTopicsRequest(
-                topics=[_creatable(by_name[name]) for name in names],
+                topics=[creatable_topic(by_name[name]) for name in names],
                 timeout_ms=REQUEST_TIMEOUT_MS,
                 validate_only=validate_only,
             )
@@ -199,9 +203,9 @@ class Admin:
                 include_synonyms=True,
             )
             for result in self._ask(request, address).results:
-                resource = _resource(result)
+                resource = config_resource(result)
                 described[resource] = error_of(result.error_code, result.error_message) or [
-                    _config_entry(config) for config in result.configs
+                    config_entry(config) for config in result.configs
                 ]
         return described
 
@@ -231,7 +235,9 @@ class Admin:
                 validate_only=False,
             )
             for result in self._ask(request, address).responses:
-                outcomes[_resource(result)] = error_of(result.error_code, result.error_message)
+                outcomes[config_resource(result)] = error_of(
+                    result.error_code, result.error_message
+                )
         return outcomes
 
     def describe_client_quotas(
@@ -400,63 +406,3 @@ def _is_quota_refusal(error: ApiError | None) -> bool:
 
 def _is_misplaced(error: ApiError | None) -> bool:
     return error is not None and error.error_code == ErrorCode.NOT_CONTROLLER
-
-
-def _creatable(topic: NewTopic) -> Any:
-    topic_class = messages.CreateTopicsRequest.CreatableTopic
-    return topic_class(
-        name=topic.name,
-        num_partitions=topic.partition_count,
-        replication_factor=topic.replication_factor,
-        assignments=[
-            topic_class.CreatableReplicaAssignment(partition_index=index, broker_ids=list(ids))
-            for index, ids in enumerate(topic.assignments)
-        ],
-        configs=[
-            topic_class.CreatableTopicConfig(name=name, value=value)
-            for name, value in topic.configs.items()
-        ],
-    )
-
-
-def _topic_description(topic: Any) -> TopicDescription:
-    return TopicDescription(
-        name=topic.name,
-        topic_id=topic.topic_id,
-        is_internal=topic.is_internal,
-        partitions=tuple(
-            PartitionDescription(
-                index=partition.partition_index,
-                leader_id=partition.leader_id,
-                replica_ids=tuple(partition.replica_nodes),
-                isr_ids=tuple(partition.isr_nodes),
-            )
-            for partition in sorted(
-                topic.partitions, key=lambda partition: partition.partition_index
-            )
-        ),
-    )
-
-
-def _resource(result: Any) -> ConfigResource:
-    return ConfigResource(ResourceType(result.resource_type), result.resource_name)
-
-
-def _config_source(number: int) -> ConfigSource:
-    try:
-        return ConfigSource(number)
-    except ValueError:
-        return ConfigSource.UNKNOWN
-
-
-def _config_entry(entry: Any) -> ConfigEntry:
-    return ConfigEntry(
-        name=entry.name,
-        value=None if entry.is_sensitive else entry.value,
-        source=_config_source(entry.config_source),
-        is_sensitive=entry.is_sensitive,
-        synonyms=tuple(
-            ConfigSynonym(_config_source(synonym.source), synonym.name, synonym.value)
-            for synonym in entry.synonyms
-        ),
-    )

@@ -47,6 +47,7 @@ def add_broker(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     cluster.decommissioned.pop(node_id, None)
     cluster.brokers = dict(sorted({**cluster.brokers, node_id: broker}.items()))
     cluster.quotas.add_broker(node_id, cluster.config)
+    cluster.add_fetch_sessions(node_id)
     # Values of shared keys for a single broker no longer apply.
     cluster.set_config(cluster.config)
     failover.start_broker(cluster, node_id, now_ms)

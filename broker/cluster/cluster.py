@@ -11,6 +11,7 @@ from uuid import UUID
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
 from broker.cluster.controller_queue import ControllerQueue
+from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
@@ -74,6 +75,10 @@ class Cluster:
             self.timers, self.shared_config["controller.mutation.time.ms"]
         )
         self.quotas.metrics.add(self.controller_queue.measurements)
+        self.fetch_sessions: dict[int, FetchSessionCache] = {}
+        """The fetch sessions of each broker, by node id."""
+        for node_id in self.brokers:
+            self.add_fetch_sessions(node_id)
         self.credentials = Credentials(
             parse_users(config["sasl.users"]),
             new_nonce=lambda: new_uuid().hex,
@@ -163,6 +168,15 @@ class Cluster:
         for group_id, coordinator_id in before.items():
             if self.coordinator_id(group_id) != coordinator_id:
                 self.groups.unload(group_id, now_ms)
+
+    def add_fetch_sessions(self, node_id: int) -> None:
+        """Give a broker a cache of fetch sessions, unless it has one."""
+        if node_id in self.fetch_sessions:
+            return
+        slot_count = self.config.for_broker(node_id)["max.incremental.fetch.session.cache.slots"]
+        sessions = FetchSessionCache(slot_count, new_random=lambda: self.new_uuid().int)
+        self.fetch_sessions[node_id] = sessions
+        self.quotas.metrics.add(sessions.measurements, {"broker-id": str(node_id)})
 
     # Availability ----------------------------------------------------------------------------
 

@@ -35,6 +35,8 @@ HOUR_MS = 60 * 60 * 1000
 MINUTE_MS = 60 * 1000
 COMPRESSION_TYPES = ("uncompressed", "zstd", "lz4", "snappy", "gzip", "producer")
 
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
@@ -44,6 +46,7 @@ CLUSTER_KEYS: tuple[ConfigKey, ...] = (
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
     mock_key("broker.api.versions",         LIST,   (),     api_versions_problem,     PER_BROKER,        "Advertised APIs: a Kafka release (2.8), NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none. Empty: all."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
+    ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
     ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
 )
 

@@ -7,14 +7,16 @@ from broker.cluster.cluster import Cluster
 from broker.faults.actions import BEFORE_HANDLING
 from broker.faults.faulted_response import FaultedResponse
 from broker.faults.injection import Injection
-from broker.faults.partial_errors import split
+from broker.faults.partial_errors import encoded, split
 from broker.faults.stale_view import StaleView
 from broker.faults.table import FaultTable
+from broker.fetch.fetch_context import complete_request, sessionless_request
 from broker.request.context import RequestContext
 from broker.request.encoding import BugReporter, close_on_error
 from broker.responses import DispatchResult
 from broker.routes import Route
 from protocol import codec, produce
+from protocol.api_keys import ApiKey
 
 Handle = Callable[[Route, RequestContext, bytes | bytearray, int, int, Any], DispatchResult]
 """Handles the body `buffer[start:end]` of a request on a cluster, or on a stale view of it."""
@@ -46,7 +48,10 @@ class Injector:
         """
 
         def decode_by_schema() -> Any:
-            return codec.decode_request(route.api_key, context.api_version, buffer, start, end)
+            request = codec.decode_request(route.api_key, context.api_version, buffer, start, end)
+            if route.api_key is ApiKey.FETCH:
+                return complete_request(context, request, self._cluster)
+            return request
 
         def decode() -> Any:
             if route.is_raw:
@@ -60,6 +65,11 @@ class Injector:
         context.falsified_by = decision.falsifying_rule_ids
         # A copy: the request may be handled later, when the buffer holds other bytes.
         body = bytes(buffer[start:end])
+        if route.api_key is ApiKey.FETCH and (decision.error or decision.patch):
+            # Both need a response with all partitions, which an incremental one is not.
+            sessionless = sessionless_request(context, decode_by_schema(), self._cluster)
+            body = encoded(sessionless, context.api_version)
+            buffer, start, end = body, 0, len(body)
         failing = parts = None
         if decision.deciding is not None and decision.error is not None:
             parts = split(context, body, decision.deciding.match, self._cluster)

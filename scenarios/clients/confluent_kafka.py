@@ -90,7 +90,7 @@ class ConfluentMember(GroupMember):
     def __init__(self, topic: str, settings: Config) -> None:
         self.rebalances = 0
         self.revoked: list[set[int]] = []
-        """The partitions that were taken away, in the order of the rebalances."""
+        """The revoked partitions, in the order of the rebalances."""
         self._topic = topic
         self.consumer: Any = confluent_kafka.Consumer(dict(settings))
         self.consumer.subscribe([topic], on_assign=self._on_assign, on_revoke=self._on_revoke)

@@ -11,7 +11,10 @@ from mock_kafka import MockKafka
 
 
 def test_topics_are_created_and_extended_and_a_quota_error_is_returned() -> None:
-    with MockKafka() as kafka, open_admin(kafka.bootstrap_servers, client_id="me") as admin:
+    with (
+        MockKafka() as kafka,
+        open_admin(kafka.bootstrap_servers, client_id="me", default_api_timeout_ms=2_000) as admin,
+    ):
         assert isinstance(admin, Admin)
         assert admin.create_topics([NewTopic("orders", partition_count=2)]) == {"orders": None}
         assert admin.create_partitions({"orders": NewPartitions(3)}) == {"orders": None}

@@ -12,9 +12,10 @@ import pytest
 from protocol import control_records, coordinator_records, data_messages, messages
 from protocol.api_keys import ApiKey
 from protocol.codec import decode_body, encode_message
+from scenarios.clients.java import java_command
+from scenarios.maven import CannotRunError
 from tests.interop.apache_kafka import VERSION, fetch_kafka_jars
 from tests.interop.kafka_schemas import Schema, Variety, as_message, as_value, read_schemas
-from tests.maven import CannotRunError
 
 SOURCE = Path(__file__).with_name("java") / "Messages.java"
 FULLNESS = (0, 1, 1, 0.9, 0.7, 0.5, 0.5, 0.3)
@@ -111,9 +112,8 @@ def cases(jars: Path, schemas: Mapping[str, Schema]) -> Mapping[str, list[Case]]
     for name, version, value in values:
         kind = MESSAGES[name][1]
         lines.append(f"{kind.prefix}\t{kind.java_class(name)}\t{version}\t{json.dumps(value)}\n")
-    command = ["java", "-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
     done = subprocess.run(
-        [*command, "-cp", f"{jars}/*", str(SOURCE)],
+        java_command(f"{jars}/*", str(SOURCE), heap_mb=512, log_level="error"),
         input="".join(lines),
         capture_output=True,
         text=True,

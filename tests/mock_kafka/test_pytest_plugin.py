@@ -175,6 +175,7 @@ def test_each_xdist_worker_has_its_own_process(pytester: pytest.Pytester) -> Non
     assert len(pairs) == len({worker for worker, _ in pairs}) == len({pid for _, pid in pairs}) == 2
 
 
+@pytest.mark.slow
 def test_the_report_of_a_failing_test_has_the_last_requests(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(FAILING)
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider")

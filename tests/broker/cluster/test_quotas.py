@@ -68,6 +68,7 @@ def test_all_quotas_are_measured() -> None:
         "ControllerEventManager",
         "ControllerMutation",
         "Fetch",
+        "FetchSessionCache",
         "Produce",
         "ProducerIds",
         "Request",

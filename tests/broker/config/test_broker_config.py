@@ -287,6 +287,7 @@ def test_keys_in_which_brokers_may_differ() -> None:
         "producer.id.expiration.ms",
         "producer.id.quota.error.code",
         "producer.state.batches",
+        "replica.selector.class",
     }
     defaults = {key.broker_synonym for key in TOPIC_KEYS.values()}
     assert not own & defaults

@@ -1,5 +1,6 @@
 """A rule, a hook and the journal agree on what a request names, in every API and version."""
 
+from copy import copy
 from typing import Any
 from uuid import UUID
 
@@ -10,6 +11,8 @@ from broker.faults.hook import hook_of
 from broker.journal.rendering import JournalFilter, describe_line
 from broker.routes import ROUTES
 from protocol.api_keys import ApiKey
+from protocol.codec import decode_response
+from protocol.errors import ErrorCode
 from protocol.request_targets import targets_in_schema
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.faulty_clients import Clients
@@ -83,3 +86,72 @@ def test_a_malformed_body_that_a_rule_decodes_closes_the_connection() -> None:
     assert clients.bugs == []
     assert clients.closed[0] is not None
     assert clients.closed[0].startswith("undecodable METADATA v9")
+
+
+# A Fetch in a session names only what has changed, and a rule sees all that it reads.
+
+
+def fetch(
+    clients: Clients, indexes: tuple[int, ...], session_id: int, epoch: int, version: int = 12
+) -> Any:
+    """Send a Fetch of partitions of the topic; returns its response."""
+    message: Any = sample_message(ApiKey.FETCH, version)
+    (topic,) = message.topics
+    part = topic.partitions[0]
+    topic.topic_id = clients.topic.topic_id
+    topic.partitions = []
+    for index in indexes:
+        fetched = copy(part)
+        fetched.partition, fetched.fetch_offset, fetched.current_leader_epoch = index, 0, -1
+        topic.partitions.append(fetched)
+    message.topics = [topic] if indexes else []
+    message.session_id, message.session_epoch = session_id, epoch
+    message.forgotten_topics_data = []
+    message.max_wait_ms = message.min_bytes = 0
+    before = len(clients.written[0])
+    clients.send(request_frame(message, version, 1))
+    assert clients.bugs == []
+    return decode_response(clients.written[0][before:], ApiKey.FETCH, version)
+
+
+def part_errors(response: Any) -> dict[int, int]:
+    return {
+        part.partition_index: part.error_code
+        for topic in response.responses
+        for part in topic.partitions
+    }
+
+
+@pytest.mark.parametrize("version", [12, 13])
+def test_a_rule_for_a_partition_matches_a_session_that_reads_it(version: int) -> None:
+    clients = Clients()
+    session_id = fetch(clients, (0, 1), 0, 0, version).session_id
+    rule = fault_rule(
+        api="Fetch", topic=TOPIC, partition=1, error="NOT_LEADER_OR_FOLLOWER", skip=1, times=1
+    )
+    clients.dispatcher.faults.add(rule, clients.now_ms)
+
+    skipped = fetch(clients, (), session_id, 1, version)
+    failed = fetch(clients, (), session_id, 2, version)
+    again = fetch(clients, (0, 1), 0, 0, version)
+
+    assert (skipped.session_id, skipped.responses) == (session_id, [])
+    assert part_errors(failed) == {0: 0, 1: ErrorCode.NOT_LEADER_OR_FOLLOWER}
+    assert failed.session_id == 0
+    assert clients.cluster.fetch_sessions[1].get(session_id) is None
+    assert part_errors(again) == {0: 0, 1: 0}
+
+
+def test_a_partial_error_of_a_full_fetch_opens_no_session() -> None:
+    rule = fault_rule(api="Fetch", topic=TOPIC, partition=1, error="KAFKA_STORAGE_ERROR")
+    clients = Clients(rule)
+    response = fetch(clients, (0, 1), 0, 0)
+    assert part_errors(response) == {0: 0, 1: ErrorCode.KAFKA_STORAGE_ERROR}
+    assert response.session_id == 0
+
+
+def test_a_rule_that_only_delays_leaves_the_session_alone() -> None:
+    clients = Clients(fault_rule(api="Fetch", topic=TOPIC, delay_ms=0))
+    session_id = fetch(clients, (0, 1), 0, 0).session_id
+    assert fetch(clients, (), session_id, 1).session_id == session_id > 0
+    assert clients.dispatcher.faults.rules()[0].match_count == 2

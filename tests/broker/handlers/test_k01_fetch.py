@@ -1,11 +1,13 @@
 """Fetch: records, waits and errors."""
 
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.failover import start_broker, stop_broker
 from broker.handlers.k01_fetch import handle_fetch
 from broker.pending_response import PendingResponse
 from broker.produce.append import append_batch
@@ -49,13 +51,21 @@ def ask(
     broker_id: int = 1,
     topic: str = "t",
     isolation_level: int = 0,
+    topic_id: UUID | None = None,
+    forgotten: Sequence[int] = (),
+    rack_id: str = "",
+    replica_id: int = -1,
+    last_fetched_epoch: int = -1,
+    now_ms: int = NOW_MS,
     **session: int,
 ) -> Any:
     """Return the decoded response, or the pending one."""
     found = cluster.topics.get(topic)
+    topic_id = topic_id or (found.topic_id if found else UUID(int=99))
     request: Any = messages.FetchRequest(
         version=version,
-        replica_id=-1,
+        replica_id=replica_id,
+        replica_state=messages.FetchRequest.ReplicaState(replica_id=replica_id, replica_epoch=-1),
         max_wait_ms=max_wait_ms,
         min_bytes=min_bytes,
         max_bytes=max_bytes,
@@ -66,33 +76,42 @@ def ask(
             _Topic(
                 version=version,
                 topic=topic,
-                topic_id=found.topic_id if found else UUID(int=99),
+                topic_id=topic_id,
                 partitions=[
                     _Topic.FetchPartition(
                         version=version,
                         partition=index,
                         current_leader_epoch=leader_epoch,
                         fetch_offset=offset,
-                        last_fetched_epoch=-1,
+                        last_fetched_epoch=last_fetched_epoch,
                         log_start_offset=-1,
                         partition_max_bytes=partition_bytes,
                     )
                     for index, offset in wanted.items()
                 ],
             )
-        ],
-        forgotten_topics_data=[],
-        rack_id="",
+        ]
+        if wanted
+        else [],
+        forgotten_topics_data=[
+            messages.FetchRequest.ForgottenTopic(
+                topic=topic, topic_id=topic_id, partitions=list(forgotten)
+            )
+        ]
+        if forgotten
+        else [],
+        rack_id=rack_id,
     )
     body = bytes(request.encode(version=version))
     decoded = decode_request(ApiKey.FETCH, version, body, 0, len(body))
-    context = make_context(ApiKey.FETCH, version, broker_id=broker_id)
+    context = make_context(ApiKey.FETCH, version, broker_id=broker_id, now_ms=now_ms)
     response = handle_fetch(context, decoded, cluster)
     return response if isinstance(response, PendingResponse) else reread(response, version)
 
 
 def reread(response: Any, version: int = 11) -> Any:
-    return messages.FetchResponse.decode(bytes(response.encode(version=version)), version=version)
+    body = response if isinstance(response, bytearray) else response.encode(version=version)
+    return messages.FetchResponse.decode(bytes(body), version=version)
 
 
 def parts(response: Any) -> dict[int, Any]:
@@ -141,21 +160,42 @@ def test_every_version_reports_an_unknown_topic_and_partition(version: int) -> N
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_not_leader_or_follower_names_the_leader_if_the_version_can(version: int) -> None:
+def test_a_broker_without_a_replica_names_the_leader_as_far_as_the_version_can(
+    version: int,
+) -> None:
     cluster = cluster_with_records(0, brokers=3)
     topic = cluster.topics.get("t")
     assert topic is not None
-    leader_id = topic.partitions[0].leader_id
-    other_id = next(n for n in cluster.brokers if n != leader_id)
+    partition = topic.partitions[0]
+    leader_id, _, other_id = partition.replicas
+    partition.replicas = partition.replicas[:2]
 
     response = ask(cluster, {0: 0}, version=version, broker_id=other_id)
 
     part = parts(response)[0]
     assert part.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if version >= 12:
-        assert part.current_leader.leader_id == leader_id
     if version >= 16:
+        assert part.current_leader.leader_id == leader_id
         assert [node.node_id for node in response.node_endpoints] == [leader_id]
+    elif version >= 12:
+        assert part.current_leader is None
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_follower_serves_consumers_from_version_11(version: int) -> None:
+    cluster = cluster_with_records(brokers=2)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    follower_id = topic.partitions[0].replicas[1]
+
+    part = parts(ask(cluster, {0: 0}, version=version, broker_id=follower_id))[0]
+    of_a_replica = parts(
+        ask(cluster, {0: 0}, version=version, broker_id=follower_id, replica_id=follower_id)
+    )[0]
+
+    assert bool(part.records) is (version >= 11)
+    assert (part.error_code == ErrorCode.NONE) is (version >= 11)
+    assert of_a_replica.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 def test_leader_epochs_are_compared() -> None:
@@ -206,14 +246,6 @@ def test_read_committed_gets_an_empty_list_of_aborted_transactions_and_others_nu
     cluster = cluster_with_records(1)
     assert parts(ask(cluster, {0: 0}))[0].aborted_transactions is None
     assert parts(ask(cluster, {0: 0}, isolation_level=1))[0].aborted_transactions == []
-
-
-def test_fetch_sessions_are_not_created_and_unknown_ones_are_refused() -> None:
-    cluster = cluster_with_records(1)
-    assert ask(cluster, {0: 0}, session_epoch=0).session_id == 0
-    refused = ask(cluster, {0: 0}, session_id=5, session_epoch=3)
-    assert refused.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-    assert not refused.responses
 
 
 @pytest.mark.parametrize("wanted", [{0: 99}, {5: 0}])
@@ -278,7 +310,7 @@ def test_a_waiting_fetch_completes_when_its_topic_is_deleted_or_its_leader_moves
     topic = cluster.topics.get("t")
     assert topic is not None
     leader_id = topic.partitions[0].leader_id
-    pending = ask(cluster, {0: 0}, max_wait_ms=500, broker_id=leader_id)
+    pending = ask(cluster, {0: 0}, max_wait_ms=500, broker_id=leader_id, version=10)
     assert isinstance(pending, PendingResponse)
 
     if event == "delete":
@@ -287,9 +319,333 @@ def test_a_waiting_fetch_completes_when_its_topic_is_deleted_or_its_leader_moves
         cluster.set_leader(topic.partitions[0], 3 - leader_id, NOW_MS)
     cluster.timers.run_due(NOW_MS)
 
-    code = parts(reread(pending.response))[0].error_code
+    code = parts(reread(pending.response, 10))[0].error_code
     assert code == (
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         if event == "delete"
         else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    )
+
+
+# Sessions (KIP-227) ----------------------------------------------------------------------------
+
+SESSION_VERSIONS = [7, 11, 12, 13, 18]
+
+
+def session_of(cluster: Cluster, wanted: dict[int, int], **rest: Any) -> int:
+    """Open a session with a full fetch; returns its id."""
+    session_id = ask(cluster, wanted, session_epoch=0, **rest).session_id
+    assert isinstance(session_id, int)
+    assert session_id > 0
+    return session_id
+
+
+@pytest.mark.parametrize("version", SESSION_VERSIONS)
+def test_an_incremental_response_has_only_what_changed(version: int) -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 2, 1: 0}, version=version)
+
+    unchanged = ask(cluster, {}, version=version, session_id=session_id, session_epoch=1)
+    append(cluster, make_batch(b"new"), partition_index=1)
+    changed = ask(cluster, {}, version=version, session_id=session_id, session_epoch=2)
+    moved_on = ask(cluster, {1: 1}, version=version, session_id=session_id, session_epoch=3)
+
+    for response in (unchanged, changed, moved_on):
+        assert (response.error_code, response.session_id) == (ErrorCode.NONE, session_id)
+    assert not unchanged.responses
+    assert list(parts(changed)) == [1]
+    assert values(parts(changed)[1].records) == [b"new"]
+    assert not moved_on.responses
+
+
+def test_records_that_are_not_acknowledged_by_a_higher_offset_come_again() -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 0})
+    again = ask(cluster, {}, session_id=session_id, session_epoch=1)
+    assert values(parts(again)[0].records) == [b"a0", b"b"]
+
+
+def test_a_new_log_start_offset_is_a_change() -> None:
+    cluster = cluster_with_records(1)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    session_id = session_of(cluster, {0: 2})
+    cluster.delete_records_before(topic.partitions[0], 2, NOW_MS)
+    changed = ask(cluster, {}, session_id=session_id, session_epoch=1)
+    assert parts(changed)[0].log_start_offset == 2
+    assert not ask(cluster, {}, session_id=session_id, session_epoch=2).responses
+
+
+def test_an_error_is_sent_each_time_and_the_partition_once_more_when_it_is_over() -> None:
+    cluster = cluster_with_records(1)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    session_id = session_of(cluster, {0: 2}, version=10)
+
+    topic.partitions[0].leader_id = -1
+    codes = [
+        parts(ask(cluster, {}, version=10, session_id=session_id, session_epoch=n))[0].error_code
+        for n in (1, 2)
+    ]
+    topic.partitions[0].leader_id = 1
+    recovered = ask(cluster, {}, version=10, session_id=session_id, session_epoch=3)
+    unchanged = ask(cluster, {}, version=10, session_id=session_id, session_epoch=4)
+
+    assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER] * 2
+    assert parts(recovered)[0].error_code == ErrorCode.NONE
+    assert not unchanged.responses
+
+
+def test_partitions_are_added_changed_and_forgotten() -> None:
+    cluster = cluster_with_records(1)
+    append(cluster, make_batch(b"other"), partition_index=1)
+    session_id = session_of(cluster, {0: 2})
+
+    added = ask(cluster, {1: 0}, session_id=session_id, session_epoch=1)
+    forgotten = ask(cluster, {}, forgotten=[1], session_id=session_id, session_epoch=2)
+    changed = ask(cluster, {0: 0}, session_id=session_id, session_epoch=3)
+
+    assert values(parts(added)[1].records) == [b"other"]
+    assert not forgotten.responses
+    assert values(parts(changed)[0].records) == [b"a0", b"b"]
+
+
+@pytest.mark.parametrize("version", SESSION_VERSIONS)
+def test_a_session_without_partitions_is_closed(version: int) -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 2}, version=version)
+    last = ask(cluster, {}, version=version, forgotten=[0], session_id=session_id, session_epoch=1)
+    assert (last.error_code, last.session_id, last.responses) == (ErrorCode.NONE, 0, [])
+    gone = ask(cluster, {}, version=version, session_id=session_id, session_epoch=2)
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_an_unknown_session_and_a_wrong_epoch_are_refused() -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 0})
+
+    unknown = ask(cluster, {}, session_id=session_id + 1, session_epoch=1)
+    wrong = ask(cluster, {}, session_id=session_id, session_epoch=2)
+    right = ask(cluster, {}, session_id=session_id, session_epoch=1)
+    repeated = ask(cluster, {}, session_id=session_id, session_epoch=1)
+
+    assert unknown.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert wrong.error_code == repeated.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert [each.session_id for each in (unknown, wrong, repeated)] == [0, 0, 0]
+    assert [each.responses for each in (unknown, wrong, repeated)] == [[], [], []]
+    assert right.error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(("first", "second"), [(12, 13), (13, 12)])
+def test_a_session_uses_topic_ids_or_names_for_good(first: int, second: int) -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 0}, version=first)
+    mixed = ask(cluster, {}, version=second, session_id=session_id, session_epoch=1)
+    assert mixed.error_code == ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR
+
+
+@pytest.mark.parametrize("epoch", [0, -1])
+def test_a_full_fetch_ends_the_session_that_it_names(epoch: int) -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 0})
+    full = ask(cluster, {0: 0}, session_id=session_id, session_epoch=epoch)
+    assert values(parts(full)[0].records) == [b"a0", b"b"]
+    assert (full.session_id > 0) is (epoch == 0)
+    gone = ask(cluster, {}, session_id=session_id, session_epoch=1)
+    assert gone.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_a_session_belongs_to_one_broker_and_ends_when_that_stops() -> None:
+    cluster = cluster_with_records(1, brokers=2)
+    session_id = session_of(cluster, {0: 0}, broker_id=1)
+
+    elsewhere = ask(cluster, {}, broker_id=2, session_id=session_id, session_epoch=1)
+    stop_broker(cluster, 1, NOW_MS)
+    start_broker(cluster, 1, NOW_MS)
+    later = ask(cluster, {}, broker_id=1, session_id=session_id, session_epoch=1)
+
+    assert elsewhere.error_code == later.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+
+
+def test_without_slots_every_response_is_complete() -> None:
+    cluster = make_cluster(1, **{"max.incremental.fetch.session.cache.slots": "7"})
+    cluster.create_topic("t", [(1,)], {})
+    assert ask(cluster, {0: 0}, session_epoch=0).session_id == 0
+
+
+def test_a_topic_that_is_deleted_and_created_again_is_another_topic() -> None:
+    cluster = cluster_with_records(1)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    old_id = topic.topic_id
+    session_id = session_of(cluster, {0: 2}, version=13)
+
+    cluster.delete_topic(topic, NOW_MS)
+    deleted = ask(cluster, {}, version=13, topic_id=old_id, session_id=session_id, session_epoch=1)
+    cluster.create_topic("t", [(1,)], {})
+    created = ask(cluster, {}, version=13, topic_id=old_id, session_id=session_id, session_epoch=2)
+
+    assert parts(deleted)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert parts(created)[0].error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+    full = ask(cluster, {0: 0}, version=13, topic_id=old_id)
+    assert parts(full)[0].error_code == ErrorCode.UNKNOWN_TOPIC_ID
+
+
+def test_an_unknown_topic_does_not_cut_the_wait_for_others_short() -> None:
+    cluster = cluster_with_records(1)
+    pending = ask(cluster, {0: 2, 5: 0}, max_wait_ms=500)
+    assert isinstance(pending, PendingResponse)
+    cluster.timers.run_due(NOW_MS + 500)
+    codes = {index: part.error_code for index, part in parts(reread(pending.response)).items()}
+    assert codes == {0: ErrorCode.NONE, 5: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+
+
+def test_a_fetch_waits_inside_its_session() -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 2, 1: 0})
+    pending = ask(cluster, {}, session_id=session_id, session_epoch=1, max_wait_ms=500)
+    assert isinstance(pending, PendingResponse)
+    append(cluster, make_batch(b"new"), partition_index=1)
+    cluster.timers.run_due(NOW_MS)
+    response = reread(pending.response)
+    assert response.session_id == session_id
+    assert list(parts(response)) == [1]
+
+    pending = ask(cluster, {1: 1}, session_id=session_id, session_epoch=2, max_wait_ms=500)
+    assert isinstance(pending, PendingResponse)
+    cluster.timers.run_due(NOW_MS + 500)
+    assert not reread(pending.response).responses
+
+
+def test_a_waiting_fetch_that_another_overtook_gets_an_error() -> None:
+    cluster = cluster_with_records(1)
+    session_id = session_of(cluster, {0: 2})
+    pending = ask(cluster, {}, session_id=session_id, session_epoch=1, max_wait_ms=500)
+    assert isinstance(pending, PendingResponse)
+    ask(cluster, {}, session_id=session_id, session_epoch=2)
+    cluster.timers.run_due(NOW_MS + 500)
+    response = reread(pending.response)
+    assert response.error_code == ErrorCode.INVALID_FETCH_SESSION_EPOCH
+    assert response.session_id == session_id
+
+
+def test_partitions_with_records_are_read_last_the_next_time() -> None:
+    cluster = cluster_with_records(1)
+    append(cluster, make_batch(b"other"), partition_index=1)
+    session_id = session_of(cluster, {0: 0, 1: 0}, max_bytes=1)
+    orders = [
+        list(parts(ask(cluster, {}, session_id=session_id, session_epoch=n, max_bytes=1)))
+        for n in (1, 2, 3)
+    ]
+    assert orders == [[0], [1], [0]]
+
+
+def cluster_with_a_quota() -> Cluster:
+    cluster = make_cluster(1, **{"client.quotas": "user=ANONYMOUS,consumer_byte_rate=100"})
+    cluster.create_topic("t", [(1,), (1,)], {})
+    return cluster
+
+
+def test_a_throttled_client_keeps_its_session_and_gets_the_records_later() -> None:
+    cluster = cluster_with_a_quota()
+    session_id = session_of(cluster, {0: 0})
+    append(cluster, make_batch(b"x" * 500))
+    sent = ask(cluster, {}, session_id=session_id, session_epoch=1)
+    append(cluster, make_batch(b"y" * 500))
+    throttled = ask(cluster, {0: 1}, session_id=session_id, session_epoch=2)
+    later = ask(cluster, {}, session_id=session_id, session_epoch=3, now_ms=NOW_MS + 60_000)
+
+    assert values(parts(sent)[0].records) == [b"x" * 500]
+    assert (throttled.error_code, throttled.session_id) == (ErrorCode.NONE, session_id)
+    assert not throttled.responses
+    assert values(parts(later)[0].records) == [b"y" * 500]
+
+
+def test_a_throttled_full_fetch_opens_no_session() -> None:
+    cluster = cluster_with_a_quota()
+    append(cluster, make_batch(b"x" * 500))
+    assert ask(cluster, {0: 0}).responses
+    throttled = ask(cluster, {0: 0}, session_epoch=0)
+    assert (throttled.session_id, throttled.responses) == (0, [])
+
+
+# Replicas (KIP-392) ----------------------------------------------------------------------------
+
+RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+
+
+def cluster_with_racks(**overrides: str) -> Cluster:
+    cluster = make_cluster(3, **overrides)
+    for node_id, broker in cluster.brokers.items():
+        broker.rack = f"rack-{node_id}"
+    cluster.create_topic("t", [(1, 2, 3), (1, 2, 3)], {})
+    append(cluster, make_batch(b"a"))
+    return cluster
+
+
+@pytest.mark.parametrize("version", [11, 13, 18])
+def test_a_consumer_with_a_rack_gets_the_replica_there_and_reads_from_it(version: int) -> None:
+    cluster = cluster_with_racks(**{"replica.selector.class": RACK_AWARE})
+    rest: dict[str, Any] = {"rack_id": "rack-2", "version": version, "max_wait_ms": 500}
+
+    sent_away = ask(cluster, {0: 0}, **rest)
+    served = ask(cluster, {0: 0}, broker_id=2, **rest)
+
+    assert not isinstance(sent_away, PendingResponse)
+    assert parts(sent_away)[0].preferred_read_replica == 2
+    assert not parts(sent_away)[0].records
+    assert parts(sent_away)[0].high_watermark == 1
+    assert parts(served)[0].preferred_read_replica == -1
+    assert values(parts(served)[0].records) == [b"a"]
+
+
+def test_without_a_selector_everyone_reads_from_the_leader() -> None:
+    part = parts(ask(cluster_with_racks(), {0: 0}, rack_id="rack-2"))[0]
+    assert part.preferred_read_replica == -1
+    assert values(part.records) == [b"a"]
+
+
+def test_a_preferred_replica_is_sent_in_every_incremental_response() -> None:
+    cluster = cluster_with_racks(**{"replica.selector.class": RACK_AWARE})
+    session_id = session_of(cluster, {1: 0})
+    responses = [
+        ask(cluster, {}, rack_id="rack-3", session_id=session_id, session_epoch=n) for n in (1, 2)
+    ]
+    assert [parts(each)[1].preferred_read_replica for each in responses] == [3, 3]
+
+
+# Leader epochs of the last fetched record ------------------------------------------------------
+
+
+def test_a_last_fetched_epoch_that_the_log_does_not_have_gets_the_diverging_epoch() -> None:
+    cluster = cluster_with_records(1)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    topic.partitions[0].leader_epoch = 3
+    append(cluster, make_batch(b"later"))
+
+    diverging = parts(ask(cluster, {0: 2}, version=12, last_fetched_epoch=2))[0]
+    same = parts(ask(cluster, {0: 2}, version=12, last_fetched_epoch=0))[0]
+    future = parts(ask(cluster, {0: 2}, version=12, last_fetched_epoch=9))[0]
+
+    assert (diverging.diverging_epoch.epoch, diverging.diverging_epoch.end_offset) == (0, 2)
+    assert not diverging.records
+    assert values(same.records) == [b"later"]
+    assert future.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+@pytest.mark.parametrize(("version", "epoch"), [(9, -1), (9, 0), (15, 0)])
+def test_a_broker_that_has_no_replica_may_not_replicate(version: int, epoch: int) -> None:
+    cluster = cluster_with_records(1, brokers=2)
+    topic = cluster.topics.get("t")
+    assert topic is not None
+    leader_id, follower_id = topic.partitions[0].replicas
+    rest: dict[str, Any] = {"version": version, "leader_epoch": epoch, "broker_id": leader_id}
+
+    replica = parts(ask(cluster, {0: 0}, replica_id=follower_id, **rest))[0]
+    stranger = parts(ask(cluster, {0: 0}, replica_id=7, **rest))[0]
+
+    assert replica.records
+    assert stranger.error_code == (
+        ErrorCode.UNKNOWN_LEADER_EPOCH if epoch >= 0 else ErrorCode.NOT_LEADER_OR_FOLLOWER
     )

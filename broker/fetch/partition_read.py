@@ -1,0 +1,196 @@
+"""Read the partitions of a Fetch from the logs.
+
+Sources: Kafka's `ReplicaManager.readFromLog`, `Partition.fetchRecords` and `DelayedFetch`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from broker.administration.epoch_end import UNDEFINED, epoch_end_offset
+from broker.cluster.cluster import Cluster
+from broker.cluster.fetch_sessions import CachedPartition, FetchPartitionData, SentPartition
+from broker.cluster.leader_epoch import leader_epoch_error
+from broker.cluster.topics import Partition
+from broker.fetch.replica_selection import LEADER, preferred_read_replica
+from protocol import records
+from protocol.errors import ErrorCode
+
+
+@dataclass(slots=True)
+class FetchParams:
+    """How a request reads (Kafka's `FetchParams`).
+
+    `replica_id` is -1 for a consumer. `rack_id` is empty unless the broker selects replicas by
+    rack. `bytes_max` and `bytes_min` are those of the request, made smaller by a quota.
+    """
+
+    broker_id: int
+    bytes_max: int
+    bytes_min: int
+    replica_id: int = -1
+    rack_id: str = ""
+    requires_leader: bool = True
+    supports_zstd: bool = True
+
+    @property
+    def is_from_follower(self) -> bool:
+        """Whether a broker sent the request, to replicate."""
+        return self.replica_id >= 0
+
+
+class ReadResult(NamedTuple):
+    """What was read. `is_final`: the response does not wait for more."""
+
+    partitions: list[SentPartition]
+    is_final: bool
+
+
+def find_partition(cluster: Cluster, partition: CachedPartition) -> Partition | None:
+    """Return the partition of this name; None if there is none, or its topic id is unknown."""
+    if partition.topic_name is None:
+        return None
+    topic = cluster.topics.get(partition.topic_name)
+    return None if topic is None else topic.partition(partition.partition_index)
+
+
+def unknown_error(partition: CachedPartition) -> ErrorCode:
+    """Return the error of a partition that `find_partition` does not find."""
+    if partition.topic_name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def read_partitions(
+    cluster: Cluster,
+    params: FetchParams,
+    requested: Iterable[CachedPartition],
+    *,
+    omit_unchanged: bool,
+) -> ReadResult:
+    """Read all partitions in their order, within the bytes that the response may have.
+
+    The first partition with records returns at least one batch, however large it is (KIP-74). With
+    `omit_unchanged` the result leaves out partitions without records whose offsets are those of
+    the last response.
+    """
+    sent: list[SentPartition] = []
+    byte_count = 0
+    is_final = False
+    for wanted in requested:
+        partition = _checked(cluster, params, wanted)
+        if isinstance(partition, ErrorCode):
+            sent.append((wanted, FetchPartitionData(partition)))
+            is_final = True
+            continue
+        log = partition.log
+        if (
+            omit_unchanged
+            and wanted.fetch_offset == log.log_end_offset
+            and wanted.high_watermark == log.log_end_offset
+            and wanted.log_start_offset == log.log_start_offset
+            and not params.rack_id
+            and wanted.last_fetched_epoch < 0
+        ):
+            continue
+        data = _read(cluster, params, wanted, partition, byte_count)
+        sent.append((wanted, data))
+        byte_count += len(data.records)
+        if (
+            data.error_code != ErrorCode.NONE
+            or data.preferred_read_replica != LEADER
+            or data.diverging_epoch is not None
+        ):
+            is_final = True
+    return ReadResult(sent, is_final or byte_count >= params.bytes_min)
+
+
+def is_satisfied(
+    cluster: Cluster, params: FetchParams, requested: Iterable[CachedPartition]
+) -> bool:
+    """Return whether a fetch that waits may complete: an error, or enough bytes.
+
+    Kafka's `DelayedFetch.tryComplete`.
+    """
+    left = params.bytes_min
+    for wanted in requested:
+        partition = _checked(cluster, params, wanted)
+        if isinstance(partition, ErrorCode):
+            return True
+        log, fetch_offset = partition.log, wanted.fetch_offset
+        if not log.log_start_offset <= fetch_offset <= log.log_end_offset:
+            return True
+        if fetch_offset < log.log_end_offset:
+            left -= log.readable_bytes(fetch_offset, min(left, max(1, wanted.max_bytes)))
+            if left <= 0:
+                return True
+    return False
+
+
+def _checked(
+    cluster: Cluster, params: FetchParams, wanted: CachedPartition
+) -> Partition | ErrorCode:
+    """Return the partition if this broker may serve it to this client."""
+    assert wanted.topic_name is not None
+    topic = cluster.topics.get(wanted.topic_name)
+    partition = None if topic is None else topic.partition(wanted.partition_index)
+    if topic is None or partition is None:
+        return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic_id = wanted.topic_id
+    has_other_id = topic_id is not None and topic_id is not topic.topic_id
+    if has_other_id and topic_id != topic.topic_id and params.broker_id in partition.replicas:
+        # The topic was deleted and created again since the client named it.
+        return ErrorCode.INCONSISTENT_TOPIC_ID
+    error_code = leader_epoch_error(
+        partition,
+        params.broker_id,
+        wanted.current_leader_epoch,
+        requires_leader=params.requires_leader,
+    )
+    if error_code != ErrorCode.NONE:
+        return error_code
+    if params.is_from_follower and (
+        params.replica_id == params.broker_id or params.replica_id not in partition.replicas
+    ):
+        knows_epoch = wanted.current_leader_epoch >= 0
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if knows_epoch else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return partition
+
+
+def _read(
+    cluster: Cluster,
+    params: FetchParams,
+    wanted: CachedPartition,
+    partition: Partition,
+    bytes_before: int,
+) -> FetchPartitionData:
+    """Read one partition after others, of which the response has `bytes_before` bytes."""
+    log, fetch_offset = partition.log, wanted.fetch_offset
+    data = FetchPartitionData(
+        ErrorCode.NONE, log.log_end_offset, log.log_end_offset, log.log_start_offset
+    )
+    if params.rack_id and partition.leader_id == params.broker_id:
+        data.preferred_read_replica = preferred_read_replica(
+            cluster, partition, params.rack_id, fetch_offset
+        )
+        if data.preferred_read_replica != LEADER:
+            return data
+    if not log.log_start_offset <= fetch_offset:
+        return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if wanted.last_fetched_epoch >= 0:
+        end = epoch_end_offset(partition, wanted.last_fetched_epoch)
+        if end == UNDEFINED:
+            return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
+        if end[0] < wanted.last_fetched_epoch or end[1] < fetch_offset:
+            data.diverging_epoch = end
+            return data
+    if fetch_offset > log.log_end_offset:
+        return FetchPartitionData(ErrorCode.OFFSET_OUT_OF_RANGE)
+    if fetch_offset == log.log_end_offset:
+        return data
+    limit = min(wanted.max_bytes, max(0, params.bytes_max - bytes_before))
+    batches = log.read(fetch_offset, limit, at_least_one=bytes_before == 0)
+    if not params.supports_zstd and any(map(records.is_zstd, batches)):
+        return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+    data.records = batches[0] if len(batches) == 1 else b"".join(batches)
+    return data
