@@ -37,7 +37,7 @@ class TransactionIndex:
         self._aborted.append(aborted)
 
     def overlapping(self, first_offset: int, end_offset: int) -> Iterator[AbortedTransaction]:
-        """Yield the aborted transactions with a part in `first_offset` up to before `end_offset`."""
+        """Yield the aborted transactions with a part from `first_offset` to before `end_offset`."""
         aborted = self._aborted
         for index in range(_index_at(aborted, first_offset), len(aborted)):
             transaction = aborted[index]

@@ -29,8 +29,8 @@ Behaviour:
       error is NOT_ENOUGH_REPLICAS. A fenced producer gets INVALID_PRODUCER_EPOCH.
 
 Gaps:
-    - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS at
-      once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
+    - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
+      at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
     - A compressed payload is decompressed only when a check needs its records.
 """
 

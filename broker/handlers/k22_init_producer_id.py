@@ -14,8 +14,8 @@ Behaviour:
       (before v4 INVALID_PRODUCER_EPOCH) if a later instance exists.
     - An ongoing transaction is aborted first. Until its markers are written the error is
       CONCURRENT_TRANSACTIONS, and the producer asks again.
-    - Errors of a transactional id: INVALID_REQUEST (empty), INVALID_TRANSACTION_TIMEOUT (0, or above
-      transaction.max.timeout.ms), NOT_COORDINATOR. Two-phase commit (v6) needs
+    - Errors of a transactional id: INVALID_REQUEST (empty), INVALID_TRANSACTION_TIMEOUT (0, or
+      above transaction.max.timeout.ms), NOT_COORDINATOR. Two-phase commit (v6) needs
       transaction.two.phase.commit.enable, else TRANSACTIONAL_ID_AUTHORIZATION_FAILED; to keep a
       prepared transaction gets UNSUPPORTED_VERSION, as in Kafka 4.1.
 """

@@ -6,11 +6,11 @@ Behaviour:
       brokers send them.
     - A partition that does not exist gets UNKNOWN_TOPIC_OR_PARTITION; then the others get
       OPERATION_NOT_ATTEMPTED and none is added.
-    - Errors of all partitions: INVALID_REQUEST (empty transactional id), INVALID_PRODUCER_ID_MAPPING
-      (unknown transactional id, or another producer id), PRODUCER_FENCED (another epoch; before v2
-      INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS (the transaction is being ended),
-      NOT_COORDINATOR. A partition that is verified and not in the transaction gets
-      TRANSACTION_ABORTABLE.
+    - Errors of all partitions: INVALID_REQUEST (empty transactional id),
+      INVALID_PRODUCER_ID_MAPPING (unknown transactional id, or another producer id),
+      PRODUCER_FENCED (another epoch; before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS
+      (the transaction is being ended), NOT_COORDINATOR. A partition that is verified and not in the
+      transaction gets TRANSACTION_ABORTABLE.
 """
 
 from collections.abc import Mapping

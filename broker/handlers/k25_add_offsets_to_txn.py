@@ -1,8 +1,8 @@
 """AddOffsetsToTxn: v0-4.
 
 Behaviour:
-    - Adds the partition of `__consumer_offsets` of a group to the transaction of a producer, so that
-      TxnOffsetCommit may commit offsets of the group in it.
+    - Adds the partition of `__consumer_offsets` of a group to the transaction of a producer, so
+      that TxnOffsetCommit may commit offsets of the group in it.
     - Errors: INVALID_REQUEST (empty transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED
       (before v2 INVALID_PRODUCER_EPOCH), CONCURRENT_TRANSACTIONS, NOT_COORDINATOR.
 """

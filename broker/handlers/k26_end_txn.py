@@ -1,16 +1,16 @@
 """EndTxn: v0-5.
 
 Behaviour:
-    - Commits or aborts the transaction of a producer: writes a marker to each of its partitions, and
-      stores or drops the offsets that were committed in it.
+    - Commits or aborts the transaction of a producer: writes a marker to each of its partitions,
+      and stores or drops the offsets that were committed in it.
     - Version 5 is that of transaction version 2 (KIP-890): every end bumps the epoch, and the
       response has the producer id and epoch of the next transaction. Without an epoch left there is
       a new producer id. An abort succeeds without a transaction.
     - If the leader of a partition is not available, the transaction stays prepared until its marker
       is written. Until then a repeated request gets CONCURRENT_TRANSACTIONS.
     - Errors: INVALID_REQUEST (empty transactional id), INVALID_PRODUCER_ID_MAPPING, PRODUCER_FENCED
-      (before v2 INVALID_PRODUCER_EPOCH), INVALID_TXN_STATE (no transaction, or the other outcome was
-      requested before), NOT_COORDINATOR.
+      (before v2 INVALID_PRODUCER_EPOCH), INVALID_TXN_STATE (no transaction, or the other outcome
+      was requested before), NOT_COORDINATOR.
 """
 
 from typing import Any
@@ -47,6 +47,11 @@ def handle_end_txn(context: RequestContext, request: Any, cluster: Cluster) -> A
     )
 
 
+def _transaction_version(version: int) -> int:
+    """Return the transaction version of a client, as Kafka derives it from the request's."""
+    return EPOCH_BUMP_VERSION_MIN if version >= BUMP_VERSION_MIN else 0
+
+
 def _end(context: RequestContext, request: Any, cluster: Cluster) -> EndResult:
     transactional_id = request.transactional_id
     if transactional_id:
@@ -57,9 +62,7 @@ def _end(context: RequestContext, request: Any, cluster: Cluster) -> EndResult:
         transactional_id,
         ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
         is_commit=request.committed,
-        transaction_version=EPOCH_BUMP_VERSION_MIN
-        if context.api_version >= BUMP_VERSION_MIN
-        else 0,
+        transaction_version=_transaction_version(context.api_version),
         new_producer_id=lambda: cluster.producer_ids.next_id(context.broker_id),
         now_ms=context.now_ms,
     )

@@ -4,10 +4,12 @@ Behaviour:
     - Writes markers that end the transactions of producer ids, whatever their coordinator knows.
       Kafka's brokers send it, and tools that abort a hanging transaction (`kafka-transactions.sh
       abort`).
-    - In a partition of `__consumer_offsets` it commits or drops the pending offsets of the producer.
-    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION (not on this broker), NOT_LEADER_OR_FOLLOWER,
-      NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the producer's),
-      TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last marker).
+    - In a partition of `__consumer_offsets` it commits or drops the pending offsets of the
+      producer.
+    - Errors of a partition: UNKNOWN_TOPIC_OR_PARTITION (not on this broker),
+      NOT_LEADER_OR_FOLLOWER, NOT_ENOUGH_REPLICAS, INVALID_PRODUCER_EPOCH (older than the
+      producer's), TRANSACTION_COORDINATOR_FENCED (a coordinator epoch older than that of the last
+      marker).
 
 Gaps:
     - Version 2, which Kafka 4.1 lacks, is not served.

@@ -4,10 +4,10 @@ Behaviour:
     - Stores offsets of a group that become valid when the transaction of a producer is committed.
       Until then OffsetFetch returns the offsets before; with require_stable it returns
       UNSTABLE_OFFSET_COMMIT.
-    - The transaction must have the group's partition of `__consumer_offsets` (AddOffsetsToTxn), else
-      TRANSACTION_ABORTABLE (v4) or INVALID_TXN_STATE. Version 5 adds it (KIP-890).
-    - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance is
-      no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
+    - The transaction must have the group's partition of `__consumer_offsets` (AddOffsetsToTxn),
+      else TRANSACTION_ABORTABLE (v4) or INVALID_TXN_STATE. Version 5 adds it (KIP-890).
+    - From v3 a member and its generation are checked as for OffsetCommit, except that a rebalance
+      is no error: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION.
     - A stale producer epoch gets INVALID_PRODUCER_EPOCH, another producer id
       INVALID_PRODUCER_ID_MAPPING, and a transaction that is being ended CONCURRENT_TRANSACTIONS. If
       the coordinator of the transactional id cannot be asked: COORDINATOR_LOAD_IN_PROGRESS (before

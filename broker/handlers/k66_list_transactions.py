@@ -3,8 +3,8 @@
 Behaviour:
     - Lists the transactional ids whose coordinator is the requested broker, with producer id and
       state.
-    - Filters by state and producer id, from v1 by the time since the transaction began, from v2 by a
-      regular expression that matches the whole transactional id. An unknown state is returned as
+    - Filters by state and producer id, from v1 by the time since the transaction began, from v2 by
+      a regular expression that matches the whole transactional id. An unknown state is returned as
       such and matches nothing.
     - An invalid regular expression gets INVALID_REGULAR_EXPRESSION.
 

@@ -14,7 +14,8 @@ from protocol.produce import PartitionResult
 from protocol.records import TRANSACTIONAL_FLAG
 
 
-def append_batch(
+# Hot path: inlined on purpose.
+def append_batch(  # noqa: C901, PLR0912
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,

@@ -1,4 +1,4 @@
-"""Verify that a batch or an offset belongs to an ongoing transaction, before it is stored (KIP-890).
+"""Verify that a batch or an offset belongs to an ongoing transaction, before the append (KIP-890).
 
 The leader asks the coordinator when a producer writes to the partition for the first time in its
 transaction. Clients of transaction version 2 don't add partitions themselves: the leader does it.
