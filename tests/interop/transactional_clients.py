@@ -228,12 +228,15 @@ def read_aiokafka(servers: str, topic: str, isolation_level: str) -> list[bytes]
     """Return the values of partition 0 that aiokafka's consumer sees."""
 
     async def read() -> list[bytes]:
-        consumer: Any = AIOKafkaConsumer(bootstrap_servers=servers, isolation_level=isolation_level)
+        consumer: Any = AIOKafkaConsumer(
+            bootstrap_servers=servers,
+            isolation_level=isolation_level,
+            auto_offset_reset="earliest",
+        )
         await consumer.start()
         partition = AioTopicPartition(topic, 0)
         consumer.assign([partition])
         end = (await consumer.end_offsets([partition]))[partition]
-        await consumer.seek_to_beginning(partition)
         values = []
         while await consumer.position(partition) < end:
             found = await consumer.getmany(partition, timeout_ms=1000)
