@@ -42,6 +42,7 @@ PROGRAMS = {
     "reset": "benchmarks.reset",
     "throttled-neighbour": "benchmarks.throttled_neighbour",
     "spark": "benchmarks.spark_load",
+    "durations": "benchmarks.durations",
 }
 """Programs that measure only parts of mock-kafka and print their own lines."""
 NAMES = (*MEASUREMENTS, *PROGRAMS)

@@ -62,6 +62,9 @@ Make a certificate authority that is thrown away, a certificate for the broker
 and one for each client, as PEM files, and print what to set to use them.
 """
 
+NODE_ID_MAX = 1_000_000
+"""Highest node id of the first broker."""
+
 CERTIFICATE_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -126,7 +129,13 @@ def _add_serve_arguments(command: argparse.ArgumentParser) -> None:
         type=_broker_count,
         default=1,
         metavar="N",
-        help="how many brokers, with node ids 1 to N (default: %(default)s)",
+        help="how many brokers; their node ids count on from the first one (default: %(default)s)",
+    )
+    command.add_argument(
+        "--first-node-id",
+        type=_node_id,
+        metavar="ID",
+        help="node id of the first broker, like -o node.id=ID (default: 1)",
     )
     command.add_argument(
         "--config", type=Path, metavar="FILE", help="properties file with Kafka's broker keys"
@@ -200,6 +209,12 @@ def _broker_count(text: str) -> int:
     return int(text)
 
 
+def _node_id(text: str) -> int:
+    if not text.isdecimal() or int(text) > NODE_ID_MAX:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {NODE_ID_MAX}")
+    return int(text)
+
+
 def read_config(path: Path | None, overrides: Sequence[str]) -> BrokerConfig:
     """Return the configuration of a properties file and `KEY=VALUE` arguments; the latter win.
 
@@ -244,11 +259,14 @@ def serve_options(parsed: argparse.Namespace) -> ServeOptions:
     Raises:
         ConfigError: a key is unknown, a value is invalid, or a file can't be read or is invalid.
     """
+    overrides = parsed.overrides
+    if parsed.first_node_id is not None:
+        overrides = [*overrides, f"node.id={parsed.first_node_id}"]
     return ServeOptions(
         host=parsed.host,
         port=parsed.port,
         broker_count=parsed.brokers,
-        config=read_config(parsed.config, parsed.overrides),
+        config=read_config(parsed.config, overrides),
         log_level=parsed.log_level,
         log_format=parsed.log_format,
         admin_host=parsed.admin_host,

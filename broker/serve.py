@@ -96,9 +96,12 @@ async def start_server(options: ServeOptions, report_bug: BugReporter = log_bug)
         ConfigError: the configuration of the listeners is invalid.
     """
     broker_count = options.broker_count
+    first_id = options.config.first_node_id
+    last_id = first_id + broker_count - 1
     for node_id in options.config.overrides_by_broker:
-        if not 1 <= node_id <= broker_count:
-            raise StartError(f"broker.{node_id}.*: there are brokers 1 to {broker_count} only")
+        if not first_id <= node_id <= last_id:
+            known = f"brokers {first_id} to {last_id}"
+            raise StartError(f"broker.{node_id}.*: there are {known} only")
     to_principal = name_mapper(options.config["ssl.principal.mapping.rules"])
     listeners = plan_listeners(options.config, options.host, options.port, broker_count)
     cluster_id = options.config["cluster.id"] or new_cluster_id()

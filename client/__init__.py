@@ -97,7 +97,9 @@ _NAMES = {
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
-__all__ = sorted(_MODULES)  # noqa: PLE0605 - type checkers read the imports above
+if not TYPE_CHECKING:
+    # With a computed list a type checker would take no name from `from client import *`.
+    __all__ = sorted(_MODULES)  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

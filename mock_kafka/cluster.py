@@ -47,8 +47,9 @@ class MockKafka(ClusterMethods):
         """Configure a cluster; `start` starts it.
 
         Args:
-            brokers: the number of brokers; their node ids start at 1.
-            config: Kafka's broker configuration, such as `num.partitions`.
+            brokers: the number of brokers; their node ids start at 1, or at `node.id` of `config`.
+            config: Kafka's broker configuration, such as `num.partitions`. `broker.2.KEY` is a key
+                of broker 2 alone, such as `broker.2.broker.rack`.
             host: the address to listen on and to advertise.
             port: the first broker's port, the others get the next ones; 0 for free ports.
             log_level: `debug`, `info`, `warning` or `error`, for `log_lines`.

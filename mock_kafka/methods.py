@@ -245,7 +245,11 @@ class ClusterMethods(ABC):
         self.control.ask("PUT", path, {"broker": broker})
 
     def move_coordinator(self, group: str, broker: int) -> None:
-        """Make a broker the coordinator of a group or transactional id."""
+        """Make a broker the coordinator of a group or transactional id.
+
+        It leads the group's partition of `__consumer_offsets` from then on, so all groups of this
+        partition move.
+        """
         path = f"/v1/groups/{quote(group, safe='')}/coordinator"
         self.control.ask("PUT", path, {"broker": broker})
 
@@ -312,9 +316,13 @@ class ClusterMethods(ABC):
         """Delete a topic and its records."""
         self.control.ask("DELETE", f"/v1/topics/{quote(name, safe='')}")
 
-    def topics(self) -> list[Topic]:
-        """Return all topics with their partitions, leaders and offsets."""
-        return list(map(topic_of, self.control.ask("GET", "/v1/topics")))
+    def topics(self, *, internal: bool = False) -> list[Topic]:
+        """Return all topics with their partitions, leaders and offsets.
+
+        Internal topics such as `__consumer_offsets` are among them only with `internal`.
+        """
+        found = map(topic_of, self.control.ask("GET", "/v1/topics"))
+        return [topic for topic in found if internal or not topic.is_internal]
 
     def records(self, topic: str, partition: int | None = None, offset: int = 0) -> list[Record]:
         """Return the records of a topic or partition, from `offset` on, by partition and offset.
@@ -331,7 +339,9 @@ class ClusterMethods(ABC):
             try:
                 response = self.control.ask("GET", path, query={**query, "encoding": "base64"})
             except ControlError as error:
-                if error.status != 404 or any(known.name == topic for known in self.topics()):
+                if error.status != 404 or any(
+                    known.name == topic for known in self.topics(internal=True)
+                ):
                     raise
                 names = ", ".join(known.name for known in self.topics()) or "no topic yet"
                 detail = f"there is no topic {topic!r}; the cluster has {names}"

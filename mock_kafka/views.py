@@ -34,12 +34,16 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic; `config` has the keys that were set for this topic."""
+    """One topic; `config` has the keys that were set for this topic.
+
+    `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
+    """
 
     name: str
     topic_id: str
     config: Mapping[str, str]
     partitions: tuple[Partition, ...]
+    is_internal: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,7 @@ def partition_of(data: Mapping[str, Any]) -> Partition:
 def topic_of(data: Mapping[str, Any]) -> Topic:
     """Return a topic from the admin port's JSON."""
     partitions = tuple(map(partition_of, data["partitions"]))
-    return Topic(data["name"], data["topic_id"], data["config"], partitions)
+    return Topic(data["name"], data["topic_id"], data["config"], partitions, data["is_internal"])
 
 
 def request_of(data: Mapping[str, Any]) -> Request:

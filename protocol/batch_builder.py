@@ -10,8 +10,16 @@ from typing import Any
 
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder
+from kafka.record.util import encode_varint
 
-from protocol.records import COMPRESSION_NAMES, CRC_POSITION, CRC_START, HEADER_BYTES, MAGIC
+from protocol.records import (
+    COMPRESSION_NAMES,
+    CRC_POSITION,
+    CRC_START,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    MAGIC,
+)
 
 Headers = Sequence[tuple[str, bytes | None]]
 
@@ -19,6 +27,11 @@ _CRC = Struct(">I")
 _PRODUCER = Struct(">qhi")
 _PRODUCER_POSITION = 43
 _NO_ID = -1
+_UP_TO_CRC = Struct(">qiibI")
+_FROM_ATTRIBUTES = Struct(">hiqqqhii")
+_NO_HEADERS = b"\0"
+_NULL_AND_NO_HEADERS = b"\1\0"
+"""The length -1 of a value that is null, and the number of headers."""
 
 
 class BatchBuilder:
@@ -46,10 +59,20 @@ class BatchBuilder:
         return size
 
     def append(
-        self, timestamp_ms: int, key: bytes | None, value: bytes | None, headers: Headers
+        self,
+        timestamp_ms: int,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers,
+        offset_delta: int | None = None,
     ) -> bool:
-        """Add a record; return False if there is no room for it."""
-        added = self._builder.append(self.record_count, timestamp_ms, key, value, headers)
+        """Add a record; return False if there is no room for it.
+
+        `offset_delta` is its distance from the base offset, by default that of the record before
+        plus one.
+        """
+        delta = self.record_count if offset_delta is None else offset_delta
+        added = self._builder.append(delta, timestamp_ms, key, value, headers)
         if added is None:
             return False
         self.record_count += 1
@@ -72,3 +95,48 @@ def stamp_producer(batch: bytes, producer_id: int, epoch: int, base_sequence: in
     _PRODUCER.pack_into(stamped, _PRODUCER_POSITION, producer_id, epoch, base_sequence)
     _CRC.pack_into(stamped, CRC_POSITION, crc32c(memoryview(stamped)[CRC_START:]))
     return bytes(stamped)
+
+
+def uncompressed_batch(
+    records: Sequence[tuple[bytes, bytes | None]],
+    base_offset: int,
+    leader_epoch: int,
+    timestamp_ms: int,
+) -> bytes:
+    """Return a batch of keys and values that all have the same timestamp, and no headers.
+
+    A coordinator writes one for every change, so this is several times as fast as `BatchBuilder`.
+    """
+    parts = [b""]
+    for offset_delta, (key, value) in enumerate(records):
+        head = b"\0\0" + _varint(offset_delta) + _varint(len(key)) + key
+        if value is None:
+            body = head + _NULL_AND_NO_HEADERS
+        else:
+            body = head + _varint(len(value)) + value + _NO_HEADERS
+        parts.append(_varint(len(body)))
+        parts.append(body)
+    count = len(records)
+    parts[0] = _FROM_ATTRIBUTES.pack(
+        0, count - 1, timestamp_ms, timestamp_ms, _NO_ID, _NO_ID, _NO_ID, count
+    )
+    checked = b"".join(parts)
+    batch_length = len(checked) + CRC_START - LOG_OVERHEAD_BYTES
+    before = _UP_TO_CRC.pack(base_offset, batch_length, leader_epoch, MAGIC, crc32c(checked))
+    return before + checked
+
+
+def _varint(number: int) -> bytes:
+    """Return a number from 0 on as a varint with zigzag encoding."""
+    if number < len(_SMALL_VARINTS):
+        return _SMALL_VARINTS[number]
+    return _encode_varint(number)
+
+
+def _encode_varint(number: int) -> bytes:
+    out = bytearray()
+    encode_varint(number, out.append)
+    return bytes(out)
+
+
+_SMALL_VARINTS = tuple(map(_encode_varint, range(1024)))

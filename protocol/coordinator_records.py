@@ -19,6 +19,10 @@ _RECORD_TYPE = Struct(">h")
 _KEY_VERSION = 0
 
 
+CoordinatorRecord = tuple[bytes, bytes | None]
+"""An encoded key and value; a value of None deletes the key."""
+
+
 class RecordClasses(NamedTuple):
     """The classes of the key and the value of a record type."""
 

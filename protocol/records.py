@@ -34,6 +34,8 @@ _ATTRIBUTES = Struct(">h")
 _MAX_TIMESTAMP = Struct(">q")
 CRC_POSITION = 17
 CRC_START = 21
+_DELTA = Struct(">i")
+_DELTA_AT = 23
 _MAX_TIMESTAMP_POSITION = 35
 
 
@@ -119,10 +121,9 @@ def batch_base_offset(batch: bytes) -> int:
     return int(_BASE_OFFSET.unpack_from(batch, 0)[0])
 
 
-def end_offset(batch: bytes) -> int:
-    """Return the offset after the last record of a stored batch."""
-    header = read_header(batch, 0)
-    return header.base_offset + header.last_offset_delta + 1
+def last_offset(batch: bytes) -> int:
+    """Return the offset of the last record of a stored batch."""
+    return int(_BASE_OFFSET.unpack_from(batch, 0)[0] + _DELTA.unpack_from(batch, _DELTA_AT)[0])
 
 
 def read_records(batch: bytes | bytearray | memoryview) -> Iterator[Record]:

@@ -31,6 +31,7 @@ from quotas.token_bucket import exact
 MISSPELT_CONTROLLER_MUTATION_RATE = "controller_mutations_rate"
 """Another spelling in the text of KIP-599."""
 
+INT_MAX = 2**31 - 1
 _WHOLE_WITHIN = 1e-6
 
 
@@ -174,12 +175,10 @@ def _key_problem(entity: Entity, name: str) -> str | None:
     key = QUOTA_KEYS.get(name)
     if name == MISSPELT_CONTROLLER_MUTATION_RATE:
         return f"Invalid configuration key {name}; it is {CONTROLLER_MUTATION_RATE.name}"
-    if key is None:
+    if key is PRODUCER_IDS_RATE and family_of(entity) not in key.families:
+        return f"Invalid configuration key {name}; it is for a user without a client-id"
+    if key is None or family_of(entity) not in key.families:
         return f"Invalid configuration key {name}"
-    family = family_of(entity)
-    if family not in key.families:
-        allowed = " or ".join(" and ".join(types) for types in sorted(key.families, key=len))
-        return f"Invalid configuration key {name} for {' and '.join(family)}; it is for {allowed}"
     return None
 
 
@@ -191,7 +190,8 @@ def _value_problem(key: QuotaKey, value: float) -> str | None:
     if key.integral_max is None:
         return None
     if value > key.integral_max:
-        return f"Proposed value for {key.name} is too large."
+        type_name = "a LONG" if key.integral_max > INT_MAX else "an INT"
+        return f"Proposed value for {key.name} is too large for {type_name}."
     if abs(value - int(value)) > _WHOLE_WITHIN:
         return f"{key.name} cannot be a fractional value."
     return None
@@ -207,7 +207,7 @@ def _component_problem(
         message = f"Entity type {entity_type} cannot appear more than once in the filter."
         return FilterProblem(message)
     if entity_type not in ENTITY_TYPES:
-        message = f"Custom entity type '{entity_type}' not supported"
+        message = f"Unsupported entity type {entity_type}"
         return FilterProblem(message, is_unsupported=True)
     if match_type not in frozenset(QuotaMatch):
         return FilterProblem(f"Unknown match type {match_type}")

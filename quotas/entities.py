@@ -81,11 +81,13 @@ def entity_problem(entity: Entity) -> str | None:
         if name is not None and not name:
             return f"Empty {entity_type} not supported"
     if IP in family and len(family) > 1:
+        # Kafka's message, with its missing space.
         return (
-            "Invalid quota entity combination, IP entity should not be used with user or client-id"
+            "Invalid quota entity combination, IP entity should"
+            "not be combined with User or ClientId"
         )
     if family == (IP,) and not is_ip(entity[0][1]):
-        return f"{entity[0][1]} is not a valid IP"
+        return f"{entity[0][1]} is not a valid IP or resolvable host."
     return None
 
 

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.features import FEATURES, supported_levels
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.routes import ROUTES, Route
+from broker.routes import ROUTES, Route, limited_routes
 from protocol.messages import schema_versions
+from protocol.releases import DEFAULT_RELEASE
 
 TARGET = Path(__file__).parent.parent / "docs" / "coverage.md"
 
@@ -21,10 +23,11 @@ HEAD = """\
 
 # What is supported
 
-Every API below is served over the versions shown, and ApiVersions returns exactly that.
-"Schema" is the range that Kafka's own schema of the request defines. Produce is advertised from
-version 0 on and served from version 3 on, as in Kafka 4. An API key that is not in the table is not
-advertised.
+Every API below is served over the versions shown, those of Kafka 4.1.0, and ApiVersions returns
+exactly that. Versions in brackets are served if `broker.api.versions` names them or a later
+release. "Schema" is the range that Kafka's own schema of the request defines. Produce is advertised
+from version 0 on and served from version 3 on, as in Kafka 4. An API key that is not in the table
+is not advertised.
 
 | key | API | versions | schema | gaps |
 |----:|-----|----------|--------|------|
@@ -54,6 +57,15 @@ def span(low: int, high: int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
+def served_versions(route: Route) -> str:
+    """Return the versions that are served by default, and later ones in brackets."""
+    default = limited_routes(())[route.api_key]
+    text = span(default.version_min, default.version_max)
+    if route.version_max > default.version_max:
+        text += f" [{span(default.version_max + 1, route.version_max)}]"
+    return text
+
+
 def api_name(route: Route) -> str:
     """Return the API's name in Kafka, which is the first word of the docstring."""
     return module_docstring(route).partition(":")[0]
@@ -65,7 +77,7 @@ def render() -> str:
     lines = [HEAD]
     lines += [
         f"| {route.api_key:d} | [{api_name(route)}](#{api_name(route).lower()})"
-        f" | {span(route.version_min, route.version_max)}"
+        f" | {served_versions(route)}"
         f" | {span(*schema_versions(route.api_key))}"
         f" | {'yes' if 'Gaps' in sections(module_docstring(route)) else ''} |\n"
         for route in routes
@@ -76,6 +88,18 @@ def render() -> str:
         lines.append(f"\n### {api_name(route)}\n\n{parts['Behaviour']}\n")
         if "Gaps" in parts:
             lines.append(f"\n**Gaps**\n\n{parts['Gaps']}\n")
+    lines.append(
+        "\n## Features\n\n"
+        "A cluster finalizes no level that is not implemented.\n\n"
+        "| feature | supported | finalized by a new Kafka 4.1 | implemented |\n"
+        "|---------|-----------|------------------------------|-------------|\n"
+    )
+    for name, levels in supported_levels(DEFAULT_RELEASE).items():
+        implemented = min(FEATURES[name].implemented_max, levels.highest)
+        lines.append(
+            f"| `{name}` | {span(levels.lowest, levels.highest)} | {levels.default}"
+            f" | {implemented} |\n"
+        )
     lines.append(
         "\n## Configuration keys without an effect\n\n"
         "They can be set, and DescribeConfigs shows them, so that a real broker's properties file\n"

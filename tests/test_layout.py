@@ -29,6 +29,7 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 # Declarations only: nothing in them can go wrong that a type checker doesn't see.
 DECLARATIONS = {
     "broker/config/ignored_keys.py",
+    "broker/config/kafka_keys.py",
     "broker/config/broker_keys.py",
     "broker/config/quota_keys.py",
     "broker/config/resource_keys.py",

@@ -25,6 +25,15 @@ TOPIC_OPERATIONS = frozenset(AclOperation) - {
     AclOperation.CLUSTER_ACTION,
     AclOperation.IDEMPOTENT_WRITE,
 }
+GROUP_OPERATIONS = frozenset(
+    {
+        AclOperation.READ,
+        AclOperation.DELETE,
+        AclOperation.DESCRIBE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    }
+)
 CLUSTER_OPERATIONS = frozenset(AclOperation) - {
     AclOperation.READ,
     AclOperation.WRITE,

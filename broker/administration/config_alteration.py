@@ -5,46 +5,27 @@ Each resource is changed completely or not at all, and has its own error. Source
 `ControllerConfigurationValidator` (topics, groups, client metrics).
 """
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
+from broker.administration.config_operations import Alteration, Operation, apply_operations
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
-from broker.config.broker_config import BROKER_KEYS, shared_key_message, unknown_key_message
-from broker.config.keys import ConfigError, ConfigKey, ConfigType
-from broker.config.resource_keys import RESOURCE_KEYS
-from broker.config.topic_config import TopicConfig, validate_topic_overrides
+from broker.config.api_versions import release_of
+from broker.config.resource_keys import RESOURCE_KEYS, client_metrics_refusal, group_problem
+from broker.config.topic_config import validate_topic_overrides
 from broker.config.topic_keys import TOPIC_KEYS
-from broker.config.values import parse_value, split_list
 from broker.errors import Refusal
 from protocol.configs import ConfigOperation, ResourceType
 from protocol.errors import ErrorCode
 
-_BROKER_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
 _KINDS = frozenset(ConfigOperation)
-_LIST_KINDS = (ConfigOperation.APPEND, ConfigOperation.SUBTRACT)
+VALUE_CHARACTERS_MAX = 32_767
 
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """One key to change. `kind` is as sent and may be an invalid ConfigOperation."""
-
-    name: str
-    kind: int
-    text: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Alteration:
-    """Changes to one resource; a replacement first removes everything that was set."""
-
-    resource_type: int
-    resource_name: str
-    operations: tuple[Operation, ...]
-    is_replacement: bool
+Change = Callable[[], None]
+"""Carries out a checked alteration."""
 
 
 def alter_requested_configs(
@@ -93,224 +74,181 @@ def alter_configs(
     """Change resources in request order; return a refusal for each, or None if it was changed.
 
     `broker_id` is the broker that serves the request; it changes no other broker's configuration.
-    With `validate_only` nothing is changed.
+    With `validate_only` nothing is changed. An unknown operation fails all resources that the
+    broker does not refuse itself, as it fails Kafka's controller.
     """
-    named = [(alteration.resource_type, alteration.resource_name) for alteration in alterations]
-    counts = Counter(named)
+    counts = Counter((a.resource_type, a.resource_name) for a in alterations)
     results: list[Refusal | None] = []
-    for name, alteration in zip(named, alterations, strict=True):
-        if counts[name] > 1:
-            results.append(_invalid_request("A resource may appear only once in a request."))
+    for alteration in alterations:
+        if counts[alteration.resource_type, alteration.resource_name] > 1:
+            results.append(_invalid_request("Each resource must appear at most once."))
         else:
-            refusal = _shape_problem(alteration)
-            if refusal is None:
-                refusal = _alter(cluster, broker_id, alteration, validate_only=validate_only)
-            results.append(refusal)
+            results.append(_preprocess(cluster, broker_id, alteration))
+    of_controller = [
+        index
+        for index, refusal in enumerate(results)
+        if refusal is None and alterations[index].resource_type != ResourceType.BROKER_LOGGER
+    ]
+    if any(o.kind not in _KINDS for index in of_controller for o in alterations[index].operations):
+        for index in of_controller:
+            results[index] = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+        return results
+    for index in of_controller:
+        change = _check(cluster, broker_id, alterations[index])
+        if isinstance(change, Refusal):
+            results[index] = change
+        elif not validate_only:
+            change()
     return results
 
 
-def apply_operations(
-    layer: Mapping[str, str],
-    operations: Sequence[Operation],
-    keys: Mapping[str, ConfigKey],
-    values: Mapping[str, Any],
-) -> dict[str, str] | Refusal:
-    """Return the layer after the operations. APPEND and SUBTRACT start from `values` by default.
-
-    Only lists can be appended to or subtracted from; an element occurs once.
-    """
-    changed = dict(layer)
-    for operation in operations:
-        name, text = operation.name, operation.text or ""
-        if operation.kind == ConfigOperation.SET:
-            changed[name] = text
-        elif operation.kind == ConfigOperation.DELETE:
-            changed.pop(name, None)
-        else:
-            key = keys.get(name)
-            if key is None:
-                return Refusal(ErrorCode.INVALID_CONFIG, unknown_key_message(name, keys))
-            if key.config_type is not ConfigType.LIST:
-                message = f"Cannot append to or subtract from {name}: its type is not LIST"
-                return Refusal(ErrorCode.INVALID_CONFIG, message)
-            elements = split_list(changed[name]) if name in changed else values[name] or ()
-            changed[name] = ",".join(_changed_list(elements, operation.kind, split_list(text)))
-    return changed
-
-
-def _changed_list(
-    elements: tuple[str, ...], kind: int, operands: tuple[str, ...]
-) -> tuple[str, ...]:
-    if kind == ConfigOperation.SUBTRACT:
-        return tuple(element for element in elements if element not in operands)
-    return tuple(dict.fromkeys(elements + operands))
-
-
-def _shape_problem(alteration: Alteration) -> Refusal | None:
-    """Check the request for a resource, before the resource itself."""
+def _preprocess(cluster: Cluster, broker_id: int, alteration: Alteration) -> Refusal | None:
+    """Check what Kafka's broker checks before it forwards the request to the controller."""
     names = Counter(operation.name for operation in alteration.operations)
     if any(count > 1 for count in names.values()):
-        return _invalid_request("A configuration key may appear only once in a resource.")
+        return _invalid_request("Error due to duplicate config keys")
     nulls = [
         operation.name
         for operation in alteration.operations
         if operation.text is None and operation.kind != ConfigOperation.DELETE
     ]
     if nulls:
-        return _invalid_request(f"Null value not supported for: {', '.join(nulls)}")
-    for operation in alteration.operations:
-        if operation.kind not in _KINDS:
-            return _invalid_request(f"Unknown operation type {operation.kind}")
-    return None
-
-
-def _alter(
-    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
-) -> Refusal | None:
+        return _invalid_request(f"Null value not supported for : {', '.join(nulls)}")
     match alteration.resource_type:
-        case ResourceType.TOPIC:
-            return _alter_topic(cluster, alteration, validate_only=validate_only)
         case ResourceType.BROKER:
-            return _alter_broker(cluster, broker_id, alteration, validate_only=validate_only)
+            changed = check_broker_alteration(cluster, broker_id, alteration)
+            return changed if isinstance(changed, Refusal) else None
         case ResourceType.BROKER_LOGGER if not alteration.is_replacement:
             return _check_logger(broker_id, alteration)
-        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
-            return _alter_resource(cluster, alteration, validate_only=validate_only)
+        case ResourceType.TOPIC | ResourceType.GROUP | ResourceType.CLIENT_METRICS:
+            return None
         case _:
             return _invalid_request(f"Unknown resource type {alteration.resource_type}")
 
 
-def _alter_topic(
-    cluster: Cluster, alteration: Alteration, *, validate_only: bool
-) -> Refusal | None:
-    """Change a topic. As in Kafka, bad keys and values come before a missing topic."""
+def _check(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
+    """Return the change of one resource, or why Kafka's controller refuses it."""
+    too_long = any(len(o.text or "") > VALUE_CHARACTERS_MAX for o in alteration.operations)
+    if too_long:
+        message = (
+            "The configuration value cannot be added because it exceeds the maximum value size of"
+            f" {VALUE_CHARACTERS_MAX} bytes."
+        )
+        return Refusal(ErrorCode.INVALID_CONFIG, message)
+    match alteration.resource_type:
+        case ResourceType.TOPIC:
+            return _check_topic(cluster, alteration)
+        case ResourceType.BROKER:
+            return _check_broker(cluster, broker_id, alteration)
+        case _:
+            return _check_resource(cluster, alteration)
+
+
+def _check_topic(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
+    """As in Kafka, bad keys and values come before a missing topic."""
     name = alteration.resource_name
+    topic = cluster.topics.get(name)
+    layer = {} if topic is None or alteration.is_replacement else topic.config.overrides
+    changed = apply_operations(layer, alteration.operations, TOPIC_KEYS)
+    if isinstance(changed, Refusal):
+        return changed
     if not name:
         return _invalid_request("Default topic resources are not allowed.")
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    topic = cluster.topics.get(name)
-    layer = {} if topic is None or alteration.is_replacement else topic.config.overrides
-    changed = apply_operations(
-        layer,
-        alteration.operations,
-        TOPIC_KEYS,
-        TopicConfig(cluster.shared_config),
-    )
-    if isinstance(changed, Refusal):
-        return changed
-    problem = validate_topic_overrides(changed)
+    problem = validate_topic_overrides(changed, release_of(cluster.shared_config))
     if problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, problem)
     if topic is None:
         message = f"The topic '{name}' does not exist."
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
-    if not validate_only:
-        cluster.alter_topic_config(topic, changed)
-    return None
+    return lambda: cluster.alter_topic_config(topic, changed)
 
 
-def _alter_broker(
-    cluster: Cluster, broker_id: int, alteration: Alteration, *, validate_only: bool
-) -> Refusal | None:
-    """Change a broker. Bad keys and values are INVALID_REQUEST, as in Kafka.
-
-    So is a key that all brokers share, if it is set for one of several brokers.
-    """
-    target = None
-    if alteration.resource_name:
-        refusal = check_broker_name(alteration.resource_name, broker_id)
+def _check_broker(cluster: Cluster, broker_id: int, alteration: Alteration) -> Change | Refusal:
+    """Check again: another resource of the request may have changed the brokers."""
+    config = check_broker_alteration(cluster, broker_id, alteration)
+    if isinstance(config, Refusal):
+        return config
+    if cluster.has_eligible_leader_replicas:
+        before = cluster.config.dynamic_layer(None if not alteration.resource_name else broker_id)
+        refusal = _min_isr_refusal(alteration, before)
         if refusal is not None:
             return refusal
-        target = broker_id
-    config = cluster.config
-    changed = apply_operations(
-        {} if alteration.is_replacement else config.dynamic_layer(target),
-        alteration.operations,
-        BROKER_KEYS,
-        config if target is None else config.for_broker(target),
+    return lambda: cluster.set_config(config)
+
+
+def _min_isr_refusal(alteration: Alteration, layer: Mapping[str, str]) -> Refusal | None:
+    """Refuse `min.insync.replicas` of one broker, and its removal from all (KIP-966)."""
+    name = "min.insync.replicas"
+    operations = {operation.name: operation.kind for operation in alteration.operations}
+    is_removed = operations.get(name) == ConfigOperation.DELETE or (
+        alteration.is_replacement and name in layer and name not in operations
     )
-    if isinstance(changed, Refusal):
-        return changed
-    read_only = [
-        name for name in changed if name in BROKER_KEYS if not BROKER_KEYS[name].is_dynamic
-    ]
-    if read_only:
-        return _invalid_request(f"Cannot update these configs dynamically: {', '.join(read_only)}")
-    if target is not None and len(cluster.brokers) > 1:
-        for name in _set_names(alteration.operations):
-            if name in BROKER_KEYS and not BROKER_KEYS[name].is_per_broker:
-                return _invalid_request(f"{shared_key_message(name)}; set it without a broker id")
-    try:
-        new_config = config.with_dynamic(target, changed)
-    except ConfigError as error:
-        return _invalid_request(str(error))
-    if not validate_only:
-        cluster.set_config(new_config)
-    return None
-
-
-def _set_names(operations: Sequence[Operation]) -> list[str]:
-    return [item.name for item in operations if item.kind != ConfigOperation.DELETE]
-
-
-def check_broker_name(name: str, broker_id: int, allowed: str = "") -> Refusal | None:
-    """Refuse another broker's id; `allowed` says what else would be accepted."""
-    if not _BROKER_ID.fullmatch(name):
-        return _invalid_request(f"Broker id must be an integer, but it is: {name}")
-    if int(name) != broker_id:
-        expected = f"{broker_id}{allowed}"
-        return _invalid_request(f"Unexpected broker id, expected {expected}, but received {name}")
+    if alteration.resource_name and (name in operations or is_removed):
+        message = f"Broker-level {name} cannot be altered while ELR is enabled."
+        return Refusal(ErrorCode.INVALID_CONFIG, message)
+    if is_removed:
+        message = f"Cluster-level {name} cannot be removed while ELR is enabled."
+        return Refusal(ErrorCode.INVALID_CONFIG, message)
     return None
 
 
 def _check_logger(broker_id: int, alteration: Alteration) -> Refusal | None:
-    """Refuse every logger: none can be configured."""
-    refusal = check_broker_name(alteration.resource_name, broker_id)
-    if refusal is not None:
-        return refusal
+    """Refuse every change: there is one logger, `root`, and its level cannot be set."""
+    node_id = parse_node_id(alteration.resource_name)
+    if node_id is None:
+        message = f"Node id must be an integer, but it is: {alteration.resource_name}"
+        return _invalid_request(message)
+    if node_id != broker_id:
+        return _invalid_request(f"Unexpected node id. Expected {broker_id}, but received {node_id}")
     for operation in alteration.operations:
-        if operation.kind in _LIST_KINDS:
-            kind = ConfigOperation(operation.kind).name
-            return _invalid_request(f"{kind} is not allowed for the BROKER_LOGGER resource")
-        return Refusal(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
+        refusal = _logger_refusal(operation)
+        if refusal is not None:
+            return refusal
     return None
 
 
-def _alter_resource(
-    cluster: Cluster, alteration: Alteration, *, validate_only: bool
-) -> Refusal | None:
+def _logger_refusal(operation: Operation) -> Refusal | None:
+    if operation.kind in (ConfigOperation.APPEND, ConfigOperation.SUBTRACT):
+        kind = ConfigOperation(operation.kind).name
+        return _invalid_request(f"{kind} operation is not allowed for the BROKER_LOGGER resource")
+    if operation.kind not in _KINDS:
+        return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+    return Refusal(ErrorCode.INVALID_CONFIG, f"Logger {operation.name} does not exist!")
+
+
+def _check_resource(cluster: Cluster, alteration: Alteration) -> Change | Refusal:
+    """Check a group or client metrics."""
     resource_type = ResourceType(alteration.resource_type)
-    if not alteration.resource_name:
-        return _invalid_request(f"A {resource_type.name} resource must have a name.")
     name = (resource_type, alteration.resource_name)
-    keys = RESOURCE_KEYS[resource_type]
     changed = apply_operations(
         {} if alteration.is_replacement else cluster.config.resources.get(name, {}),
         alteration.operations,
-        keys,
-        {key.name: key.default for key in keys.values()},
+        RESOURCE_KEYS[resource_type],
+        has_lists=False,
     )
     if isinstance(changed, Refusal):
         return changed
-    # Kafka's errors: INVALID_CONFIG for groups, INVALID_REQUEST for client metrics.
-    error_code = (
-        ErrorCode.INVALID_CONFIG
-        if resource_type is ResourceType.GROUP
-        else ErrorCode.INVALID_REQUEST
-    )
-    for key_name, text in changed.items():
-        key = keys.get(key_name)
-        if key is None:
-            return Refusal(error_code, unknown_key_message(key_name, keys))
-        try:
-            parse_value(key, text)
-        except ConfigError as error:
-            return Refusal(error_code, str(error))
-    if not validate_only:
-        cluster.set_config(cluster.config.with_resource(name, changed))
-    return None
+    refusal = _resource_refusal(cluster, name, changed)
+    if refusal is not None:
+        return refusal
+    return lambda: cluster.set_config(cluster.config.with_resource(name, changed))
+
+
+def _resource_refusal(
+    cluster: Cluster, name: tuple[ResourceType, str], layer: Mapping[str, str]
+) -> Refusal | None:
+    resource_type, resource_name = name
+    if resource_type is ResourceType.CLIENT_METRICS:
+        if not resource_name:
+            return _invalid_request("Subscription name can't be empty")
+        return client_metrics_refusal(layer)
+    if not resource_name:
+        return _invalid_request("Default group resources are not allowed.")
+    problem = group_problem(layer, cluster.config)
+    return None if problem is None else Refusal(ErrorCode.INVALID_CONFIG, problem)
 
 
 def _invalid_request(message: str) -> Refusal:

@@ -3,16 +3,20 @@
 Source: Kafka's `ConfigHelper`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from broker.cluster.brokers import Broker
-from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig, Synonym, combine_layers, key_of
 from broker.config.keys import ConfigKey
-from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES
+from broker.config.resource_keys import RESOURCE_KEYS, RESOURCE_SOURCES, group_defaults
 from broker.config.topic_config import TopicConfig
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
+
+_NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,16 +34,14 @@ class ConfigEntry:
 
 
 def describe_topic(
-    config: BrokerConfig, broker_id: int | None, values: TopicConfig
+    config: BrokerConfig, broker_id: int, overrides: Mapping[str, str] = _NOTHING
 ) -> list[ConfigEntry]:
-    """Return every key of a topic; none is read-only.
-
-    `broker_id` is the broker whose own layer the topic falls back to. It is None if the cluster has
-    several brokers, which share the topic.
-    """
-    overrides = values.overrides
+    """Return every key of a topic as one broker has it; none is read-only."""
+    values = TopicConfig(config.for_broker(broker_id), overrides)
     entries = []
     for key in TOPIC_KEYS.values():
+        if key.is_hidden and key.name not in overrides:
+            continue
         text = format_value(values[key.name])
         synonyms = []
         if key.name in overrides:
@@ -50,43 +52,60 @@ def describe_topic(
     return entries
 
 
-def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
-    """Return every key of one broker; a key that cannot change at run time is read-only."""
-    values = config.for_broker(broker.node_id)
-    own = _own_texts(broker)
+def describe_new_topic(
+    config: BrokerConfig, broker_id: int, overrides: Mapping[str, str]
+) -> list[ConfigEntry]:
+    """Return the keys of a topic for CreateTopics, which Kafka's controller describes.
+
+    It names the broker's key in another unit as a source, unlike DescribeConfigs. Source: Kafka's
+    `KafkaConfigSchema.resolveEffectiveTopicConfigs`.
+    """
     entries = []
-    for key in BROKER_KEYS.values():
-        text = format_value(values[key.name])
-        synonyms = config.synonyms(key.name, broker.node_id)
-        if key.name in own:
-            text = own[key.name]
-            synonyms = [Synonym(key.name, text, ConfigSource.STATIC_BROKER_CONFIG)]
-        entries.append(_entry(key, text, synonyms, is_read_only=not key.is_dynamic))
+    for entry in describe_topic(config, broker_id, overrides):
+        name = entry.key.broker_synonym
+        sources = () if name is None else tuple(config.sources(name, broker_id))
+        if entry.key.name not in overrides and sources:
+            entries.append(replace(entry, source=sources[0].source, synonyms=sources))
+        else:
+            entries.append(entry)
     return entries
 
 
-def _own_texts(broker: Broker) -> dict[str, str]:
-    """Return the values that differ between brokers started with the same keys."""
-    texts = {"node.id": str(broker.node_id), "broker.id": str(broker.node_id)}
-    if broker.host:
-        endpoints = broker.endpoints or {"PLAINTEXT": broker.address("PLAINTEXT")}
-        texts["advertised.listeners"] = ",".join(
-            f"{name}://{address}" for name, address in endpoints.items()
-        )
-    return texts
+def describe_broker(config: BrokerConfig, broker: Broker) -> list[ConfigEntry]:
+    """Return every key of one broker, and those that are set and only a plug-in knows."""
+    values = config.for_broker(broker.node_id)
+    started_with = config.started_with(broker.node_id)
+    own = broker.own_config(started_with)
+    texts = combine_layers(
+        {**started_with, **own},
+        config.dynamic_default,
+        config.dynamic_layer(broker.node_id),
+    )
+    entries = []
+    for name in (*BROKER_KEYS, *(name for name in texts if name not in BROKER_KEYS)):
+        key = key_of(name)
+        if key.is_hidden and name not in texts:
+            continue
+        if name in texts and (key.is_hidden or name in own):
+            text: str | None = texts[name]
+        else:
+            text = format_value(values[name])
+        synonyms = config.synonyms(name, broker.node_id, own)
+        entries.append(_entry(key, text, synonyms, is_read_only=key.is_described_read_only))
+    return entries
 
 
 def describe_broker_defaults(config: BrokerConfig) -> list[ConfigEntry]:
     """Return the keys changed at run time for all brokers (a resource without a name)."""
     entries = []
-    for name in sorted(config.dynamic_default):
-        key = BROKER_KEYS[name]
+    for name, text in config.dynamic_default.items():
+        key = key_of(name)
         synonyms = [
             synonym
             for synonym in config.synonyms(name)
             if synonym.source is ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         ]
-        entries.append(_entry(key, format_value(config[name]), synonyms, is_read_only=False))
+        entries.append(_entry(key, text, synonyms, is_read_only=key.is_described_read_only))
     return entries
 
 
@@ -95,17 +114,20 @@ def describe_resource(
 ) -> list[ConfigEntry]:
     """Return every key of a group or of client metrics, set or not."""
     layer = config.resources.get((resource_type, name), {})
+    keys = RESOURCE_KEYS[resource_type]
+    is_group = resource_type is ResourceType.GROUP
+    values = (
+        group_defaults(config) if is_group else {key.name: key.default for key in keys.values()}
+    )
+    values |= {key_name: parse_value(keys[key_name], text) for key_name, text in layer.items()}
     entries = []
-    for key in RESOURCE_KEYS[resource_type].values():
-        default = format_value(key.default)
+    for key in keys.values():
+        text = format_value(values[key.name])
         synonyms = []
         if key.name in layer:
-            text = format_value(parse_value(key, layer[key.name]))
             synonyms.append(Synonym(key.name, text, RESOURCE_SOURCES[resource_type]))
-        else:
-            text = default
-        if resource_type is ResourceType.GROUP:
-            synonyms.append(Synonym(key.name, default, ConfigSource.DEFAULT_CONFIG))
+        elif is_group:
+            synonyms.append(Synonym(key.name, text, ConfigSource.DEFAULT_CONFIG))
         entries.append(_entry(key, text, synonyms, is_read_only=False))
     return entries
 

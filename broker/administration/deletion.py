@@ -14,6 +14,10 @@ from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
 NO_TOPIC_ID = UUID(int=0)
+UNKNOWN_NAME = Refusal(
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "This server does not host this topic-partition."
+)
+UNKNOWN_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, "This server does not host this topic ID.")
 DELETION_DISABLED_VERSION_MIN = 3
 
 
@@ -70,10 +74,21 @@ def find_topics(cluster: Cluster, requested: Sequence[RequestedTopic]) -> list[F
     return found
 
 
+def needs_lookup(requested: Sequence[RequestedTopic]) -> bool:
+    """Return whether Kafka asks its controller for a topic of the request.
+
+    It does not for topics that occur twice, or are named by both name and id or by neither.
+    """
+    return any(
+        count == 1 and (topic.name is None) != (topic.topic_id == NO_TOPIC_ID)
+        for topic, count in Counter(requested).items()
+    )
+
+
 def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
     topic = cluster.topics.get(name)
     if topic is None:
-        return Found(name, NO_TOPIC_ID, Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None))
+        return Found(name, NO_TOPIC_ID, UNKNOWN_NAME)
     if topic.topic_id in ids:
         message = "The provided topic name maps to an ID that was already supplied."
         return Found(name, topic.topic_id, _invalid_request(message))
@@ -83,7 +98,7 @@ def _by_name(cluster: Cluster, name: str, ids: set[UUID]) -> Found:
 def _by_id(cluster: Cluster, topic_id: UUID) -> Found:
     topic = cluster.topics.get_by_id(topic_id)
     if topic is None:
-        return Found(None, topic_id, Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None))
+        return Found(None, topic_id, UNKNOWN_ID)
     return Found(topic.name, topic_id, topic)
 
 

@@ -10,6 +10,16 @@ from broker.cluster.topics import NO_LEADER, Partition
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
 
+NOT_NEEDED = Refusal(
+    ErrorCode.ELECTION_NOT_NEEDED, "Leader election not needed for topic partition."
+)
+NOT_AVAILABLE = Refusal(
+    ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available."
+)
+NONE_ELIGIBLE = Refusal(
+    ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available."
+)
+
 
 class ElectionType(IntEnum):
     """An election of the preferred leader, or an unclean one."""
@@ -37,19 +47,19 @@ def elect_leader(
     has_leader = partition.leader_id != NO_LEADER
     if election_type is ElectionType.PREFERRED:
         if partition.leader_id == partition.replicas[0]:
-            return Refusal(ErrorCode.ELECTION_NOT_NEEDED, None)
+            return NOT_NEEDED
         candidates = partition.replicas[:1] if has_leader else partition.replicas
         leader_id = _first_in_sync(cluster, partition, candidates)
         if leader_id == NO_LEADER:
-            return Refusal(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, None)
+            return NOT_AVAILABLE
     else:
         if has_leader:
-            return Refusal(ErrorCode.ELECTION_NOT_NEEDED, None)
+            return NOT_NEEDED
         leader_id = _first_in_sync(cluster, partition, partition.replicas)
         if leader_id == NO_LEADER:
             leader_id = _elect_out_of_sync(cluster, partition)
         if leader_id == NO_LEADER:
-            return Refusal(ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, None)
+            return NONE_ELIGIBLE
     cluster.set_leader(partition, leader_id, now_ms)
     return None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.finalized_features import release_of
+from broker.config.api_versions import release_of
 from broker.config.features import (
     FEATURES,
     FEATURES_ARE_KNOWN_SINCE,
@@ -21,7 +21,7 @@ from broker.config.features import (
 )
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
-from protocol.java_hash_map import hash_map_order
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.releases import Release
 
 _BOOTSTRAP_LEVEL_MIN = 4
@@ -64,7 +64,7 @@ def update_features(
     proposed = cluster.features.levels | {name: u.level for name, u in last_updates.items()}
     results: dict[str, Refusal | None] = {}
     records: dict[str, int] = {}
-    for name in hash_map_order(last_updates):
+    for name in in_hash_order(last_updates, string_hash):
         update = last_updates[name]
         refusal = results[name] = _check(cluster, update, proposed, release)
         if refusal is None:

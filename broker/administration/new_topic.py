@@ -13,7 +13,8 @@ from broker.administration.placement import (
     place_new_topic,
 )
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import INTERNAL_TOPICS, topic_name_problem
+from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
 from broker.config.topic_config import validate_topic_overrides
 from broker.errors import Refusal
 from protocol.errors import ErrorCode
@@ -70,7 +71,7 @@ def check_new_topic(cluster: Cluster, topic: NewTopic) -> TopicPlan | Refusal:
     if refusal is not None:
         return refusal
     overrides = topic.overrides or {}
-    config_problem = validate_topic_overrides(overrides)
+    config_problem = validate_topic_overrides(overrides, release_of(cluster.shared_config))
     if config_problem is not None:
         return Refusal(ErrorCode.INVALID_CONFIG, config_problem)
     assignments = _manual(cluster, topic) if topic.assignments else _automatic(cluster, topic)
@@ -86,9 +87,6 @@ def _name_problem(cluster: Cluster, name: str) -> Refusal | None:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
-    if name in INTERNAL_TOPICS:
-        message = f"Topic '{name}' is internal and can't be created."
-        return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
     if cluster.topics.get(name) is not None:
         return Refusal(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
     other_name = cluster.topics.colliding_name(name)

@@ -19,6 +19,8 @@ def check_record_deletion(
 
     An offset before the log's start is fine and deletes nothing.
     """
+    if topic.is_internal:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, INVALID_LOW_WATERMARK
     if partition.leader_id != broker_id:
         return ErrorCode.NOT_LEADER_OR_FOLLOWER, INVALID_LOW_WATERMARK
     if "delete" not in topic.config["cleanup.policy"]:

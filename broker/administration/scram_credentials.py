@@ -3,7 +3,6 @@
 Source: Kafka's `ScramControlManager` and KIP-554.
 """
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,6 +11,7 @@ from broker.security.credentials import Credentials
 from broker.security.sasl import SCRAM_SHA_256, SCRAM_SHA_512
 from broker.security.scram import ITERATIONS_MAX, ITERATIONS_MIN, credential_of_salted
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 MECHANISMS_BY_CODE = {1: SCRAM_SHA_256, 2: SCRAM_SHA_512}
 """Kafka's `ScramMechanism` numbers."""
@@ -41,29 +41,42 @@ class Upsertion:
 
 Alteration = Deletion | Upsertion
 
+ALTERED_TWICE = Refusal(
+    ErrorCode.DUPLICATE_RESOURCE, "A user credential cannot be altered twice in the same request"
+)
+
 
 def alter_credentials(
-    credentials: Credentials, alterations: Sequence[Alteration]
+    credentials: Credentials, deletions: Sequence[Deletion], upsertions: Sequence[Upsertion]
 ) -> dict[str, Refusal | None]:
     """Apply valid alterations; return a refusal for each user, or None on success.
 
-    Users are in the order in which they first occur. If one alteration of a user is refused, none
-    of this user is applied. Other users are not affected.
+    A user may occur once, whatever the mechanism: of several alterations none is applied. Other
+    users are not affected. The users whose credentials were deleted come first, then those whose
+    credentials were set, then those that are refused, each in the order of Kafka's hash maps.
     """
-    counts = Counter((alteration.name, alteration.mechanism_code) for alteration in alterations)
-    results: dict[str, Refusal | None] = {}
+    alterations: list[Alteration] = [*deletions, *upsertions]
+    accepted: dict[str, Alteration] = {}
+    refused: dict[str, Refusal] = {}
     for alteration in alterations:
-        refusal = _check(credentials, alteration)
-        if refusal is None and counts[alteration.name, alteration.mechanism_code] > 1:
-            refusal = Refusal(
-                ErrorCode.DUPLICATE_RESOURCE,
-                "A user credential cannot be altered twice in the same request",
-            )
-        results[alteration.name] = results.get(alteration.name) or refusal
-    for alteration in alterations:
-        if results[alteration.name] is None:
-            _apply(credentials, alteration)
-    return results
+        name = alteration.name
+        if name in refused:
+            continue
+        is_second = accepted.pop(name, None) is not None
+        refusal = ALTERED_TWICE if is_second else _check(credentials, alteration)
+        if refusal is None:
+            accepted[name] = alteration
+        else:
+            refused[name] = refusal
+    for alteration in accepted.values():
+        _apply(credentials, alteration)
+    deleted = [name for name, alteration in accepted.items() if isinstance(alteration, Deletion)]
+    upserted = [name for name in accepted if name not in deleted]
+    return {
+        name: refused.get(name)
+        for names in (deleted, upserted, list(refused))
+        for name in in_hash_order(names, string_hash)
+    }
 
 
 def _check(credentials: Credentials, alteration: Alteration) -> Refusal | None:

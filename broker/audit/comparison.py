@@ -107,6 +107,7 @@ def audit_cluster(cluster: Cluster, acknowledgements: Acknowledgements) -> Audit
             partition.log.read(partition.log.log_start_offset, _ALL_BYTES, at_least_one=True),
         )
         for topic in cluster.topics.all()
+        if not topic.is_internal
         for partition in topic.partitions
     }
     committed = (

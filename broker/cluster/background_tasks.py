@@ -14,7 +14,7 @@ EXPIRY_STEPS_PER_TURN = 500
 def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
     """Start the tasks, which repeat until the cluster's timers are cleared."""
     limit_producer_ids(cluster)
-    _schedule_retention(cluster, now_ms)
+    _schedule_retention(cluster, now_ms + cluster.config["log.initial.task.delay.ms"])
     _schedule_producer_expiry(cluster, now_ms)
     start_transaction_tasks(cluster, now_ms)
 
@@ -22,19 +22,22 @@ def start_background_tasks(cluster: Cluster, now_ms: int) -> None:
 def apply_retention(cluster: Cluster, now_ms: int) -> None:
     """Delete batches past `retention.ms`, in every partition whose policy deletes."""
     for topic in cluster.topics.all():
-        retention_ms = topic.config["retention.ms"]
-        if retention_ms < 0 or "delete" not in topic.config["cleanup.policy"]:
-            continue
         for partition in topic.partitions:
-            cluster.log_bytes -= partition.log.drop_older_than(now_ms - retention_ms)
+            config = topic.on_broker(partition.leader_id).config
+            retention_ms = config["retention.ms"]
+            if retention_ms >= 0 and "delete" in config["cleanup.policy"]:
+                cluster.delete_records_older_than(partition, now_ms - retention_ms)
 
 
-def _schedule_retention(cluster: Cluster, now_ms: int) -> None:
+def _schedule_retention(cluster: Cluster, due_ms: int) -> None:
+    """Check at `due_ms` and then at every interval, as Kafka's `LogManager.startup` schedules."""
+
     def run(now_ms: int) -> None:
         apply_retention(cluster, now_ms)
-        _schedule_retention(cluster, now_ms)
+        interval_ms = cluster.config["log.retention.check.interval.ms"]
+        _schedule_retention(cluster, now_ms + interval_ms)
 
-    cluster.timers.schedule(now_ms + cluster.config["log.retention.check.interval.ms"], run)
+    cluster.timers.schedule(due_ms, run)
 
 
 def _schedule_producer_expiry(cluster: Cluster, now_ms: int) -> None:

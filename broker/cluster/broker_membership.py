@@ -66,9 +66,30 @@ def decommission_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
     failover.stop_broker(cluster, node_id, now_ms)
 
     def unregister(_now_ms: int) -> None:
-        if node_id in cluster.brokers and len(cluster.brokers) > 1:
-            cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
-            cluster.set_config(cluster.config)
+        _unregister(cluster, node_id)
 
     # Runs after the election, which may be in the queue.
     cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)
+
+
+def unregister_fenced_broker(cluster: Cluster, node_id: int, now_ms: int) -> None:
+    """Fence a broker and unregister it, but leave its sockets as they are.
+
+    A broker that is up continues to serve its connections: Kafka too only removes it from the
+    metadata. The last broker stays registered, and is fenced until it is started again.
+
+    Raises:
+        ValueError: there is no such broker.
+    """
+    failover.fence_broker(cluster, node_id, now_ms)
+
+    def unregister(_now_ms: int) -> None:
+        _unregister(cluster, node_id)
+
+    cluster.controller_queue.submit(ControllerEvent("unregisterBroker", unregister), now_ms)
+
+
+def _unregister(cluster: Cluster, node_id: int) -> None:
+    if node_id in cluster.brokers and len(cluster.brokers) > 1:
+        cluster.decommissioned[node_id] = cluster.brokers.pop(node_id)
+        cluster.set_config(cluster.config)

@@ -1,4 +1,4 @@
-"""The brokers of a cluster, and which of them coordinates a group."""
+"""The brokers of a cluster, and which of them coordinates a transactional id."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from broker.addresses import Address
+
+LOG_DIR = "/mock-kafka/broker-{}"
+"""Path of a broker's only log directory, by its node id."""
 
 
 class Availability(Enum):
@@ -35,10 +38,39 @@ class Broker:
     is_out_of_memory: bool = False
     """Whether it stopped because of `broker.max.producer.ids`, until it is started again."""
     endpoints: dict[str, Address] = field(default_factory=dict)
+    bound: dict[str, str] = field(default_factory=dict)
+    """Where it listens, by the name of the listener: `127.0.0.1:9092`."""
 
     def address(self, listener: str) -> Address:
         """Return the advertised address of a listener; every broker has every listener."""
         return self.endpoints.get(listener) or Address(self.host, self.port)
+
+    def own_config(self, started_with: Mapping[str, str]) -> dict[str, str]:
+        """Return the start keys that are this broker's alone: id, addresses, rack, directory.
+
+        `started_with` are the keys that it was started with. Keys that a server.properties of Kafka
+        must set are there, too.
+        """
+        texts = {
+            "process.roles": "broker,controller",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": LOG_DIR.format(self.node_id),
+        }
+        texts = {name: text for name, text in texts.items() if name not in started_with}
+        texts["node.id"] = texts["broker.id"] = str(self.node_id)
+        if self.rack is not None:
+            texts["broker.rack"] = self.rack
+        if self.bound:
+            texts["listeners"] = _listener_list(self.bound)
+        if self.host:
+            endpoints = self.endpoints or {"PLAINTEXT": self.address("PLAINTEXT")}
+            texts["advertised.listeners"] = _listener_list(endpoints)
+        return texts
+
+
+def _listener_list(addresses: Mapping[str, object]) -> str:
+    """Return addresses by listener as Kafka's `listeners` has them."""
+    return ",".join(f"{name}://{address}" for name, address in addresses.items())
 
 
 def coordinator_of(
@@ -47,7 +79,7 @@ def coordinator_of(
     first_node_ids: Sequence[int],
     moved: Mapping[str, int],
 ) -> int | None:
-    """Return the coordinator of a group or transactional id: the one it was moved to, or by hash.
+    """Return the coordinator of a transactional id: the one it was moved to, or by hash.
 
     The hash covers the first brokers only, so an added broker does not change coordinators. If the
     coordinator is down, the next broker takes over. None if no broker is up.

@@ -10,12 +10,17 @@ from uuid import UUID
 
 from broker.addresses import Address
 from broker.cluster.brokers import Availability, Broker, coordinator_of
+from broker.cluster.client_metrics import ClientInstances
+from broker.cluster.compaction import Compaction
 from broker.cluster.controller_queue import ControllerQueue
 from broker.cluster.fetch_sessions import FetchSessionCache
 from broker.cluster.finalized_features import features_at_start
+from broker.cluster.group_log import GroupLog
+from broker.cluster.internal_topics import GROUP_METADATA, note_client_batch
 from broker.cluster.producer_rules import adopt_rule_of_leader, new_producers
 from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
+from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
 from broker.config.features import TRANSACTION_VERSION
 from broker.config.topic_config import TopicConfig
@@ -46,7 +51,8 @@ class Cluster:
         self.cluster_id = cluster_id
         self.new_uuid = new_uuid
         self.timers = Timers()
-        self._first_brokers = {n: Broker(n, "", -1) for n in range(1, broker_count + 1)}
+        first = config.first_node_id
+        self._first_brokers = {n: Broker(n, "", -1) for n in range(first, first + broker_count)}
         self.brokers = dict(self._first_brokers)
         """Registered brokers by node id, ascending."""
         self.on_availability_change: Callable[[Broker], None] | None = None
@@ -60,17 +66,28 @@ class Cluster:
     def _begin(self) -> None:
         """Set everything that requests can change to its state at the start."""
         config, new_uuid = self._first_config, self.new_uuid
+        if self.has_eligible_leader_replicas:
+            # Kafka's format command makes it a value of all brokers, for the controller.
+            layer = {"min.insync.replicas": str(config["min.insync.replicas"])}
+            config = config.with_dynamic(None, layer)
         self.config = config
         self.routes = RoutesByBroker(config)
+        self.client_instances = ClientInstances()
         self.features = features_at_start(config, map(config.for_broker, self.brokers))
-        self.controller_id = 1
+        self.controller_id = self.first_node_ids[0]
+        self.controller_epoch = 1
+        """Rises when another broker becomes the controller."""
         self.decommissioned: dict[int, Broker] = {}
         self.moved_coordinators: dict[str, int] = {}
-        """Coordinators that were moved through the admin port, by group or transactional id."""
+        """Coordinators of transactional ids that were moved through the admin port."""
         self.topics = TopicTable()
         self.producer_ids = ProducerIdAllocator()
+        self.group_log = GroupLog(self.topics, config)
         self.groups = GroupCoordinator(
-            config=config, timers=self.timers, member_id_suffix=lambda: str(new_uuid())
+            config=config,
+            timers=self.timers,
+            member_id_suffix=lambda: str(new_uuid()),
+            append_records=self.group_log.append,
         )
         self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
@@ -88,7 +105,7 @@ class Cluster:
             new_salt=lambda: new_uuid().bytes,
         )
         self.log_bytes = 0
-        """Bytes of all stored batches of all partitions."""
+        """Bytes of all stored batches of all partitions, without those of internal topics."""
         self._log_bytes_max: int = config["log.memory.max.bytes"]
         self.limits_producer_ids = self._limits_producer_ids()
         """Whether a broker stops, as if out of memory, when it leads too many producer ids."""
@@ -106,6 +123,11 @@ class Cluster:
         for broker in self.brokers.values():
             broker.is_alive = True
             self.set_availability(broker, Availability.UP)
+
+    @property
+    def has_eligible_leader_replicas(self) -> bool:
+        """Whether the feature eligible.leader.replicas.version is on, as in Kafka since 4.1."""
+        return release_of(self._first_config) >= (4, 1)
 
     @property
     def shared_config(self) -> Mapping[str, Any]:
@@ -142,34 +164,33 @@ class Cluster:
         """The node ids of the brokers that exist from the start."""
         return tuple(self._first_brokers)
 
-    def coordinator_id(self, key: str) -> int | None:
-        """Return the coordinator of a group or transactional id; None if no broker is up.
+    # Coordinators --------------------------------------------------------------------------
 
-        Kafka hashes the id to a partition of an internal topic. Clients only need every broker to
-        name the same coordinator, and coordinators to be spread.
+    def coordinator_id(self, group_id: str) -> int | None:
+        """Return the coordinator of a group: the leader of its partition of `__consumer_offsets`.
+
+        None if there is no such topic yet, or the partition has no leader.
         """
-        return coordinator_of(key, self.brokers, self.first_node_ids, self.moved_coordinators)
+        partition = self.group_log.partition(group_id)
+        if partition is None or not self.is_alive(partition.leader_id):
+            return None
+        return partition.leader_id
 
-    def move_coordinator(self, key: str, node_id: int, now_ms: int) -> None:
-        """Move a group or transactional id to a coordinator, for as long as that is up.
+    def transaction_coordinator_id(self, transactional_id: str) -> int | None:
+        """Return the coordinator of a transactional id; None if no broker is up."""
+        first_ids = self.first_node_ids
+        return coordinator_of(transactional_id, self.brokers, first_ids, self.moved_coordinators)
 
-        Raises:
-            ValueError: there is no such broker, or it is down.
-        """
-        self.alive_broker(node_id)
-        before = self.coordinators()
-        self.moved_coordinators[key] = node_id
-        self.unload_moved_groups(before, now_ms)
+    def _unload_groups(self, partition: Partition, now_ms: int) -> None:
+        """Unload the groups of a partition whose leader has changed, after the current request."""
 
-    def coordinators(self) -> dict[str, int | None]:
-        """Return the coordinator of every group, by group id."""
-        return {group_id: self.coordinator_id(group_id) for group_id in self.groups.group_ids()}
+        def unload(now_ms: int) -> None:
+            for group_id in self.groups.group_ids():
+                if self.group_log.partition_index(group_id) == partition.partition_index:
+                    self.groups.unload(group_id, now_ms)
 
-    def unload_moved_groups(self, before: Mapping[str, int | None], now_ms: int) -> None:
-        """Unload the groups whose coordinator is no longer that of `before`."""
-        for group_id, coordinator_id in before.items():
-            if self.coordinator_id(group_id) != coordinator_id:
-                self.groups.unload(group_id, now_ms)
+        if len(self.groups):
+            self.timers.schedule(now_ms, unload)
 
     def add_fetch_sessions(self, node_id: int) -> None:
         """Give a broker a cache of fetch sessions, unless it has one."""
@@ -228,9 +249,12 @@ class Cluster:
         """Create a topic whose name, assignments and configuration were checked before."""
         topic_id = self.new_uuid()
         topic = Topic(name, topic_id, [], TopicConfig(self.shared_config, overrides))
+        topic.by_broker = self._topic_by_broker(topic)
         self.topics.add(topic)
         self.add_partitions(topic, assignments)
-        self._next_placement += len(assignments)
+        if not topic.is_internal:
+            # Where the topics of clients are does not depend on when the first group came.
+            self._next_placement += len(assignments)
         return topic
 
     def add_partitions(self, topic: Topic, assignments: Sequence[tuple[int, ...]]) -> None:
@@ -246,15 +270,21 @@ class Cluster:
                     isr=alive,
                     leader_id=leader_id,
                     producers=new_producers(self.config, leader_id),
+                    compaction=Compaction() if topic.is_internal else None,
                 )
             )
 
     def delete_topic(self, topic: Topic, now_ms: int) -> None:
-        """Delete a topic with its records, its producers' state and its committed offsets."""
+        """Delete a topic with its records, its producers' state and its committed offsets.
+
+        Without `__consumer_offsets` no group is left.
+        """
         self.topics.remove(topic)
-        self.groups.forget_topic(topic.name)
+        if topic.name == GROUP_METADATA.name:
+            self.groups.forget_all(now_ms)
+        self.groups.forget_topic(topic.name, now_ms)
         for partition in topic.partitions:
-            self.log_bytes -= partition.log.size_bytes
+            self._freed(partition, partition.log.size_bytes)
             partition.leader_id = NO_LEADER
             partition.log.wake(now_ms)
 
@@ -262,6 +292,16 @@ class Cluster:
         """Replace a topic's own, checked configuration; it applies from the next request on."""
         topic.config = TopicConfig(self.shared_config, overrides)
         topic.refresh_settings()
+        topic.by_broker = self._topic_by_broker(topic)
+
+    def _topic_by_broker(self, topic: Topic) -> dict[int, Topic]:
+        """Return the topic as brokers have it whose own configuration gives it other defaults."""
+        found = {}
+        for broker_id in self.config.ids_of_different_brokers():
+            own = TopicConfig(self.config.for_broker(broker_id), topic.config.overrides)
+            if dict(own) != dict(topic.config):
+                found[broker_id] = Topic(topic.name, topic.topic_id, topic.partitions, own)
+        return found
 
     def set_config(self, config: BrokerConfig) -> None:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
@@ -291,6 +331,8 @@ class Cluster:
         partition.leader_epoch += 1
         partition.log.wake(now_ms)
         adopt_rule_of_leader(self.config, partition)
+        if partition.topic_name == GROUP_METADATA.name:
+            self._unload_groups(partition, now_ms)
         if self.on_leaders_change is not None:
             self.on_leaders_change(now_ms)
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
@@ -336,10 +378,13 @@ class Cluster:
 
     def appended(self, topic: Topic, partition: Partition, byte_count: int, now_ms: int) -> None:
         """Account for an appended batch: enforce memory bounds, then wake waiting requests."""
-        self.log_bytes += byte_count
         log = partition.log
+        if topic.is_internal:
+            note_client_batch(topic, partition, now_ms)
+        else:
+            self.log_bytes += byte_count
         if 0 <= topic.retention_bytes < log.size_bytes:
-            self.log_bytes -= log.drop_beyond_size(topic.retention_bytes)
+            self._freed(partition, log.drop_beyond_size(topic.retention_bytes))
         if self.log_bytes > self._log_bytes_max:
             self._shrink_logs()
         if log.waiters:
@@ -349,8 +394,16 @@ class Cluster:
         """Move a partition's log start offset up; `offset` lies within the log."""
         before_bytes = partition.log.size_bytes
         partition.log.advance_start(offset)
-        self.log_bytes -= before_bytes - partition.log.size_bytes
+        self._freed(partition, before_bytes - partition.log.size_bytes)
         partition.log.wake(now_ms)
+
+    def delete_records_older_than(self, partition: Partition, timestamp: int) -> None:
+        """Delete the oldest batches whose records are all older than `timestamp`."""
+        self._freed(partition, partition.log.drop_older_than(timestamp))
+
+    def _freed(self, partition: Partition, byte_count: int) -> None:
+        if partition.compaction is None:
+            self.log_bytes -= byte_count
 
     def _shrink_logs(self) -> None:
         """Delete the oldest batches of the largest partitions until an eighth of the bound is free.
@@ -358,7 +411,12 @@ class Cluster:
         It frees more than needed, so that the next appends need not search for the largest.
         """
         target_bytes = self._log_bytes_max - self._log_bytes_max // 8
-        logs = [part.log for topic in self.topics.all() for part in topic.partitions]
+        logs = [
+            partition.log
+            for topic in self.topics.all()
+            if not topic.is_internal
+            for partition in topic.partitions
+        ]
         logs.sort(key=lambda log: log.size_bytes, reverse=True)
         for log in logs:
             if self.log_bytes <= target_bytes:

@@ -24,6 +24,15 @@ SAMPLES_MAX = 1028
 TIMED_OUT = Refusal(ErrorCode.REQUEST_TIMED_OUT, None)
 """The controller did not finish within the request's timeout; the work stays in the queue."""
 
+
+def is_over(timeout_ms: int) -> bool:
+    """Return whether a request's timeout is over when it arrives: nothing is done for it.
+
+    A KRaft controller drops an event whose deadline is not later than its arrival.
+    """
+    return timeout_ms <= 0
+
+
 _QUANTILES = (0.5, 0.95, 0.99, 1.0)
 
 

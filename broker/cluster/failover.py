@@ -82,18 +82,14 @@ def _take_offline(
 
 def _fence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if broker.is_alive and cluster.brokers.get(broker.node_id) is broker:
-        before = cluster.coordinators()
         _remove_from_isrs(cluster, broker.node_id, now_ms)
-        cluster.unload_moved_groups(before, now_ms)
 
 
 def _unfence(cluster: Cluster, broker: Broker, now_ms: int) -> None:
     if cluster.brokers.get(broker.node_id) is broker:
-        before = cluster.coordinators()
         _return_to_isrs(cluster, broker.node_id, now_ms)
         if cluster.on_leaders_change is not None:
             cluster.on_leaders_change(now_ms)
-        cluster.unload_moved_groups(before, now_ms)
 
 
 def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
@@ -104,6 +100,7 @@ def _remove_from_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.brokers[node_id].is_alive = False
     if cluster.controller_id == node_id:
         cluster.controller_id = next(iter(cluster.alive_broker_ids()), NO_LEADER)
+        cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
         rest = tuple(n for n in partition.isr if n != node_id)
         partition.isr = rest or partition.isr
@@ -116,6 +113,7 @@ def _return_to_isrs(cluster: Cluster, node_id: int, now_ms: int) -> None:
     cluster.brokers[node_id].is_alive = True
     if cluster.controller_id == NO_LEADER:
         cluster.controller_id = node_id
+        cluster.controller_epoch += 1
     for topic, partition in _partitions(cluster):
         if node_id not in partition.replicas:
             continue

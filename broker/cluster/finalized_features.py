@@ -6,7 +6,7 @@ Sources: Kafka's `FeaturesImage`, `FinalizedFeatures` and `BrokerFeatures`.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.config.features import (
     METADATA_VERSION,
     Levels,
@@ -14,7 +14,7 @@ from broker.config.features import (
     parse_feature_levels,
     supported_levels,
 )
-from protocol.java_hash_map import copy_capacity, hash_map_order
+from protocol.hash_order import in_hash_order, string_hash
 from protocol.releases import Release
 
 NO_EPOCH = -1
@@ -55,8 +55,8 @@ class FinalizedFeatures:
         }
         names = [name for name, level in shown.items() if level > 0 and name != METADATA_VERSION]
         if METADATA_VERSION in shown:
-            # Kafka adds it to a copy of the others.
-            names = hash_map_order([*names, METADATA_VERSION], copy_capacity(len(names)))
+            # Kafka adds it to a copy of the others, which is as small as possible.
+            names = in_hash_order([*names, METADATA_VERSION], string_hash, capacity_min=1)
         return {name: shown[name] for name in names}
 
 
@@ -69,14 +69,9 @@ def supported_by(release: Release, *, with_level_0: bool) -> dict[str, Levels]:
     supported = supported_levels(release)
     return {
         name: supported[name]
-        for name in hash_map_order(supported)
+        for name in in_hash_order(supported, string_hash)
         if with_level_0 or supported[name].lowest > 0
     }
-
-
-def release_of(values: Mapping[str, Any]) -> Release:
-    """Return the release that a broker with these values emulates."""
-    return emulated_release(values["broker.api.versions"])
 
 
 def features_at_start(

@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 
 from broker.cluster.transaction_index import TransactionIndex
+from protocol.records import last_offset, read_header
 
 Waiter = Callable[[int], None]
 """Called with `now_ms` when the partition has grown, shrunk, or changed its leader."""
@@ -25,6 +26,7 @@ class PartitionLog:
         "_batches",
         "_max_timestamps",
         "epoch_starts",
+        "has_gaps",
         "log_end_offset",
         "log_start_offset",
         "size_bytes",
@@ -39,6 +41,8 @@ class PartitionLog:
         self.log_start_offset = 0
         self.log_end_offset = 0
         self.size_bytes = 0
+        self.has_gaps = False
+        """Whether offsets are missing between batches, because of compaction."""
         # (leader epoch, first offset written in it), ascending, for OffsetForLeaderEpoch.
         self.epoch_starts: list[tuple[int, int]] = []
         self.transaction_index = TransactionIndex()
@@ -63,6 +67,19 @@ class PartitionLog:
         self.log_end_offset = base_offset + offset_count
         self.size_bytes += len(batch)
 
+    def rewind(self) -> Iterator[bytes]:
+        """Return an iterator over all batches, the oldest first."""
+        return iter(self._batches)
+
+    def replace_batches(self, batches: list[bytes]) -> None:
+        """Store what compaction has left of the batches; the log's start and end stay."""
+        self._batches = batches
+        headers = [read_header(batch, 0) for batch in batches]
+        self._base_offsets = array("q", (header.base_offset for header in headers))
+        self._max_timestamps = array("q", (header.max_timestamp for header in headers))
+        self.size_bytes = sum(map(len, batches))
+        self.has_gaps = True
+
     def wake(self, now_ms: int) -> None:
         """Call all waiters of this partition."""
         for waiter in tuple(self.waiters):
@@ -84,6 +101,8 @@ class PartitionLog:
         """
         index, index_end = self._range(fetch_offset, end_offset)
         batches = self._batches
+        if self.has_gaps and index < index_end and last_offset(batches[index]) < fetch_offset:
+            index += 1
         chosen: list[bytes] = []
         left = bytes_max
         while index < index_end:

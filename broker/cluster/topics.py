@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
+from broker.cluster.compaction import Compaction
 from broker.cluster.partition_log import PartitionLog
 from broker.config.topic_config import TopicConfig
 from producer_state.producer_state_manager import ProducerStateManager
@@ -12,8 +13,9 @@ NO_LEADER = -1
 TOPIC_NAME_LENGTH_MAX = 249
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 
-INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topic names that clients may not write to; the cluster has no such topics."""
+GROUP_METADATA_TOPIC = "__consumer_offsets"
+INTERNAL_TOPICS = frozenset({GROUP_METADATA_TOPIC, "__transaction_state", "__share_group_state"})
+"""Names of topics in which coordinators keep their state; clients may not write to them."""
 
 
 def topic_name_problem(name: str) -> str | None:
@@ -40,7 +42,8 @@ class Partition:
     """One partition: its place in the cluster, its log and what its producers last wrote.
 
     `replicas[0]` is the preferred leader. `adding_replicas` and `removing_replicas` are not empty
-    only while a reassignment waits for a broker that is not alive.
+    only while a reassignment waits for a broker that is not alive. `compaction` is None except in
+    internal topics: no other topic is compacted.
     """
 
     topic_name: str
@@ -53,6 +56,7 @@ class Partition:
     adding_replicas: tuple[int, ...] = ()
     removing_replicas: tuple[int, ...] = ()
     log: PartitionLog = field(default_factory=PartitionLog)
+    compaction: Compaction | None = None
 
     @property
     def last_stable_offset(self) -> int:
@@ -74,6 +78,7 @@ class Topic:
     topic_id: UUID
     partitions: list[Partition]
     config: TopicConfig
+    is_internal: bool = field(init=False)
     max_message_bytes: int = 0
     segment_bytes: int = 0
     retention_bytes: int = -1
@@ -82,8 +87,11 @@ class Topic:
     is_log_append_time: bool = False
     timestamp_before_max_ms: int = 0
     timestamp_after_max_ms: int = 0
+    by_broker: dict[int, "Topic"] = field(default_factory=dict)
+    """The same topic on brokers that give it other defaults; empty unless brokers differ."""
 
     def __post_init__(self) -> None:
+        self.is_internal = self.name in INTERNAL_TOPICS
         self.refresh_settings()
 
     def refresh_settings(self) -> None:
@@ -98,6 +106,10 @@ class Topic:
         self.is_log_append_time = config["message.timestamp.type"] == "LogAppendTime"
         self.timestamp_before_max_ms = config["message.timestamp.before.max.ms"]
         self.timestamp_after_max_ms = config["message.timestamp.after.max.ms"]
+
+    def on_broker(self, broker_id: int) -> "Topic":
+        """Return the topic with the configuration that it has on a broker."""
+        return self.by_broker.get(broker_id, self)
 
     def partition(self, partition_index: int) -> Partition | None:
         """Return the partition with this index, or None."""

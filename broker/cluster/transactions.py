@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Partition, Topic
 from broker.cluster.transaction_index import AbortedTransaction
 from broker.timers import TimerCallback
@@ -19,7 +20,7 @@ from protocol import records
 from protocol.control_records import ControlRecordType, encode_end_txn_batch
 from protocol.errors import ErrorCode
 
-OFFSETS_TOPIC = "__consumer_offsets"
+OFFSETS_TOPIC = GROUP_METADATA.name
 _RETRIABLE = frozenset(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -40,18 +41,6 @@ class Marker(NamedTuple):
     producer_epoch: int
     coordinator_epoch: int
     is_commit: bool
-
-
-def offsets_partition(cluster: Cluster, group_id: str) -> int:
-    """Return the partition of `__consumer_offsets` of a group: Java's hash of its id, modulo."""
-    hash_code = 0
-    data = group_id.encode("utf-16-be", "surrogatepass")
-    for position in range(0, len(data), 2):
-        hash_code = (31 * hash_code + int.from_bytes(data[position : position + 2])) & 0xFFFF_FFFF
-    if hash_code >= 1 << 31:
-        hash_code = ((1 << 32) - hash_code) % (1 << 31)
-    partition_count: int = cluster.config["offsets.topic.num.partitions"]
-    return hash_code % partition_count
 
 
 def is_reachable(cluster: Cluster, node_id: int | None) -> bool:
@@ -85,7 +74,7 @@ def _schedule_retry(cluster: Cluster, now_ms: int) -> None:
 
 def _write_markers(cluster: Cluster, transaction: Transaction, now_ms: int) -> bool:
     """Write the markers that can be written; return whether the transaction is complete."""
-    coordinator_id = cluster.coordinator_id(transaction.transactional_id)
+    coordinator_id = cluster.transaction_coordinator_id(transaction.transactional_id)
     if coordinator_id is None or not is_reachable(cluster, coordinator_id):
         return False
     transaction.note_coordinator(coordinator_id)
@@ -109,8 +98,9 @@ def _write_marker(
 ) -> ErrorCode:
     name, index = topic_partition
     if name == OFFSETS_TOPIC:
-        groups = cluster.groups.transactional_offsets.groups_of(index, marker.producer_id)
-        if not all(is_reachable(cluster, cluster.coordinator_id(group)) for group in groups):
+        offsets_topic = cluster.topics.get(name)
+        partition = None if offsets_topic is None else offsets_topic.partition(index)
+        if partition is not None and not is_reachable(cluster, partition.leader_id):
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return end_offsets(cluster, index, marker, now_ms)
     topic = cluster.topics.get(name)
@@ -130,7 +120,7 @@ def end_offsets(cluster: Cluster, offsets_partition: int, marker: Marker, now_ms
         return error_code
     producers.apply_marker(*marker[:3], now_ms)
     cluster.groups.end_transaction(
-        offsets_partition, marker.producer_id, is_commit=marker.is_commit
+        offsets_partition, marker.producer_id, now_ms, is_commit=marker.is_commit
     )
     return ErrorCode.NONE
 
@@ -208,6 +198,6 @@ def _repeat(cluster: Cluster, interval_key: str, task: TimerCallback, now_ms: in
 def abort_timed_out(cluster: Cluster, now_ms: int) -> None:
     """Abort the transactions that are older than their timeout, where the coordinator is up."""
     for transaction in cluster.transactions.timed_out(now_ms):
-        if is_reachable(cluster, cluster.coordinator_id(transaction.transactional_id)):
+        if is_reachable(cluster, cluster.transaction_coordinator_id(transaction.transactional_id)):
             cluster.transactions.abort(transaction, now_ms)
             end_prepared(cluster, transaction.transactional_id, now_ms)

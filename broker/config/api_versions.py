@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from typing import Any
 
 from protocol.messages import api_key_of, schema_versions
 from protocol.releases import DEFAULT_RELEASE, RELEASES, Release, Versions, find_release
@@ -36,6 +37,11 @@ def emulated_release(elements: tuple[str, ...]) -> Release:
         ValueError: it names a release that is not known.
     """
     return next((find_release(name) for name in elements if "=" not in name), DEFAULT_RELEASE)
+
+
+def release_of(values: Mapping[str, Any]) -> Release:
+    """Return the release that a broker with these values emulates."""
+    return emulated_release(values["broker.api.versions"])
 
 
 def named_apis(elements: tuple[str, ...]) -> frozenset[int]:

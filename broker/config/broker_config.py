@@ -7,16 +7,18 @@ defaults. `config[key]` is the value of brokers without a value of their own;
 """
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import dropwhile
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-from broker.config import broker_keys, ignored_keys, quota_keys, security_keys
-from broker.config.api_versions import emulated_release
-from broker.config.broker_keys import HOUR_MS
+from broker.config import broker_keys, ignored_keys, kafka_keys, quota_keys, security_keys
+from broker.config.api_versions import release_of
+from broker.config.broker_requirements import requirement_problem
 from broker.config.features import release_problem
-from broker.config.keys import ConfigError, ConfigKey, by_name, shortened
+from broker.config.keys import DYNAMIC_ONLY, UNKNOWN, ConfigError, ConfigKey, by_name, shortened
+from broker.config.release_keys import release_defaults
 from broker.config.values import format_value, parse_value
 from protocol.configs import ConfigSource, ResourceType
 from protocol.suggestions import did_you_mean
@@ -37,6 +39,15 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
         ignored_keys.INTERNAL_TOPIC_KEYS,
         ignored_keys.LOG_DETAIL_KEYS,
         ignored_keys.PROCESS_KEYS,
+        kafka_keys.CONTROLLER_KEYS,
+        kafka_keys.GROUP_PROTOCOL_KEYS,
+        kafka_keys.REMOTE_LOG_KEYS,
+        kafka_keys.LOG_FILE_KEYS,
+        kafka_keys.REPLICATION_KEYS,
+        kafka_keys.SOCKET_KEYS,
+        kafka_keys.AUTHENTICATION_KEYS,
+        kafka_keys.TLS_KEYS,
+        kafka_keys.OTHER_KEYS,
     )
 )
 """Every key of a broker, sorted by name."""
@@ -44,19 +55,38 @@ BROKER_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
 _BROKER_PREFIX = re.compile(r"broker\.([0-9]{1,9})\.(.+)", re.ASCII)
 """`broker.2.KEY=VALUE` starts broker 2 with a value of its own."""
 
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
+"""`listener.name.LISTENER.KEY`: a key for one listener."""
+
+DEFAULT_NODE_ID = 1
+
 _Name = TypeVar("_Name")
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 _DEFAULTS = {key.name: key.default for key in BROKER_KEYS.values()}
 
 ResourceName = tuple[ResourceType, str]
 
-SYNONYMS: tuple[tuple[str, ...], ...] = (
+_UNITS: tuple[tuple[str, ...], ...] = (
     ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     ("log.roll.ms", "log.roll.hours"),
     ("log.roll.jitter.ms", "log.roll.jitter.hours"),
-    ("log.flush.interval.ms", "log.flush.scheduler.interval.ms"),
 )
 """Keys for the same setting in different units; the first one that is set wins."""
+
+
+def synonym_names(name: str, *, of_listeners: bool = True) -> tuple[str, ...]:
+    """Return the keys that set the same as a broker's key, in order of precedence.
+
+    `log.flush.scheduler.interval.ms` is a default of `log.flush.interval.ms`, not the reverse. A
+    key of a listener falls back to the one without the listener. Source: Kafka's
+    `DynamicBrokerConfig.brokerConfigSynonyms`.
+    """
+    if name == "log.flush.interval.ms":
+        return (name, "log.flush.scheduler.interval.ms")
+    match = _LISTENER_KEY.fullmatch(name) if of_listeners else None
+    if match is not None:
+        return (name, match[1])
+    return next((group for group in _UNITS if name in group), (name,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +130,12 @@ class BrokerConfig(Mapping[str, Any]):
         self.dynamic_default: Mapping[str, str] = MappingProxyType(dict(dynamic_default))
         self.dynamic_by_broker = _without_empty(dynamic_by_broker or {})
         self.resources = _without_empty(resources or {})
-        started_with, changed = parse_overrides(overrides), parse_overrides(dynamic_default)
-        self._values: dict[str, Any] = _checked(_DEFAULTS | started_with | changed)
+        for name in overrides:
+            find_key(name)
+        self._values: dict[str, Any] = _checked(overrides, dynamic_default)
         self._views: dict[int, Mapping[str, Any]] = {
             broker_id: _checked(
-                _DEFAULTS
-                | started_with
-                | parse_overrides(self.overrides_by_broker.get(broker_id, _NOTHING))
-                | changed
-                | parse_overrides(self.dynamic_layer(broker_id))
+                self.started_with(broker_id), dynamic_default, self.dynamic_layer(broker_id)
             )
             for broker_id in self.overrides_by_broker.keys() | self.dynamic_by_broker.keys()
         }
@@ -170,36 +197,69 @@ class BrokerConfig(Mapping[str, Any]):
             return self.dynamic_default
         return self.dynamic_by_broker.get(broker_id, _NOTHING)
 
+    def started_with(self, broker_id: int | None) -> Mapping[str, str]:
+        """Return the start keys of one broker, or for None those of all."""
+        if broker_id is None:
+            return self.overrides
+        return {**self.overrides, **self.overrides_by_broker.get(broker_id, _NOTHING)}
+
+    @property
+    def first_node_id(self) -> int:
+        """The id of the first broker, from `node.id` or `broker.id`."""
+        if self["node.id"] is not None:
+            return int(self["node.id"])
+        return int(self["broker.id"]) if self["broker.id"] >= 0 else DEFAULT_NODE_ID
+
+    def ids_of_different_brokers(self) -> Iterable[int]:
+        """Return the ids of the brokers that have a value of their own."""
+        return self._views.keys()
+
     def for_broker(self, broker_id: int) -> Mapping[str, Any]:
         """Return the values of one broker: this mapping with the broker's own values."""
         return self._views.get(broker_id, self._values)
 
-    def synonyms(self, name: str, broker_id: int | None = None) -> list[Synonym]:
+    def synonyms(
+        self, name: str, broker_id: int | None = None, own: Mapping[str, str] = _NOTHING
+    ) -> list[Synonym]:
+        """Return the sources of a key's value that DescribeConfigs lists.
+
+        They are those of `sources`, without what is before the first source of the key itself.
+        Source: Kafka's `ConfigHelper.configSynonyms`.
+        """
+        found = self.sources(name, broker_id, own)
+        return list(dropwhile(lambda synonym: synonym.name != name, found))
+
+    def sources(
+        self, name: str, broker_id: int | None = None, own: Mapping[str, str] = _NOTHING
+    ) -> list[Synonym]:
         """Return every source of a key's value, in order of precedence.
 
-        Keys in other units are included, as in Kafka: `log.retention.hours` after
-        `log.retention.ms`. A default of "not set" is left out.
+        Keys in other units are included: `log.retention.hours` after `log.retention.ms`. A default
+        of "not set" is left out. `own` are start keys that the broker has by itself.
         """
-        names = next((group for group in SYNONYMS if name in group), (name,))
-        own, started_with = _NOTHING, self.overrides
-        if broker_id is not None:
-            own = self.dynamic_layer(broker_id)
-            started_with = {**self.overrides, **self.overrides_by_broker.get(broker_id, _NOTHING)}
+        names = synonym_names(name)
+        dynamic = _NOTHING if broker_id is None else self.dynamic_layer(broker_id)
         found = [
             _synonym(synonym, layer[synonym], source)
             for layer, source in (
-                (own, ConfigSource.DYNAMIC_BROKER_CONFIG),
+                (dynamic, ConfigSource.DYNAMIC_BROKER_CONFIG),
                 (self.dynamic_default, ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
-                (started_with, ConfigSource.STATIC_BROKER_CONFIG),
+                ({**self.started_with(broker_id), **own}, ConfigSource.STATIC_BROKER_CONFIG),
             )
             for synonym in names
             if synonym in layer
         ]
-        defaults = ((synonym, format_value(BROKER_KEYS[synonym].default)) for synonym in names)
+        values = self if broker_id is None else self.for_broker(broker_id)
+        of_release = release_defaults(release_of(values))
+        known = (synonym for synonym in names if synonym in BROKER_KEYS)
+        defaults = (
+            (synonym, format_value(of_release.get(synonym, BROKER_KEYS[synonym].default)))
+            for synonym in known
+        )
         return found + [
             _synonym(synonym, text, ConfigSource.DEFAULT_CONFIG)
             for synonym, text in defaults
-            if text is not None
+            if text is not None and not BROKER_KEYS[synonym].is_hidden
         ]
 
     def __getitem__(self, name: str) -> Any:
@@ -240,6 +300,21 @@ def find_key(name: str) -> ConfigKey:
     return key
 
 
+def key_of(name: str) -> ConfigKey:
+    """Return the definition of a broker's key, also of one that only a plug-in knows.
+
+    The key of a listener has the type of the one without the listener. A custom key is a secret,
+    since it may be one.
+    """
+    key = BROKER_KEYS.get(name)
+    if key is not None:
+        return key
+    base = next((BROKER_KEYS[n] for n in synonym_names(name) if n in BROKER_KEYS), None)
+    if base is not None:
+        return replace(base, name=name, update_mode=DYNAMIC_ONLY, is_enforced=False)
+    return ConfigKey(name, UNKNOWN, None, None, DYNAMIC_ONLY, is_enforced=False)
+
+
 def unknown_key_message(name: str, known: Mapping[str, ConfigKey]) -> str:
     """Return the error for an unknown key, with the nearest known one."""
     return f"Unknown configuration {shortened(name)}{did_you_mean(name, known)}"
@@ -251,31 +326,48 @@ def shared_key_message(name: str) -> str:
 
 
 def parse_overrides(overrides: Mapping[str, str]) -> dict[str, Any]:
-    """Parse the values of a broker's keys; ConfigError for the first invalid one."""
-    return {name: parse_value(find_key(name), text) for name, text in overrides.items()}
+    """Parse the values of a broker's keys; ConfigError for the first invalid one.
+
+    Keys that only a plug-in knows are left out.
+    """
+    return {
+        name: parse_value(BROKER_KEYS[name], text)
+        for name, text in overrides.items()
+        if name in BROKER_KEYS
+    }
 
 
-def retention_ms(values: Mapping[str, Any]) -> int:
-    """Return `log.retention.*` in milliseconds; any negative value is -1, unlimited."""
-    if values["log.retention.ms"] is not None:
-        kept_ms = values["log.retention.ms"]
-    elif values["log.retention.minutes"] is not None:
-        kept_ms = values["log.retention.minutes"] * 60_000
-    else:
-        kept_ms = values["log.retention.hours"] * HOUR_MS
-    return max(int(kept_ms), -1)
+def combine_layers(*layers: Mapping[str, str]) -> dict[str, str]:
+    """Return the texts by key of several layers, the lowest first.
+
+    A key removes its synonyms of lower layers: `log.retention.ms` at run time is stronger than
+    `log.retention.hours` of the start. Source: Kafka's `DynamicBrokerConfig.overrideProps`.
+    """
+    combined: dict[str, str] = {}
+    for layer in layers:
+        for name in layer:
+            for synonym in synonym_names(name, of_listeners=False):
+                if synonym not in layer:
+                    combined.pop(synonym, None)
+        combined.update(layer)
+    return combined
 
 
 def _synonym(name: str, text: str, source: ConfigSource) -> Synonym:
-    return Synonym(name, None if BROKER_KEYS[name].is_sensitive else text, source)
+    return Synonym(name, None if key_of(name).is_sensitive else text, source)
 
 
-def _checked(values: dict[str, Any]) -> dict[str, Any]:
-    """Return the values if none contradicts another."""
-    low, high = "group.min.session.timeout.ms", "group.max.session.timeout.ms"
-    if values[low] > values[high]:
-        raise ConfigError(f"{low} ({values[low]}) must not be more than {high} ({values[high]})")
-    release = emulated_release(values["broker.api.versions"])
+def _checked(*layers: Mapping[str, str]) -> dict[str, Any]:
+    """Return the values of layers, the lowest first, if none contradicts another.
+
+    Keys that no layer sets have the defaults of the release.
+    """
+    given = parse_overrides(combine_layers(*layers))
+    release = release_of(_DEFAULTS | given)
+    values = {**_DEFAULTS, **release_defaults(release), **given}
+    problem = requirement_problem(values)
+    if problem is not None:
+        raise ConfigError(problem)
     problem = release_problem(values["cluster.features"], release)
     if problem is not None:
         raise ConfigError(f"cluster.features: {problem}")

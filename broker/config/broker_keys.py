@@ -13,6 +13,7 @@ from broker.config.keys import (
     PASSWORD,
     PER_BROKER,
     READ_ONLY,
+    SHORT,
     STATIC_PER_BROKER,
     STRING,
     ConfigKey,
@@ -23,6 +24,7 @@ from broker.config.values import (
     at_least,
     between,
     each_of,
+    explained_by,
     more_than,
     one_of,
     one_of_numbers,
@@ -40,16 +42,18 @@ RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 # fmt: off
 CLUSTER_KEYS: tuple[ConfigKey, ...] = (
+    ConfigKey("node.id",                    INT,    None,   between(0, 1_000_000),    READ_ONLY,         "Id of the first broker; the next ones count on from it. The default is 1."),
+    ConfigKey("broker.id",                  INT,    -1,     None,                     READ_ONLY,         "Older name of node.id."),
     mock_key("cluster.id",                  STRING, None,   None,                     READ_ONLY,         "Id of this cluster; if unset, the broker generates one."),
-    mock_key("cluster.features",            LIST,   (),     feature_levels_problem,   READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
+    mock_key("cluster.features",            LIST,   (),     explained_by(feature_levels_problem), READ_ONLY,         "Finalized levels of features at the start, as NAME=LEVEL. Others have the level of the release, if it is implemented."),
     mock_key("broker.clock",                STRING, "real", one_of("real", "scaled", "standing"), READ_ONLY,         "How time passes: as in reality, scaled by broker.clock.factor, or standing until it is moved."),
     mock_key("broker.clock.factor",         DOUBLE, 1.0,    more_than(0),             READ_ONLY,         "How many times faster than real time a scaled clock runs."),
     mock_key("broker.max.producer.ids",     INT,    -1,     unlimited_or_positive,    PER_BROKER,        "Producer ids in the partitions a broker leads; with more it stops, as if out of memory. -1 is unlimited."),
     mock_key("controller.mutation.time.ms", DOUBLE, 0.0,    between(0, MINUTE_MS),    CLUSTER_WIDE,      "Time the controller takes for each partition it creates, adds or deletes; later mutations and elections wait."),
-    mock_key("broker.api.versions",         LIST,   ("4.1",), api_versions_problem,   PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
+    mock_key("broker.api.versions",         LIST,   ("4.1",), explained_by(api_versions_problem), PER_BROKER,        "The Kafka release to behave as (2.8), and APIs with other versions: NAME=HIGHEST, NAME=LOWEST-HIGHEST, or NAME=-1 for none."),
     ConfigKey("broker.rack",                STRING, None,   None,                     STATIC_PER_BROKER, "Rack of the broker, as clients see it in Metadata."),
     ConfigKey("replica.selector.class",     STRING, None,   one_of(RACK_AWARE_SELECTOR), STATIC_PER_BROKER, "How a consumer with a rack gets a replica to read from (KIP-392); if unset, everyone reads from the leader."),
-    ConfigKey("advertised.listeners",       LIST,   None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
+    ConfigKey("advertised.listeners",       STRING, None,   None,                     READ_ONLY,         "Addresses that clients connect to, if they differ from listeners."),
 )
 
 TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
@@ -57,24 +61,25 @@ TOPIC_DEFAULT_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("default.replication.factor",          INT,     1,            at_least(1),              READ_ONLY,    "Replicas of a partition of a topic that is created without a replication factor."),
     ConfigKey("auto.create.topics.enable",           BOOLEAN, True,         None,                     READ_ONLY,    "Whether a Metadata request creates the topics that don't exist."),
     ConfigKey("delete.topic.enable",                 BOOLEAN, True,         None,                     READ_ONLY,    "Whether topics may be deleted."),
-    ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              CLUSTER_WIDE, "In-sync replicas that a write with acks=all needs."),
-    ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     CLUSTER_WIDE, "Whether a replica that is not in sync may become leader, losing records."),
-    ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              CLUSTER_WIDE, "Largest record batch, as sent, that the broker accepts."),
-    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), CLUSTER_WIDE, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
-    ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), CLUSTER_WIDE, "Whether a record keeps its producer's timestamp or gets the time of its append."),
-    ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be behind the broker's time."),
-    ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              CLUSTER_WIDE, "How far a record's timestamp may be ahead of the broker's time."),
+    ConfigKey("min.insync.replicas",                 INT,     1,            at_least(1),              PER_BROKER, "In-sync replicas that a write with acks=all needs."),
+    ConfigKey("unclean.leader.election.enable",      BOOLEAN, False,        None,                     PER_BROKER, "Whether a replica that is not in sync may become leader, losing records."),
+    ConfigKey("message.max.bytes",                   INT,     1_048_588,    at_least(0),              PER_BROKER, "Largest record batch, as sent, that the broker accepts."),
+    ignored_key("compression.type",                  STRING,  "producer",   one_of(*COMPRESSION_TYPES), PER_BROKER, "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
+    ConfigKey("log.message.timestamp.type",          STRING,  "CreateTime", one_of("CreateTime", "LogAppendTime"), PER_BROKER, "Whether a record keeps its producer's timestamp or gets the time of its append."),
+    ConfigKey("log.message.timestamp.before.max.ms", LONG,    LONG_MAX,     at_least(0),              PER_BROKER, "How far a record's timestamp may be behind the broker's time."),
+    ConfigKey("log.message.timestamp.after.max.ms",  LONG,    HOUR_MS,      at_least(0),              PER_BROKER, "How far a record's timestamp may be ahead of the broker's time."),
 )
 
 LOG_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     CLUSTER_WIDE, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
-    ConfigKey("log.retention.ms",                LONG, None,          unlimited_or_positive,    CLUSTER_WIDE, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
-    ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    READ_ONLY,    "Minutes a record is kept. If unset, log.retention.hours applies."),
-    ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    READ_ONLY,    "Hours a record is kept, if neither milliseconds nor minutes are set."),
+    ConfigKey("log.retention.bytes",             LONG, -1,            None,                     PER_BROKER, "Bytes a partition keeps; older records are deleted. -1 is unlimited."),
+    ConfigKey("log.retention.ms",                LONG, None,          None,    PER_BROKER, "Time a record is kept; -1 is for ever. If unset, log.retention.minutes applies."),
+    ConfigKey("log.retention.minutes",           INT,  None,          unlimited_or_positive,    STATIC_PER_BROKER, "Minutes a record is kept. If unset, log.retention.hours applies."),
+    ConfigKey("log.retention.hours",             INT,  168,           unlimited_or_positive,    STATIC_PER_BROKER, "Hours a record is kept, if neither milliseconds nor minutes are set."),
     ConfigKey("log.retention.check.interval.ms", LONG, 300_000,       at_least(1),              READ_ONLY,    "How often the broker deletes records past their retention."),
+    ConfigKey("log.initial.task.delay.ms",       LONG, 30_000,        at_least(0),              READ_ONLY,    "Time after the start at which the broker first deletes records past their retention.", is_internal=True),
     mock_key("log.memory.max.bytes",             LONG, 2_147_483_648, at_least(1),              CLUSTER_WIDE, "Bytes of all partitions together; beyond it the oldest batches of the largest partition are deleted."),
-    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    CLUSTER_WIDE, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
-    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), CLUSTER_WIDE, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
+    ConfigKey("log.segment.bytes",               INT,  1_073_741_824, at_least(1024 * 1024),    PER_BROKER, "Largest batch a partition takes. There are no segments: retention deletes single batches."),
+    ConfigKey("log.cleanup.policy",              LIST, ("delete",),   each_of("compact", "delete"), PER_BROKER, "Whether old records are deleted. With compact, records need a key; nothing is compacted."),
 )
 
 CONNECTION_KEYS: tuple[ConfigKey, ...] = (
@@ -94,11 +99,16 @@ GROUP_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("offset.metadata.max.bytes",           INT,  4096,      at_least(0), READ_ONLY, "Longest metadata text of a committed offset."),
     ConfigKey("offsets.retention.minutes",           INT,  10_080,    at_least(1), READ_ONLY, "Minutes that committed offsets are kept after the last member of their group has left."),
     ConfigKey("offsets.retention.check.interval.ms", LONG, 600_000,   at_least(1), READ_ONLY, "How often the broker deletes committed offsets past their retention."),
+    ConfigKey("offsets.topic.num.partitions",        INT,  50,        at_least(1), READ_ONLY, "Partitions of __consumer_offsets."),
+    ConfigKey("offsets.topic.replication.factor",    SHORT, 3,        at_least(1), READ_ONLY, "Replicas of __consumer_offsets. Unless set, there are at most as many as brokers."),
+    ConfigKey("offsets.topic.segment.bytes",         INT,  104_857_600, at_least(1), READ_ONLY, "The topic configuration segment.bytes of __consumer_offsets."),
+    ConfigKey("offsets.topic.compression.codec",     INT,  0,         one_of_numbers(0, 1, 2, 3, 4), READ_ONLY, "Compression of the batches in __consumer_offsets: none, gzip, snappy, lz4, zstd."),
+    mock_key("internal.topic.creation.async",        BOOLEAN, False,  None,        READ_ONLY, "Whether FindCoordinator answers COORDINATOR_NOT_AVAILABLE while it creates the internal topic, as in Kafka."),
 )
 
 PRODUCER_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("producer.id.expiration.ms",                   INT, DAY_MS,     at_least(1),          PER_BROKER, "Time after its last write at which a partition forgets an idempotent producer."),
-    ConfigKey("producer.id.expiration.check.interval.ms",    INT, 600_000,    at_least(1),          READ_ONLY,  "How often the broker removes expired producers."),
+    ConfigKey("producer.id.expiration.check.interval.ms",    INT, 600_000,    at_least(1),          READ_ONLY,  "How often the broker removes expired producers.", is_internal=True),
     mock_key("producer.state.batches",                       INT, 1,          one_of_numbers(1, 5), PER_BROKER, "Batches of a producer that a partition remembers: 1 as in KIP-758, 5 as in Kafka today."),
     mock_key("max.in.flight.sequence.number.per.connection", INT, 10_000_000, between(1, 1 << 30),  PER_BROKER, "Sequence numbers before the last one that still count as a duplicate (KIP-758)."),
 )
@@ -108,7 +118,7 @@ TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("transactional.id.expiration.ms",             INT,     7 * DAY_MS, at_least(1), READ_ONLY,  "Time after its last transaction at which a transactional id is removed."),
     ConfigKey("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10_000, at_least(1), READ_ONLY, "How often the broker aborts transactions that are past their timeout."),
     ConfigKey("transaction.remove.expired.transaction.cleanup.interval.ms",  INT, HOUR_MS, at_least(1), READ_ONLY, "How often the broker removes expired transactional ids."),
-    ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        PER_BROKER, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
+    ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        CLUSTER_WIDE, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
     ConfigKey("transaction.two.phase.commit.enable",        BOOLEAN, False,      None,        READ_ONLY,  "Whether a producer may ask for transactions without a timeout (two-phase commit)."),
 )
 

@@ -13,19 +13,18 @@ from broker.config.keys import (
     INT,
     LIST,
     LONG,
-    PER_BROKER,
+    ONE_BROKER,
     READ_ONLY,
     SHORT,
     STRING,
     ConfigKey,
     ignored_key,
+    internal_key,
 )
-from broker.config.values import at_least, between, one_of_numbers
+from broker.config.values import at_least, between, each_of, gzip_level, one_of
 
 # fmt: off
 INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("offsets.topic.replication.factor",                 SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of offsets, which this broker lacks."),
-    ignored_key("offsets.topic.num.partitions",                     INT,   50, at_least(1), READ_ONLY, "Partitions of Kafka's internal topic of offsets."),
     ignored_key("share.coordinator.state.topic.replication.factor", SHORT, 3,  at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of share groups."),
     ignored_key("share.coordinator.state.topic.min.isr",            SHORT, 2,  at_least(1), READ_ONLY, "In-sync replicas of Kafka's internal topic of share groups."),
     ignored_key("transaction.state.log.replication.factor", SHORT, 3, at_least(1), READ_ONLY, "Replicas of Kafka's internal topic of transactions, which this broker lacks."),
@@ -35,24 +34,24 @@ INTERNAL_TOPIC_KEYS: tuple[ConfigKey, ...] = (
 
 # The broker's defaults of topic keys that nothing acts on.
 LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("log.roll.ms",                       LONG,    None,             at_least(1),              CLUSTER_WIDE, "Age at which Kafka starts a new segment. If unset, log.roll.hours applies."),
+    ignored_key("log.roll.ms",                       LONG,    None,             None,              CLUSTER_WIDE, "Age at which Kafka starts a new segment. If unset, log.roll.hours applies."),
     ignored_key("log.roll.hours",                    INT,     168,              at_least(1),              READ_ONLY,    "Hours after which Kafka starts a new segment, if log.roll.ms is unset."),
-    ignored_key("log.roll.jitter.ms",                LONG,    None,             at_least(0),              CLUSTER_WIDE, "Random time taken off log.roll.ms. If unset, log.roll.jitter.hours applies."),
+    ignored_key("log.roll.jitter.ms",                LONG,    None,             None,              CLUSTER_WIDE, "Random time taken off log.roll.ms. If unset, log.roll.jitter.hours applies."),
     ignored_key("log.roll.jitter.hours",             INT,     0,                at_least(0),              READ_ONLY,    "Random hours taken off log.roll.hours."),
     ignored_key("log.index.size.max.bytes",          INT,     10 * 1024 * 1024, at_least(4),              CLUSTER_WIDE, "Largest index file of a segment."),
     ignored_key("log.index.interval.bytes",          INT,     4096,             at_least(0),              CLUSTER_WIDE, "Bytes between two entries of an index file."),
     ignored_key("log.flush.interval.messages",       LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Records after which Kafka writes a partition to disk."),
-    ignored_key("log.flush.interval.ms",             LONG,    None,             at_least(0),              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk."),
+    ignored_key("log.flush.interval.ms",             LONG,    None,             None,              CLUSTER_WIDE, "Time after which Kafka writes a partition to disk."),
     ignored_key("log.flush.scheduler.interval.ms",   LONG,    LONG_MAX,         at_least(0),              READ_ONLY,    "How often Kafka looks for partitions to write to disk."),
     ignored_key("log.segment.delete.delay.ms",       LONG,    60_000,           at_least(0),              CLUSTER_WIDE, "Time between removing a segment and deleting its file."),
     ignored_key("log.preallocate",                   BOOLEAN, False,            None,                     CLUSTER_WIDE, "Whether Kafka creates a segment's file at full size."),
     ignored_key("log.cleaner.enable",                BOOLEAN, True,             None,                     READ_ONLY,    "Whether Kafka compacts topics at all."),
-    ignored_key("log.cleaner.threads",               INT,     1,                at_least(0),              PER_BROKER,   "Kafka's threads for compaction."),
+    ignored_key("log.cleaner.threads",               INT,     1,                at_least(0),              CLUSTER_WIDE,   "Kafka's threads for compaction."),
     ignored_key("log.cleaner.delete.retention.ms",   LONG,    DAY_MS,           at_least(0),              CLUSTER_WIDE, "Time that a compacted partition keeps the deletion of a key."),
     ignored_key("log.cleaner.min.compaction.lag.ms", LONG,    0,                at_least(0),              CLUSTER_WIDE, "Age below which Kafka does not compact a record."),
     ignored_key("log.cleaner.max.compaction.lag.ms", LONG,    LONG_MAX,         at_least(1),              CLUSTER_WIDE, "Age at which Kafka must have compacted a record."),
     ignored_key("log.cleaner.min.cleanable.ratio",   DOUBLE,  0.5,              between(0, 1),            CLUSTER_WIDE, "Share of uncompacted records in a partition at which compaction begins."),
-    ignored_key("compression.gzip.level",            INT,     -1,               one_of_numbers(-1, 1, 2, 3, 4, 5, 6, 7, 8, 9), CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
+    ignored_key("compression.gzip.level",            INT,     -1,               gzip_level, CLUSTER_WIDE, "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
     ignored_key("compression.lz4.level",             INT,     9,                between(1, 17),           CLUSTER_WIDE, "Level of lz4 for batches that the broker compresses."),
     ignored_key("compression.zstd.level",            INT,     3,                between(-131072, 22),     CLUSTER_WIDE, "Level of zstd for batches that the broker compresses."),
     ignored_key("log.local.retention.ms",            LONG,    -2,               at_least(-2),             CLUSTER_WIDE, "Time that a tiered partition keeps records locally; -2 is its retention time."),
@@ -60,29 +59,27 @@ LOG_DETAIL_KEYS: tuple[ConfigKey, ...] = (
 )
 
 PROCESS_KEYS: tuple[ConfigKey, ...] = (
-    ignored_key("node.id",                                 INT,     -1,                   at_least(-1), READ_ONLY,  "Kafka's id of a broker; here brokers count from 1."),
-    ignored_key("broker.id",                               INT,     -1,                   at_least(-1), READ_ONLY,  "Older name of node.id."),
-    ignored_key("process.roles",                           LIST,    (),                   None,         READ_ONLY,  "Whether a Kafka process is broker, controller or both."),
+    ignored_key("process.roles",                           LIST,    None,                 each_of("broker", "controller"), READ_ONLY,  "Whether a Kafka process is broker, controller or both."),
     ignored_key("controller.quorum.voters",                LIST,    (),                   None,         READ_ONLY,  "The controllers of a Kafka cluster."),
     ignored_key("controller.quorum.bootstrap.servers",     LIST,    (),                   None,         READ_ONLY,  "Addresses of the controllers of a Kafka cluster."),
-    ignored_key("controller.listener.names",               LIST,    (),                   None,         READ_ONLY,  "The listeners that Kafka's controllers use."),
+    ignored_key("controller.listener.names",               STRING,  None,                 None,         READ_ONLY,  "The listeners that Kafka's controllers use."),
     ignored_key("inter.broker.listener.name",              STRING,  None,                 None,         READ_ONLY,  "Listener that Kafka's brokers use among themselves."),
-    ignored_key("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          None,         READ_ONLY,  "Security protocol among Kafka's brokers."),
-    ignored_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         READ_ONLY,  "SASL mechanism among Kafka's brokers."),
+    ignored_key("security.inter.broker.protocol",          STRING,  "PLAINTEXT",          one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"),         READ_ONLY,  "Security protocol among Kafka's brokers."),
+    ignored_key("sasl.mechanism.inter.broker.protocol",    STRING,  "GSSAPI",             None,         ONE_BROKER,  "SASL mechanism among Kafka's brokers."),
     ignored_key("replica.lag.time.max.ms",                 LONG,    30_000,               None,         READ_ONLY,  "Time after which Kafka removes a lagging follower from the ISR; here none lags."),
     ignored_key("replica.fetch.max.bytes",                 INT,     1_048_576,            at_least(0),  READ_ONLY,  "Bytes of a partition that a follower fetches; here replicas share one log."),
-    ignored_key("num.replica.fetchers",                    INT,     1,                    None,         PER_BROKER, "Kafka's threads for following a leader; here replicas share one log."),
-    ignored_key("log.dir",                                 LIST,    ("/tmp/kafka-logs",), None,         READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
-    ignored_key("log.dirs",                                LIST,    None,                 None,         READ_ONLY,  "Kafka's folders; here logs are in memory."),
-    ignored_key("num.network.threads",                     INT,     3,                    at_least(1),  PER_BROKER, "Kafka's network threads; here one thread does everything."),
-    ignored_key("num.io.threads",                          INT,     8,                    at_least(1),  PER_BROKER, "Kafka's request handler threads; here one thread does everything."),
+    ignored_key("num.replica.fetchers",                    INT,     1,                    None,         CLUSTER_WIDE, "Kafka's threads for following a leader; here replicas share one log."),
+    ignored_key("log.dir",                                 STRING,  "/tmp/kafka-logs",    None,         READ_ONLY,  "Kafka's folder; here logs are in memory."),  # noqa: S108
+    ignored_key("log.dirs",                                STRING,   None,                 None,         READ_ONLY,  "Kafka's folders; here logs are in memory."),
+    ignored_key("num.network.threads",                     INT,     3,                    at_least(1),  CLUSTER_WIDE, "Kafka's network threads; here one thread does everything."),
+    ignored_key("num.io.threads",                          INT,     8,                    at_least(1),  CLUSTER_WIDE, "Kafka's request handler threads; here one thread does everything."),
     ignored_key("queued.max.requests",                     INT,     500,                  at_least(1),  READ_ONLY,  "Requests that may wait for Kafka's threads; here each is handled as it arrives."),
-    ignored_key("background.threads",                      INT,     10,                   at_least(1),  PER_BROKER, "Kafka's background threads; here one thread does everything."),
-    ignored_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  PER_BROKER, "Kafka's threads that read its folders at the start."),
+    ignored_key("background.threads",                      INT,     10,                   at_least(1),  CLUSTER_WIDE, "Kafka's background threads; here one thread does everything."),
+    ignored_key("num.recovery.threads.per.data.dir",       INT,     2,                    at_least(1),  CLUSTER_WIDE, "Kafka's threads that read its folders at the start."),
     ignored_key("socket.send.buffer.bytes",                INT,     102_400,              at_least(-1), READ_ONLY,  "Size of a socket's send buffer; -1 is the system's default."),
     ignored_key("socket.receive.buffer.bytes",             INT,     102_400,              at_least(-1), READ_ONLY,  "Size of a socket's receive buffer; -1 is the system's default."),
     ignored_key("auto.leader.rebalance.enable",            BOOLEAN, True,                 None,         READ_ONLY,  "Whether Kafka moves leadership back to the preferred replica by itself."),
     ignored_key("leader.imbalance.check.interval.seconds", LONG,    HOUR_MS // 12 // 1000, at_least(1),  READ_ONLY,  "How often Kafka checks for leaders that are not the preferred replica."),
-    ignored_key("leader.imbalance.per.broker.percentage",  INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates."),
+    internal_key("leader.imbalance.per.broker.percentage", INT,     10,                   None,         READ_ONLY,  "Share of partitions without their preferred leader that Kafka tolerates."),
 )
 # fmt: on

@@ -7,15 +7,25 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-Check = Callable[[Any], str | None]
-"""Return why a parsed value is invalid, in a few words, or None if it is valid."""
+
+class Invalid(NamedTuple):
+    """Why a value is invalid, in Kafka's words; `value` is the part to show."""
+
+    value: Any
+    reason: str
+
+
+Check = Callable[[Any], Invalid | None]
+"""Return what is wrong with a parsed value, or None if it is valid."""
 
 
 class ConfigType(IntEnum):
     """Type of a value, numbered as in DescribeConfigs' `config_type`."""
 
+    UNKNOWN = 0
+    """The type of keys that only a plug-in knows."""
     BOOLEAN = 1
     STRING = 2
     INT = 3
@@ -46,8 +56,12 @@ class UpdateMode(Enum):
     """Set at the start; brokers may have different values."""
     CLUSTER_WIDE = "cluster-wide"
     """Can be changed through AlterConfigs, for all brokers."""
-    PER_BROKER = "per-broker"
+    PER_BROKER = "cluster-wide, per broker"
     """Can be changed through AlterConfigs, for all brokers or for one."""
+    ONE_BROKER = "per-broker"
+    """Can be changed through AlterConfigs, for single brokers only."""
+    DYNAMIC_ONLY = "dynamic only"
+    """Can only be set through AlterConfigs; Kafka describes it as read-only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +70,7 @@ class ConfigKey:
 
     `is_enforced`: the broker acts on it; otherwise it accepts and describes the key only.
     `is_mock_only`: Kafka has no such key.
+    `is_internal`: it is described only where it is set.
     `broker_synonym`: for a topic's key, the broker's key that its default comes from.
     """
 
@@ -64,32 +79,45 @@ class ConfigKey:
     default: Any
     check: Check | None
     update_mode: UpdateMode
-    doc: str
+    doc: str | None = None
     is_enforced: bool = True
     is_mock_only: bool = False
+    is_internal: bool = False
     broker_synonym: str | None = None
 
     @property
     def is_dynamic(self) -> bool:
         """Whether AlterConfigs can change it."""
-        return self.update_mode in {UpdateMode.CLUSTER_WIDE, UpdateMode.PER_BROKER}
+        return self.update_mode not in {UpdateMode.READ_ONLY, UpdateMode.STATIC_PER_BROKER}
+
+    @property
+    def is_described_read_only(self) -> bool:
+        """Whether Kafka describes it as read-only."""
+        return not self.is_dynamic or self.update_mode is UpdateMode.DYNAMIC_ONLY
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether it is described only where it is set."""
+        return self.is_internal or self.update_mode is UpdateMode.DYNAMIC_ONLY
 
     @property
     def is_per_broker(self) -> bool:
         """Whether brokers of one cluster may have different values."""
-        return self.update_mode in {UpdateMode.PER_BROKER, UpdateMode.STATIC_PER_BROKER}
+        own = {UpdateMode.PER_BROKER, UpdateMode.STATIC_PER_BROKER}
+        return self.update_mode in own or not self.is_enforced
 
     @property
     def is_sensitive(self) -> bool:
         """Whether clients never see the value."""
-        return self.config_type is ConfigType.PASSWORD
+        return self.config_type in {ConfigType.PASSWORD, ConfigType.UNKNOWN}
 
 
 # Names for the tables of keys, which have one row per key.
-BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = ConfigType
-READ_ONLY, STATIC_PER_BROKER, CLUSTER_WIDE, PER_BROKER = UpdateMode
+UNKNOWN, BOOLEAN, STRING, INT, SHORT, LONG, DOUBLE, LIST, CLASS, PASSWORD = ConfigType
+READ_ONLY, STATIC_PER_BROKER, CLUSTER_WIDE, PER_BROKER, ONE_BROKER, DYNAMIC_ONLY = UpdateMode
 mock_key = partial(ConfigKey, is_mock_only=True)
 ignored_key = partial(ConfigKey, is_enforced=False)
+internal_key = partial(ConfigKey, is_enforced=False, is_internal=True)
 
 
 def by_name(*groups: tuple[ConfigKey, ...]) -> dict[str, ConfigKey]:

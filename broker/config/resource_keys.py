@@ -3,22 +3,29 @@
 
 The broker stores and describes them and acts on none: its groups are classic ones, which take
 their settings from the client, and it collects no client metrics.
+
+Sources of the messages: Kafka's `GroupConfig.validate` and `ClientMetricsConfigs.validate`.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Any
 
 from broker.config.keys import (
     INT,
     LIST,
     READ_ONLY,
     STRING,
+    ConfigError,
     ConfigKey,
     by_name,
     ignored_key,
 )
-from broker.config.values import at_least, between, one_of
+from broker.config.values import at_least, one_of, parse_value, share_auto_offset_reset
+from broker.errors import Refusal
 from protocol.configs import ConfigSource, ResourceType
+from protocol.errors import ErrorCode
 
 # fmt: off
 GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
@@ -26,8 +33,8 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("consumer.heartbeat.interval.ms", INT,    5000,               at_least(1),              READ_ONLY, "Time between a consumer's heartbeats."),
     ignored_key("share.session.timeout.ms",       INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a share group is removed."),
     ignored_key("share.heartbeat.interval.ms",    INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a share group."),
-    ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1),              READ_ONLY, "Time that a member of a share group holds a record."),
-    ignored_key("share.auto.offset.reset",        STRING, "latest",           None,                     READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
+    ignored_key("share.record.lock.duration.ms",  INT,    30_000,             at_least(1000),             READ_ONLY, "Time that a member of a share group holds a record."),
+    ignored_key("share.auto.offset.reset",        STRING, "latest",           share_auto_offset_reset,                    READ_ONLY, "Where a share group starts: earliest, latest or by_duration:PT1H."),
     ignored_key("share.isolation.level",          STRING, "read_uncommitted", one_of("read_committed", "read_uncommitted"), READ_ONLY, "Whether a share group sees records of open transactions."),
     ignored_key("streams.session.timeout.ms",     INT,    45_000,             at_least(1),              READ_ONLY, "Time without a heartbeat after which a member of a streams group is removed."),
     ignored_key("streams.heartbeat.interval.ms",  INT,    5000,               at_least(1),              READ_ONLY, "Time between the heartbeats of a member of a streams group."),
@@ -36,7 +43,7 @@ GROUP_RESOURCE_KEYS: tuple[ConfigKey, ...] = (
 
 CLIENT_METRICS_KEYS: tuple[ConfigKey, ...] = (
     ignored_key("metrics",     LIST, (),      None,                    READ_ONLY, "Prefixes of the metrics that clients send."),
-    ignored_key("interval.ms", INT,  300_000, between(100, 3_600_000), READ_ONLY, "Time between two pushes of metrics."),
+    ignored_key("interval.ms", INT,  300_000, None, READ_ONLY, "Time between two pushes of metrics."),
     ignored_key("match",       LIST, (),      None,                    READ_ONLY, "Clients that send these metrics."),
 )
 # fmt: on
@@ -55,3 +62,111 @@ RESOURCE_SOURCES: Mapping[ResourceType, ConfigSource] = MappingProxyType(
         ResourceType.CLIENT_METRICS: ConfigSource.DYNAMIC_CLIENT_METRICS_CONFIG,
     }
 )
+
+MATCH_PARAMETERS = frozenset(
+    {
+        "client_instance_id",
+        "client_id",
+        "client_software_name",
+        "client_software_version",
+        "client_source_address",
+        "client_source_port",
+    }
+)
+"""What a `match` of client metrics may compare."""
+
+# These keys of a group get their default from the broker's key with `group.` before the name.
+_WITH_BROKER_DEFAULT = (
+    "consumer.heartbeat.interval.ms",
+    "consumer.session.timeout.ms",
+    "share.heartbeat.interval.ms",
+    "share.session.timeout.ms",
+    "share.record.lock.duration.ms",
+)
+# These have a minimum and a maximum: `group.consumer.min.session.timeout.ms` and so on.
+_BOUNDED = (*_WITH_BROKER_DEFAULT, "streams.heartbeat.interval.ms", "streams.session.timeout.ms")
+
+
+def group_defaults(broker_values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a group without a configuration, which are the broker's."""
+    defaults = {name: key.default for name, key in RESOURCE_KEYS[ResourceType.GROUP].items()}
+    return defaults | {name: broker_values[f"group.{name}"] for name in _WITH_BROKER_DEFAULT}
+
+
+def group_problem(layer: Mapping[str, str], broker_values: Mapping[str, Any]) -> str | None:
+    """Return why a group cannot have this configuration, or None.
+
+    Keys that are not set count with Kafka's default, whatever the broker's is.
+    """
+    keys = RESOURCE_KEYS[ResourceType.GROUP]
+    for name in layer:
+        if name not in keys:
+            return f"Unknown group config name: {name}"
+    values = {name: key.default for name, key in keys.items()}
+    try:
+        values |= {name: parse_value(keys[name], text) for name, text in layer.items()}
+    except ConfigError as error:
+        return str(error)
+    return _bound_problem(values, broker_values) or _heartbeat_problem(values)
+
+
+def _bound_problem(values: Mapping[str, Any], broker_values: Mapping[str, Any]) -> str | None:
+    for name in _BOUNDED:
+        kind, _, rest = name.partition(".")
+        low, high = f"group.{kind}.min.{rest}", f"group.{kind}.max.{rest}"
+        if values[name] < broker_values[low]:
+            return f"{name} must be greater than or equal to {low}"
+        if values[name] > broker_values[high]:
+            return f"{name} must be less than or equal to {high}"
+    name, high = "streams.num.standby.replicas", "group.streams.max.standby.replicas"
+    if values[name] > broker_values[high]:
+        return f"{name} must be less than or equal to {high}"
+    return None
+
+
+def _heartbeat_problem(values: Mapping[str, Any]) -> str | None:
+    for kind in ("consumer", "share", "streams"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if values[session] <= values[heartbeat]:
+            return f"{session} must be greater than {heartbeat}"
+    return None
+
+
+def client_metrics_refusal(layer: Mapping[str, str]) -> Refusal | None:
+    """Refuse keys or values of client metrics.
+
+    Most are INVALID_REQUEST; a number that is none and a wrong `match` are INVALID_CONFIG.
+    """
+    keys = RESOURCE_KEYS[ResourceType.CLIENT_METRICS]
+    for name in layer:
+        if name not in keys:
+            message = f"Unknown client metrics configuration: {name}"
+            return Refusal(ErrorCode.INVALID_REQUEST, message)
+    try:
+        values = {name: parse_value(keys[name], text) for name, text in layer.items()}
+    except ConfigError as error:
+        return Refusal(ErrorCode.INVALID_CONFIG, str(error))
+    interval_ms = values.get("interval.ms")
+    if interval_ms is not None and not 100 <= interval_ms <= 3_600_000:
+        message = (
+            f"Invalid value {interval_ms} for interval.ms, interval must be between 100 and"
+            " 3600000 (1 hour)"
+        )
+        return Refusal(ErrorCode.INVALID_REQUEST, message)
+    for pattern in values.get("match", ()):
+        if not _is_match(pattern):
+            message = f"Illegal client matching pattern: {pattern}"
+            return Refusal(ErrorCode.INVALID_CONFIG, message)
+    return None
+
+
+def _is_match(pattern: str) -> bool:
+    """Whether a pattern is `PARAMETER=REGEX` (Kafka's `parseMatchingPatterns`)."""
+    parameter, equals, regex = pattern.rstrip("=").partition("=")
+    if not equals or "=" in regex or parameter.strip() not in MATCH_PARAMETERS:
+        return False
+    try:
+        re.compile(regex.strip())
+    except re.error:
+        return False
+    return True

@@ -5,6 +5,7 @@ from broker.config.keys import (
     INT,
     LIST,
     LONG,
+    ONE_BROKER,
     PASSWORD,
     READ_ONLY,
     STRING,
@@ -14,27 +15,22 @@ from broker.config.keys import (
 from broker.config.values import at_least, between, each_of, one_of
 
 MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
-PROTOCOL_MAP = (
-    "PLAINTEXT:PLAINTEXT",
-    "SSL:SSL",
-    "SASL_PLAINTEXT:SASL_PLAINTEXT",
-    "SASL_SSL:SASL_SSL",
-)
+PROTOCOL_MAP = "SASL_SSL:SASL_SSL,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT"
 
 # fmt: off
 SECURITY_KEYS: tuple[ConfigKey, ...] = (
-    ConfigKey("listeners",                                 LIST,     ("PLAINTEXT://:9092",), None,                     READ_ONLY, "Name, host and port of every listener. An empty host is --host."),
-    ConfigKey("listener.security.protocol.map",            LIST,     PROTOCOL_MAP,         None,                     READ_ONLY, "Which security protocol each listener speaks."),
-    ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     READ_ONLY, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
+    ConfigKey("listeners",                                 STRING,   "PLAINTEXT://:9092",  None,                     ONE_BROKER, "Name, host and port of every listener. An empty host is --host."),
+    ConfigKey("listener.security.protocol.map",            STRING,   PROTOCOL_MAP,         None,                     ONE_BROKER, "Which security protocol each listener speaks."),
+    ConfigKey("sasl.enabled.mechanisms",                   LIST,     MECHANISMS,           each_of(*MECHANISMS),     ONE_BROKER, "SASL mechanisms that clients may use. Kafka's default, GSSAPI, is not supported."),
     mock_key("sasl.users",                                 PASSWORD, None,                 None,                     READ_ONLY, "Users of PLAIN and SCRAM as NAME:PASSWORD,...; %2C is a comma, %25 a percent sign."),
     ConfigKey("connections.max.reauth.ms",                 LONG,     0,                    at_least(0),              READ_ONLY, "Time after which a SASL client must authenticate again; 0 is never."),
     ConfigKey("connection.failed.authentication.delay.ms", INT,      100,                  between(0, 60_000),       READ_ONLY, "Delay of the response to a failed authentication."),
-    ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                one_of("PEM"),            READ_ONLY, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
-    ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     READ_ONLY, "File with the broker's private key and certificates, for TLS listeners."),
-    ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     READ_ONLY, "Password of the private key, if it is encrypted."),
-    ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            READ_ONLY, "Format of the trusted certificates."),
-    ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     READ_ONLY, "File with the certificates of the authorities that sign client certificates."),
-    ConfigKey("ssl.client.auth",                           STRING,   "none",               one_of("none", "requested", "required"), READ_ONLY, "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do."),
+    ConfigKey("ssl.keystore.type",                         STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the broker's key and certificate; Kafka's default, JKS, is not supported."),
+    ConfigKey("ssl.keystore.location",                     STRING,   None,                 None,                     ONE_BROKER, "File with the broker's private key and certificates, for TLS listeners."),
+    ConfigKey("ssl.key.password",                          PASSWORD, None,                 None,                     ONE_BROKER, "Password of the private key, if it is encrypted."),
+    ConfigKey("ssl.truststore.type",                       STRING,   "PEM",                one_of("PEM"),            ONE_BROKER, "Format of the trusted certificates."),
+    ConfigKey("ssl.truststore.location",                   STRING,   None,                 None,                     ONE_BROKER, "File with the certificates of the authorities that sign client certificates."),
+    ConfigKey("ssl.client.auth",                           STRING,   "none",               one_of("required", "requested", "none"), ONE_BROKER, "Whether SSL listeners ask clients for a certificate; SASL_SSL listeners never do."),
     ConfigKey("ssl.principal.mapping.rules",               STRING,   "DEFAULT",            None,                     READ_ONLY, "Rules that map a certificate's distinguished name to the principal."),
 )
 # fmt: on

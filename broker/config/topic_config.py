@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from broker.config.broker_config import retention_ms, unknown_key_message
 from broker.config.broker_keys import HOUR_MS
-from broker.config.keys import ConfigError, shortened
+from broker.config.broker_requirements import retention_ms
+from broker.config.keys import ConfigError
+from broker.config.release_keys import is_known
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.config.values import parse_value
+from protocol.releases import DEFAULT_RELEASE, Release
 
 _NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -44,14 +46,19 @@ class TopicConfig(Mapping[str, Any]):
         return f"TopicConfig({dict(self.overrides)!r})"
 
 
-def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
-    """Return the error message for the keys of a new or altered topic, or None.
+def validate_topic_overrides(
+    overrides: Mapping[str, str | None], release: Release = DEFAULT_RELEASE
+) -> str | None:
+    """Return Kafka's error message for the keys of a new or altered topic, or None.
 
-    The message names the key, and the value if it is invalid.
+    Keys that came after `release` are unknown.
     """
     nulls = [name for name, text in overrides.items() if text is None]
     if nulls:
-        return f"Null value not supported for topic configs: {shortened(', '.join(nulls))}"
+        return f"Null value not supported for topic configs: {','.join(nulls)}"
+    for name in overrides:
+        if not is_known(name, release):
+            return f"Unknown topic config name: {name}"
     try:
         values = _parse({name: text for name, text in overrides.items() if text is not None})
     except ConfigError as error:
@@ -60,24 +67,26 @@ def validate_topic_overrides(overrides: Mapping[str, str | None]) -> str | None:
 
 
 def _parse(overrides: Mapping[str, str]) -> dict[str, Any]:
-    values: dict[str, Any] = {}
-    for name, text in overrides.items():
-        key = TOPIC_KEYS.get(name)
-        if key is None:
-            raise ConfigError(unknown_key_message(name, TOPIC_KEYS))
-        values[name] = parse_value(key, text)
-    return values
+    for name in overrides:
+        if name not in TOPIC_KEYS:
+            raise ConfigError(f"Unknown topic config name: {name}")
+    return {name: parse_value(TOPIC_KEYS[name], text) for name, text in overrides.items()}
 
 
 def _contradiction(values: Mapping[str, Any]) -> str | None:
-    if values.get("remote.storage.enable"):
-        return "Invalid value true for configuration remote.storage.enable: no tiered storage here"
-    low = values.get("min.compaction.lag.ms", 0)
-    high = values.get("max.compaction.lag.ms", low)
+    low, high = (
+        values.get(f"{limit}.compaction.lag.ms", TOPIC_KEYS[f"{limit}.compaction.lag.ms"].default)
+        for limit in ("min", "max")
+    )
     if low > high:
         return (
-            f"Invalid value {high} for configuration max.compaction.lag.ms:"
-            f" must not be less than min.compaction.lag.ms ({low})"
+            f"conflict topic config setting min.compaction.lag.ms ({low}) >"
+            f" max.compaction.lag.ms ({high})"
+        )
+    if values.get("remote.storage.enable"):
+        return (
+            "Tiered Storage functionality is disabled in the broker. Topic cannot be configured"
+            " with remote log storage."
         )
     return None
 

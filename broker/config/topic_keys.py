@@ -18,13 +18,14 @@ from broker.config.keys import (
     ConfigKey,
     ConfigType,
     by_name,
+    internal_key,
 )
 from broker.config.values import (
     at_least,
     between,
     each_of,
+    gzip_level,
     one_of,
-    one_of_numbers,
     throttled_replicas,
 )
 
@@ -79,7 +80,7 @@ ENFORCED_KEYS: tuple[ConfigKey, ...] = (
 # Checked and described without any effect: mostly settings of files, which this broker lacks.
 IGNORED_KEYS: tuple[ConfigKey, ...] = (
     _ignored("compression.type",                        STRING,  "producer",       one_of(*COMPRESSION_TYPES), "compression.type",               "Compression of stored batches; only producer, which keeps them as sent, has an effect."),
-    _ignored("compression.gzip.level",                  INT,     -1,               one_of_numbers(-1, 1, 2, 3, 4, 5, 6, 7, 8, 9), "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
+    _ignored("compression.gzip.level",                  INT,     -1,               gzip_level, "compression.gzip.level",         "Level of gzip for batches that the broker compresses; -1 is gzip's own default."),
     _ignored("compression.lz4.level",                   INT,     9,                between(1, 17),           "compression.lz4.level",          "Level of lz4 for batches that the broker compresses."),
     _ignored("compression.zstd.level",                  INT,     3,                between(-131072, 22),     "compression.zstd.level",         "Level of zstd for batches that the broker compresses."),
     _ignored("delete.retention.ms",                     LONG,    DAY_MS,           at_least(0),              "log.cleaner.delete.retention.ms", "Time that a compacted partition keeps the deletion of a key."),
@@ -94,8 +95,8 @@ IGNORED_KEYS: tuple[ConfigKey, ...] = (
     _ignored("segment.index.bytes",                     INT,     10 * 1024 * 1024, at_least(4),              "log.index.size.max.bytes",       "Largest index file of a segment."),
     _ignored("segment.ms",                              LONG,    7 * DAY_MS,       at_least(1),              "log.roll.ms",                    "Age at which Kafka starts a new segment."),
     _ignored("segment.jitter.ms",                       LONG,    0,                at_least(0),              "log.roll.jitter.ms",             "Random time taken off segment.ms."),
-    _ignored("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas,       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
-    _ignored("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas,       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),
+    _ignored("leader.replication.throttled.replicas",   LIST,    (),               throttled_replicas("leader.replication.throttled.replicas"),       None,                             "Replicas whose leaders send at a limited rate: partition:broker, or * for all."),
+    _ignored("follower.replication.throttled.replicas", LIST,    (),               throttled_replicas("follower.replication.throttled.replicas"),       None,                             "Replicas whose followers fetch at a limited rate: partition:broker, or * for all."),
     _ignored("remote.storage.enable",                   BOOLEAN, False,            None,                     None,                             "Whether old segments move to tiered storage, which this broker does not have."),
     _ignored("remote.log.copy.disable",                 BOOLEAN, False,            None,                     None,                             "Whether a tiered topic stops moving segments."),
     _ignored("remote.log.delete.on.disable",            BOOLEAN, False,            None,                     None,                             "Whether disabling tiered storage deletes what was moved."),
@@ -104,5 +105,12 @@ IGNORED_KEYS: tuple[ConfigKey, ...] = (
 )
 # fmt: on
 
-TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(by_name(ENFORCED_KEYS, IGNORED_KEYS))
+# For tests of Kafka, which sets it in its own.
+INTERNAL_KEYS: tuple[ConfigKey, ...] = (
+    internal_key("internal.segment.bytes", INT, None, None, CLUSTER_WIDE),
+)
+
+TOPIC_KEYS: Mapping[str, ConfigKey] = MappingProxyType(
+    by_name(ENFORCED_KEYS, IGNORED_KEYS, INTERNAL_KEYS)
+)
 """Every key a topic knows, sorted by name."""

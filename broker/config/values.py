@@ -1,25 +1,34 @@
-"""Parse, format and check values (Kafka's `ConfigDef.parseType`).
+"""Parse, format and check values, with Kafka's error messages (`ConfigDef`, `ConfigException`).
 
 A value is a bool, int, float, str, tuple of str, or None for "not set".
 """
 
 import math
 import re
+from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
-from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, shortened
+from broker.config.keys import Check, ConfigError, ConfigKey, ConfigType, Invalid
 
 _INTEGER_BITS = {ConfigType.SHORT: 16, ConfigType.INT: 32, ConfigType.LONG: 64}
 _INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
-_DOUBLE = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
+_DOUBLE = re.compile(
+    r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[fFdD]?)", re.ASCII
+)
+SHOWN_CHARACTERS_MAX = 500
+"""An error message repeats at most this much of a value; Kafka repeats all of it."""
+
+_BLANKS = "".join(map(chr, range(33)))
+"""The characters that Java's `String.trim` removes."""
 
 
 def parse_value(key: ConfigKey, text: str) -> Any:
     """Parse a value of a key; ConfigError names key, text and reason."""
     value = _parse_type(key, text)
-    reason = key.check(value) if key.check is not None else None
-    if reason is not None:
-        raise _invalid(key, text, reason)
+    invalid = key.check(value) if key.check is not None else None
+    if invalid is not None:
+        raise _invalid(key, invalid.value, invalid.reason)
     return value
 
 
@@ -31,7 +40,23 @@ def format_value(value: Any) -> str | None:
         return "true" if value else "false"
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, float):
+        return _format_double(value)
     return str(value)
+
+
+def _format_double(value: float) -> str:
+    """Return a DOUBLE as Java's `Double.toString` writes it: `0.5`, `1.0E10`, `NaN`."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    if value == 0 or 1e-3 <= abs(value) < 1e7:
+        return repr(value)
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)
+    shown = "".join(map(str, digits))
+    return f"{'-' * sign}{shown[0]}.{shown[1:] or '0'}E{exponent + len(shown) - 1}"
 
 
 def split_list(text: str) -> tuple[str, ...]:
@@ -40,46 +65,52 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(element.strip() for element in text.split(",")) if text else ()
 
 
-def _invalid(key: ConfigKey, text: str, reason: str) -> ConfigError:
-    shown = "[hidden]" if key.is_sensitive else shortened(text)
+def _invalid(key: ConfigKey, value: Any, reason: str) -> ConfigError:
+    if key.is_sensitive:
+        shown = "[hidden]"
+    elif isinstance(value, tuple):
+        shown = f"[{', '.join(value)}]"
+    else:
+        shown = str(format_value(value))
+    if len(shown) > SHOWN_CHARACTERS_MAX:
+        shown = f"{shown[:SHOWN_CHARACTERS_MAX]}..."
     return ConfigError(f"Invalid value {shown} for configuration {key.name}: {reason}")
 
 
 def _parse_type(key: ConfigKey, text: str) -> Any:
-    trimmed = text.strip()
+    trimmed = text.strip(_BLANKS)
     match key.config_type:
         case ConfigType.BOOLEAN:
             if trimmed.lower() not in {"true", "false"}:
-                raise _invalid(key, text, "must be true or false")
+                raise _invalid(key, text, "Expected value to be either true or false")
             return trimmed.lower() == "true"
         case ConfigType.INT | ConfigType.SHORT | ConfigType.LONG:
-            return _parse_integer(key, trimmed)
+            return _parse_integer(key, text, trimmed)
         case ConfigType.DOUBLE:
-            number = float(trimmed) if _DOUBLE.fullmatch(trimmed) else math.inf
-            if math.isinf(number):
-                raise _invalid(key, text, "not a number of type DOUBLE")
-            return number
+            if not _DOUBLE.fullmatch(trimmed):
+                raise _invalid(key, text, "Not a number of type DOUBLE")
+            return float(trimmed.rstrip("fFdD") or trimmed)
         case ConfigType.LIST:
             return split_list(text)
-        case ConfigType.PASSWORD:
+        case ConfigType.PASSWORD | ConfigType.UNKNOWN:
             return text
         case ConfigType.STRING | ConfigType.CLASS:
             return trimmed
 
 
-def _parse_integer(key: ConfigKey, text: str) -> int:
+def _parse_integer(key: ConfigKey, text: str, trimmed: str) -> int:
     limit = 1 << (_INTEGER_BITS[key.config_type] - 1)
     # Check the length first: Python refuses to convert thousands of digits.
-    if len(text) > 64 or not _INTEGER.fullmatch(text) or not -limit <= int(text) < limit:
-        raise _invalid(key, text, f"not a number of type {key.config_type.name}")
-    return int(text)
+    if len(trimmed) > 64 or not _INTEGER.fullmatch(trimmed) or not -limit <= int(trimmed) < limit:
+        raise _invalid(key, text, f"Not a number of type {key.config_type.name}")
+    return int(trimmed)
 
 
 def at_least(low: float) -> Check:
     """Return a check that the value is `low` or more."""
 
-    def check(value: Any) -> str | None:
-        return None if value >= low else f"must be at least {low}"
+    def check(value: Any) -> Invalid | None:
+        return Invalid(value, f"Value must be at least {low}") if value < low else None
 
     return check
 
@@ -87,8 +118,8 @@ def at_least(low: float) -> Check:
 def more_than(low: float) -> Check:
     """Return a check that the value is above `low`."""
 
-    def check(value: Any) -> str | None:
-        return None if value > low else f"must be more than {low}"
+    def check(value: Any) -> Invalid | None:
+        return None if value > low else Invalid(value, f"Value must be more than {low}")
 
     return check
 
@@ -96,8 +127,10 @@ def more_than(low: float) -> Check:
 def between(low: float, high: float) -> Check:
     """Return a check that the value is between `low` and `high`, both included."""
 
-    def check(value: Any) -> str | None:
-        return None if low <= value <= high else f"must be between {low} and {high}"
+    def check(value: Any) -> Invalid | None:
+        if value > high:
+            return Invalid(value, f"Value must be no more than {high}")
+        return Invalid(value, f"Value must be at least {low}") if value < low else None
 
     return check
 
@@ -105,8 +138,22 @@ def between(low: float, high: float) -> Check:
 def one_of(*allowed: str) -> Check:
     """Return a check that the value is one of these words."""
 
-    def check(value: Any) -> str | None:
-        return None if value in allowed else f"must be one of: {', '.join(allowed)}"
+    def check(value: Any) -> Invalid | None:
+        if value in allowed:
+            return None
+        return Invalid(value, f"String must be one of: {', '.join(allowed)}")
+
+    return check
+
+
+def one_of_ignoring_case(*allowed: str) -> Check:
+    """Return a check that the value is one of these words, in capitals or not."""
+
+    def check(value: Any) -> Invalid | None:
+        if value.upper() in allowed:
+            return None
+        reason = f"String must be one of (case insensitive): {', '.join(allowed)}"
+        return Invalid(value, reason)
 
     return check
 
@@ -114,10 +161,10 @@ def one_of(*allowed: str) -> Check:
 def one_of_numbers(*allowed: int) -> Check:
     """Return a check that the value is one of these numbers."""
 
-    def check(value: Any) -> str | None:
+    def check(value: Any) -> Invalid | None:
         if value in allowed:
             return None
-        return f"must be one of: {', '.join(str(number) for number in allowed)}"
+        return Invalid(value, f"Value must be one of: {', '.join(map(str, allowed))}")
 
     return check
 
@@ -125,24 +172,72 @@ def one_of_numbers(*allowed: int) -> Check:
 def each_of(*allowed: str) -> Check:
     """Return a check that every element of a list is one of these words."""
 
-    def check(value: Any) -> str | None:
+    def check(value: Any) -> Invalid | None:
         for element in value:
             if element not in allowed:
-                return f"every element must be one of: {', '.join(allowed)}"
+                return Invalid(element, f"String must be one of: {', '.join(allowed)}")
         return None
 
     return check
 
 
-def unlimited_or_positive(value: Any) -> str | None:
+def explained_by(problem: Callable[[Any], str | None]) -> Check:
+    """Return a check by a function that returns why a value is invalid, or None."""
+
+    def check(value: Any) -> Invalid | None:
+        reason = problem(value)
+        return None if reason is None else Invalid(value, reason)
+
+    return check
+
+
+def gzip_level(value: Any) -> Invalid | None:
+    """Require a level of gzip, or -1 for its default (Kafka's `CompressionType.GZIP`)."""
+    if value == -1 or 1 <= value <= 9:
+        return None
+    return Invalid(value, "Value must be between 1 and 9 or equal to -1")
+
+
+def not_empty(value: Any) -> Invalid | None:
+    """Refuse an empty text (Kafka's `ConfigDef.NonEmptyString`)."""
+    return None if value else Invalid(value, "String must be non-empty")
+
+
+def unlimited_or_positive(value: Any) -> Invalid | None:
     """Refuse 0; a negative value is unlimited."""
-    return None if value != 0 else "must be -1 for unlimited, or at least 1"
+    return None if value else Invalid(value, "Value must be -1 for unlimited, or at least 1")
 
 
-def throttled_replicas(value: Any) -> str | None:
-    """Require a list of `partition:broker`, or `*` alone for all (KIP-73)."""
-    if value in {(), ("*",)}:
+def throttled_replicas(name: str) -> Check:
+    """Return a check for a list of `partition:broker`, or `*` alone for all (KIP-73)."""
+
+    def check(value: Any) -> Invalid | None:
+        if value == ("*",):
+            return None
+        if all(re.fullmatch(r"([0-9]+:[0-9]+)?", element, re.ASCII) for element in value):
+            return None
+        reason = (
+            f"{name} must be the literal '*' or a list of replicas in the following format:"
+            " [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+        )
+        return Invalid(value, reason)
+
+    return check
+
+
+def share_auto_offset_reset(value: Any) -> Invalid | None:
+    """Require `earliest`, `latest` or `by_duration:` with an ISO 8601 duration (KIP-932)."""
+    name = "share.auto.offset.reset"
+    if value in {"earliest", "latest"} or _DURATION.fullmatch(value):
         return None
-    if all(re.fullmatch(r"[0-9]+:[0-9]+", element, re.ASCII) for element in value):
-        return None
-    return "must be * or a list of partition:broker, such as 0:1,1:2"
+    reason = (
+        f"Invalid value `{value}` for configuration {name}. The value must be either 'earliest',"
+        " 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
+    )
+    return Invalid(value, reason)
+
+
+_DURATION = re.compile(
+    r"by_duration:P(?=[0-9T])([0-9]+D)?(T(?=[0-9])([0-9]+H)?([0-9]+M)?([0-9]+([.,][0-9]{0,9})?S)?)?",
+    re.ASCII | re.IGNORECASE,
+)

@@ -228,7 +228,8 @@ class MoveCoordinator(Declared):
 
     coordinator: int | str = declare_required(
         broker_or(NEXT),
-        "the coordinator of `group` or `transactional_id` on this or the `next` broker; requests "
+        "the coordinator of `group` (with all groups of its partition of `__consumer_offsets`) or "
+        "`transactional_id` on this or the `next` broker; requests "
         "that wait at the old one get NOT_COORDINATOR",
     )
     at: str = _at()

@@ -1,10 +1,16 @@
 """A rule's actions on the cluster: move leaders and coordinators, stop and start brokers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import (
+    ensure_internal_topic,
+    move_coordinator,
+    move_transaction_coordinator,
+)
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import Partition
 from broker.faults.actions import (
     NEXT,
@@ -75,12 +81,7 @@ def act(rule: FaultRule, cluster: Cluster, broker_id: int | None, now_ms: int) -
             case MoveLeader(leader):
                 obstacles += _move_leaders(leader, rule.match, cluster, now_ms)
             case MoveCoordinator(coordinator):
-                keys = (rule.match.group, rule.match.transactional_id)
-                obstacles += [
-                    _move_coordinator(coordinator, key, cluster, now_ms)
-                    for key in keys
-                    if key is not None
-                ]
+                obstacles += _move_coordinators(coordinator, rule.match, cluster, now_ms)
             case StopBroker() | IsolateBroker() | FenceBroker():
                 obstacles.append(_take_down(action, cluster, broker_id, now_ms))
             case StartBroker(node_id):
@@ -168,17 +169,31 @@ def _move_leader(
     return _obstacle(cluster.move_leader, partition, leader_id, now_ms)
 
 
-def _move_coordinator(
-    coordinator: int | str, key: str, cluster: Cluster, now_ms: int
-) -> str | None:
-    node_id: int | None
+def _move_coordinators(
+    coordinator: int | str, match: Match, cluster: Cluster, now_ms: int
+) -> Iterator[str | None]:
+    """Move the coordinators of the group and the transactional id that a rule names."""
+    if match.group is not None:
+        ensure_internal_topic(cluster, GROUP_METADATA)
+        node_id = _new_coordinator(coordinator, cluster.coordinator_id(match.group), cluster)
+        if node_id is None:
+            yield _NO_OTHER
+        else:
+            yield _obstacle(move_coordinator, cluster, match.group, node_id, now_ms)
+    if (key := match.transactional_id) is not None:
+        node_id = _new_coordinator(coordinator, cluster.transaction_coordinator_id(key), cluster)
+        if node_id is None:
+            yield _NO_OTHER
+        else:
+            yield _obstacle(move_transaction_coordinator, cluster, key, node_id)
+
+
+def _new_coordinator(
+    coordinator: int | str, current_id: int | None, cluster: Cluster
+) -> int | None:
     if coordinator == NEXT:
-        node_id = _next(cluster.coordinator_id(key), tuple(cluster.brokers), cluster)
-    else:
-        node_id = int(coordinator)
-    if node_id is None:
-        return _NO_OTHER
-    return _obstacle(cluster.move_coordinator, key, node_id, now_ms)
+        return _next(current_id, tuple(cluster.brokers), cluster)
+    return int(coordinator)
 
 
 def _next(current_id: int | None, node_ids: Sequence[int], cluster: Cluster) -> int | None:

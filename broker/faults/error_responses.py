@@ -78,6 +78,8 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ApiKey.DESCRIBE_CONFIGS: ErrorArray("resources", "results", _RESOURCES),
     ApiKey.ALTER_CONFIGS: ErrorArray("resources", "responses", _RESOURCES),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: ErrorArray("resources", "responses", _RESOURCES),
+    ApiKey.CREATE_ACLS: ErrorArray("creations", "results", ()),
+    ApiKey.DELETE_ACLS: ErrorArray("filters", "filter_results", ()),
     ApiKey.CREATE_PARTITIONS: ErrorArray("topics", "results", _NAMED),
     ApiKey.DELETE_GROUPS: ErrorArray("groups_names", "results", _same("group_id")),
     ApiKey.ELECT_LEADERS: ErrorArray(
@@ -100,6 +102,14 @@ _ARRAYS: dict[ApiKey, ErrorArray] = {
     ApiKey.DESCRIBE_TOPIC_PARTITIONS: ErrorArray("topics", "topics", _NAMED),
 }
 """APIs whose response has an error for each entry of the request, in every version."""
+
+_LOG_DIR_TOPICS = ErrorArray(
+    "topics",
+    "results",
+    (("topic_name", "name"),),
+    ErrorArray("partitions", "partitions", _same("partition_index")),
+)
+"""The topics of one directory of AlterReplicaLogDirs."""
 
 _UNKNOWN = {
     "base_offset": -1,
@@ -147,6 +157,9 @@ def error_response(
         response.member_id = request.member_id
     for array in error_arrays(api_key, version):
         _fill(response, request, array, version, error_code)
+    if api_key is ApiKey.ALTER_REPLICA_LOG_DIRS:
+        for directory in request.dirs:
+            _fill(response, directory, _LOG_DIR_TOPICS, version, error_code)
     _set_error(response, error_code)
     if api_key is ApiKey.DESCRIBE_LOG_DIRS and version < LOG_DIRS_ERROR_VERSION_MIN:
         response.results = [_with_error(_new_entry(response, "results", version), error_code)]
@@ -182,7 +195,10 @@ def error_arrays(api_key: ApiKey, version: int) -> Iterator[ErrorArray]:
 def _fill(
     response: Any, request: Any, array: ErrorArray, version: int, error_code: ErrorCode
 ) -> None:
-    """Add to an array of `response` the entries for those of `request`, without duplicates."""
+    """Add to an array of `response` the entries for those of `request`.
+
+    Entries that copy fields of the request occur once.
+    """
     entries = list(getattr(response, array.target) or ())
     for element in getattr(request, array.source) or ():
         entry = _new_entry(response, array.target, version)
@@ -195,7 +211,8 @@ def _fill(
             _fill(entry, element, array.inner, version, error_code)
         if array.carries_error:
             _with_error(entry, error_code)
-        if entry not in entries:
+        is_anonymous = not array.copied and array.inner is None
+        if is_anonymous or entry not in entries:
             entries.append(entry)
     setattr(response, array.target, entries)
 

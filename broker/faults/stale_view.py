@@ -6,6 +6,7 @@ from typing import Any
 from broker.addresses import Address
 from broker.cluster.brokers import Broker, coordinator_of
 from broker.cluster.cluster import Cluster
+from broker.cluster.group_log import GroupLog
 from broker.cluster.topics import TopicTable
 
 
@@ -22,6 +23,7 @@ class StaleView:
         self.brokers = {node_id: copy(broker) for node_id, broker in cluster.brokers.items()}
         self._moved_coordinators = dict(cluster.moved_coordinators)
         self.topics = TopicTable()
+        self._group_log = GroupLog(self.topics, cluster.config)
         for topic in cluster.topics.all():
             old = copy(topic)
             old.partitions = [copy(partition) for partition in topic.partitions]
@@ -31,10 +33,17 @@ class StaleView:
         """Return every broker with the address that it advertises on a listener."""
         return [(broker, broker.address(listener)) for broker in self.brokers.values()]
 
-    def coordinator_id(self, key: str) -> int | None:
-        """Return the broker that coordinated a group or transactional id."""
-        first_node_ids = self._cluster.first_node_ids
-        return coordinator_of(key, self.brokers, first_node_ids, self._moved_coordinators)
+    def coordinator_id(self, group_id: str) -> int | None:
+        """Return the broker that coordinated a group."""
+        partition = self._group_log.partition(group_id)
+        if partition is None or not self.is_alive(partition.leader_id):
+            return None
+        return partition.leader_id
+
+    def transaction_coordinator_id(self, transactional_id: str) -> int | None:
+        """Return the broker that coordinated a transactional id."""
+        first_ids = self._cluster.first_node_ids
+        return coordinator_of(transactional_id, self.brokers, first_ids, self._moved_coordinators)
 
     def is_alive(self, node_id: int) -> bool:
         """Return whether a broker was up."""

@@ -197,7 +197,7 @@ def _read(
         return FetchPartitionData(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     data.records = batches[0] if len(batches) == 1 else b"".join(batches)
     if params.reads_committed and log.transaction_index and batches:
-        read_end = records.end_offset(batches[-1])
+        read_end = records.last_offset(batches[-1]) + 1
         data.aborted_transactions = tuple(log.transaction_index.overlapping(fetch_offset, read_end))
     return data
 

@@ -4,11 +4,20 @@ This module makes the checks that need no group, in the order of Kafka's `GroupC
 `group` and `joining` decide what happens inside a group.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from broker.groups.commit_check import check_commit
 from broker.groups.group import Group
 from broker.groups.joining import join as join_group
+from broker.groups.records import (
+    AppendRecords,
+    discard_records,
+    group_key,
+    group_value,
+    offset_key,
+    offset_value,
+)
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
     CommitRequest,
@@ -31,6 +40,7 @@ from broker.groups.results import (
 )
 from broker.groups.transactional_offsets import OffsetKey, TransactionalOffsets
 from broker.timers import Timer, Timers
+from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
 
 MINUTE_MS = 60_000
@@ -41,15 +51,21 @@ class GroupCoordinator:
     """All groups of the cluster.
 
     `config` is a mapping of Kafka's broker keys to parsed values and may be replaced.
-    `member_id_suffix` gives the unique part of a new member's id.
+    `member_id_suffix` gives the unique part of a new member's id. `append_records` stores what
+    another coordinator would need to go on: each change of members and offsets.
     """
 
     def __init__(
-        self, config: Mapping[str, Any], timers: Timers, member_id_suffix: Callable[[], str]
+        self,
+        config: Mapping[str, Any],
+        timers: Timers,
+        member_id_suffix: Callable[[], str],
+        append_records: AppendRecords = discard_records,
     ) -> None:
         self.config = config
         self._timers = timers
         self._member_id_suffix = member_id_suffix
+        self._append_records = append_records
         self._groups: dict[str, Group] = {}
         self.transactional_offsets = TransactionalOffsets()
         self._expiry_timer: Timer | None = None
@@ -70,6 +86,7 @@ class GroupCoordinator:
             reply(JoinResult(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id))
             return
         group = self._groups.get(request.group_id)
+        is_new = group is None
         if group is None:
             if request.member_id != UNKNOWN_MEMBER:
                 reply(JoinResult(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
@@ -83,7 +100,32 @@ class GroupCoordinator:
             size_max=self.config["group.max.size"],
             member_id_suffix=self._member_id_suffix,
         )
+        if is_new:
+            self._write_new_group(group, now_ms)
         group.deliver()
+
+    def _write_metadata(self, group: Group, now_ms: int) -> None:
+        """Write the generation of a group with its members and their assignments."""
+        value = group_value(
+            protocol_type=group.protocol_type,
+            generation_id=group.generation_id,
+            protocol_name=group.protocol_name,
+            leader_id=group.members.leader_id,
+            state_since_ms=group.state_since_ms,
+            members=group.members,
+        )
+        self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
+
+    def _write_new_group(self, group: Group, now_ms: int) -> None:
+        value = group_value(
+            protocol_type=None,
+            generation_id=0,
+            protocol_name=None,
+            leader_id=None,
+            state_since_ms=group.state_since_ms,
+            members=(),
+        )
+        self._append_records(group.group_id, [(group_key(group.group_id), value)], now_ms)
 
     def sync(self, request: SyncRequest, reply: SyncReply, now_ms: int) -> None:
         """Send or wait for an assignment; `reply` is called once."""
@@ -143,25 +185,41 @@ class GroupCoordinator:
             missing = ErrorCode.GROUP_ID_NOT_FOUND
             error_code = missing if request.knows_missing_groups else ErrorCode.ILLEGAL_GENERATION
         else:
-            error_code = group.check_commit(request)
+            error_code = check_commit(group, request)
         if group is None or error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         if group.state is not GroupState.EMPTY:
             group.touch(request.member_id, now_ms)
         expires_ms = now_ms + request.retention_ms if request.retention_ms >= 0 else None
-        return tuple(
-            self._commit_one(group, offset, expires_ms, now_ms) for offset in request.offsets
-        )
+        return self._store(group, request.offsets, expires_ms, now_ms)
 
-    def _commit_one(
-        self, group: Group, offset: OffsetToCommit, expires_ms: int | None, now_ms: int
-    ) -> ErrorCode:
-        if self._is_metadata_too_large(offset):
-            return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        committed = _committed(offset, now_ms, expires_ms)
-        group.offsets.put(offset.topic_name, offset.partition_index, committed)
-        self.transactional_offsets.replace(_offset_key(group, offset))
-        return ErrorCode.NONE
+    def _store(
+        self,
+        group: Group,
+        offsets: Sequence[OffsetToCommit],
+        expires_ms: int | None,
+        now_ms: int,
+    ) -> tuple[ErrorCode, ...]:
+        error_codes: list[ErrorCode] = []
+        records: list[CoordinatorRecord] = []
+        stored: list[tuple[OffsetKey, CommittedOffset]] = []
+        for offset in offsets:
+            if self._is_metadata_too_large(offset):
+                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            key, committed = _offset_key(group, offset), _committed(offset, now_ms, expires_ms)
+            records.append((offset_key(*key), offset_value(committed)))
+            stored.append((key, committed))
+            error_codes.append(ErrorCode.NONE)
+        error_code = ErrorCode.NONE
+        if records:
+            error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(error_codes)
+        for key, committed in stored:
+            group.offsets.put(*key[1:], committed)
+            self.transactional_offsets.replace(key)
+        return tuple(error_codes)
 
     def _is_metadata_too_large(self, offset: OffsetToCommit) -> bool:
         metadata_max: int = self.config["offset.metadata.max.bytes"]
@@ -187,7 +245,7 @@ class GroupCoordinator:
             group = self._create(request.group_id, now_ms)
         if group is None:
             return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
-        error_code = group.check_commit(request, is_transactional=True)
+        error_code = check_commit(group, request, is_transactional=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(request.offsets)
         pending = self.transactional_offsets
@@ -203,12 +261,16 @@ class GroupCoordinator:
             pending.note_commit(offsets_partition, producer_id, producer_epoch, now_ms)
         return tuple(error_codes)
 
-    def end_transaction(self, offsets_partition: int, producer_id: int, *, is_commit: bool) -> None:
+    def end_transaction(
+        self, offsets_partition: int, producer_id: int, now_ms: int, *, is_commit: bool
+    ) -> None:
         """Store the pending offsets of a producer, or drop them."""
         for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
             group_id, topic_name, partition_index = key
             group = self._groups.get(group_id)
             if is_commit and group is not None:
+                records = [(offset_key(*key), offset_value(committed))]
+                self._append_records(group_id, records, now_ms)
                 group.offsets.put(topic_name, partition_index, committed)
 
     def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
@@ -228,7 +290,7 @@ class GroupCoordinator:
         return iter(()) if group is None else iter(group.offsets)
 
     def delete_offsets(
-        self, group_id: str, partitions: Sequence[tuple[str, int]]
+        self, group_id: str, partitions: Sequence[tuple[str, int]], now_ms: int
     ) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
         """Delete offsets of partitions that no member of the group reads.
 
@@ -242,20 +304,34 @@ class GroupCoordinator:
         if group.state is not GroupState.EMPTY and not group.is_consumer_group:
             return ErrorCode.NON_EMPTY_GROUP, ()
         error_codes = []
+        deleted = []
         for topic_name, partition_index in partitions:
             if group.is_subscribed_to(topic_name):
                 error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
             else:
-                group.offsets.remove(topic_name, partition_index)
+                deleted.append((topic_name, partition_index))
                 self.transactional_offsets.remove((group_id, topic_name, partition_index))
                 error_codes.append(ErrorCode.NONE)
+        self._remove_offsets(group, deleted, now_ms)
         return ErrorCode.NONE, tuple(error_codes)
 
-    def forget_topic(self, name: str) -> None:
+    def forget_topic(self, name: str, now_ms: int) -> None:
         """Delete all committed offsets of a topic that was deleted."""
         for group in self._groups.values():
-            group.offsets.remove_topic(name)
+            indexes = group.offsets.partition_indexes(name)
+            if indexes:
+                self._remove_offsets(group, [(name, index) for index in indexes], now_ms)
         self.transactional_offsets.remove_topic(name)
+
+    def _remove_offsets(
+        self, group: Group, partitions: Iterable[tuple[str, int]], now_ms: int
+    ) -> None:
+        tombstones: list[CoordinatorRecord] = []
+        for topic_name, partition_index in partitions:
+            if group.offsets.remove(topic_name, partition_index):
+                tombstones.append((offset_key(group.group_id, topic_name, partition_index), None))
+        if tombstones:
+            self._append_records(group.group_id, tombstones, now_ms)
 
     # Groups --------------------------------------------------------------------------------
 
@@ -307,6 +383,22 @@ class GroupCoordinator:
         group.unload(now_ms)
         group.deliver()
 
+    def forget_all(self, now_ms: int) -> None:
+        """Forget all groups and their offsets, because their log was deleted.
+
+        Waiting requests get NOT_COORDINATOR after the current request.
+        """
+        groups = tuple(self._groups.values())
+        self._groups.clear()
+        for group in groups:
+            group.close()
+
+        def deliver(_now_ms: int) -> None:
+            for group in groups:
+                group.deliver()
+
+        self._timers.schedule(now_ms, deliver)
+
     def delete_group(self, group_id: str, now_ms: int) -> ErrorCode:
         """Delete a group that has no members, with its offsets."""
         group = self._groups.get(group_id)
@@ -323,6 +415,7 @@ class GroupCoordinator:
             self._timers,
             initial_rebalance_delay_ms=self.config["group.initial.rebalance.delay.ms"],
             now_ms=now_ms,
+            on_metadata=self._write_metadata,
         )
         self._groups[group_id] = group
         if self._expiry_timer is None:
@@ -330,7 +423,10 @@ class GroupCoordinator:
         return group
 
     def _drop(self, group: Group, now_ms: int) -> None:
-        group.close(now_ms)
+        partitions = [(name, index) for name, index, _committed in group.offsets]
+        self._remove_offsets(group, partitions, now_ms)
+        self._append_records(group.group_id, [(group_key(group.group_id), None)], now_ms)
+        group.close()
         self.transactional_offsets.remove_group(group.group_id)
         del self._groups[group.group_id]
 
@@ -350,10 +446,13 @@ class GroupCoordinator:
         """Delete offsets past their retention, and empty groups without offsets."""
         retention_ms = self.config["offsets.retention.minutes"] * MINUTE_MS
         for group in tuple(self._groups.values()):
-            for topic_name, partition_index, committed in tuple(group.offsets):
-                is_expired = _is_expired(group, topic_name, committed, retention_ms, now_ms)
-                if is_expired and not self.is_unstable(group.group_id, topic_name, partition_index):
-                    group.offsets.remove(topic_name, partition_index)
+            expired = [
+                (topic_name, partition_index)
+                for topic_name, partition_index, committed in group.offsets
+                if _is_expired(group, topic_name, committed, retention_ms, now_ms)
+                and not self.is_unstable(group.group_id, topic_name, partition_index)
+            ]
+            self._remove_offsets(group, expired, now_ms)
             is_idle = group.state is GroupState.EMPTY and not group.members.pending
             has_pending = self.transactional_offsets.has_pending(group.group_id)
             if is_idle and not group.offsets and not has_pending:
@@ -362,7 +461,12 @@ class GroupCoordinator:
 
 def _committed(offset: OffsetToCommit, now_ms: int, expires_ms: int | None) -> CommittedOffset:
     return CommittedOffset(
-        offset.offset, offset.leader_epoch, offset.metadata or "", now_ms, expires_ms
+        offset.offset,
+        offset.leader_epoch,
+        offset.metadata or "",
+        now_ms,
+        expires_ms,
+        offset.topic_id,
     )
 
 

@@ -18,7 +18,6 @@ from broker.groups.members import Member, Membership
 from broker.groups.offsets import OffsetTable
 from broker.groups.requests import (
     UNKNOWN_MEMBER,
-    CommitRequest,
     JoinRequest,
     MemberIdentity,
     SyncRequest,
@@ -45,9 +44,17 @@ class Group:
     """One group. Call `deliver` after any method that may complete a response."""
 
     def __init__(
-        self, group_id: str, timers: Timers, *, initial_rebalance_delay_ms: int, now_ms: int
+        self,
+        group_id: str,
+        timers: Timers,
+        *,
+        initial_rebalance_delay_ms: int,
+        now_ms: int,
+        on_metadata: Callable[["Group", int], None],
     ) -> None:
         self.group_id = group_id
+        self.on_metadata = on_metadata
+        """Called with the group and the time when its metadata is to be stored."""
         self.state = GroupState.EMPTY
         self.state_since_ms = now_ms
         self.generation_id = 0
@@ -239,6 +246,7 @@ class Group:
         )
         if not self.members:
             self._enter(GroupState.EMPTY, now_ms)
+            self.on_metadata(self, now_ms)
             return
         self._enter(GroupState.COMPLETING_REBALANCE, now_ms)
         for member in self.members:
@@ -286,6 +294,7 @@ class Group:
             self._reply_sync(member, self._synced(member))
         elif self.members.leader_id == member.member_id:
             self._assign(request.assignments, ErrorCode.NONE, now_ms)
+            self.on_metadata(self, now_ms)
             self._enter(GroupState.STABLE, now_ms)
 
     def _check_sync(self, request: SyncRequest) -> ErrorCode:
@@ -401,30 +410,17 @@ class Group:
                 self._remove(member)
         self._maybe_complete_join(now_ms)
 
-    def close(self, now_ms: int) -> None:
-        """Close a group that has no members, and stop its timers."""
-        assert not self.members
+    def close(self) -> None:
+        """Remove all members and stop all timers; members that wait get NOT_COORDINATOR."""
+        for member in tuple(self.members):
+            self._reply_join(member, ErrorCode.NOT_COORDINATOR, member.member_id)
+            self._reply_sync(member, SyncResult(ErrorCode.NOT_COORDINATOR))
+            self._remove(member)
         for member_id in tuple(self.members.pending):
             self._release_member_id(member_id)
         self._stop_join_timer()
         self._stop_sync_timer()
-        self._enter(GroupState.DEAD, now_ms)
-
-    def check_commit(self, request: CommitRequest, *, is_transactional: bool = False) -> ErrorCode:
-        """Return why this member may not commit; a transaction needs no stable group."""
-        if request.generation_id < 0 and self.state is GroupState.EMPTY:
-            return ErrorCode.NONE  # an administrator, or a consumer without a group
-        is_member = bool(request.member_id) or request.group_instance_id is not None
-        if request.generation_id < 0 and not is_member:
-            return ErrorCode.NONE if is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
-        error_code = self.members.check(request.member_id, request.group_instance_id)
-        if error_code is not ErrorCode.NONE:
-            return error_code
-        if request.generation_id != self.generation_id:
-            return ErrorCode.ILLEGAL_GENERATION
-        if self.state is GroupState.COMPLETING_REBALANCE and not is_transactional:
-            return ErrorCode.REBALANCE_IN_PROGRESS
-        return ErrorCode.NONE
+        self.state = GroupState.DEAD
 
     def _enter(self, state: GroupState, now_ms: int) -> None:
         assert state in TRANSITIONS[self.state], f"{self.state} to {state}"

@@ -99,6 +99,7 @@ def _replace_static(
     ):
         group.rejoin(member, request, reply, now_ms)
         return
+    group.on_metadata(group, now_ms)
     response = group.joined(member)
     is_leader = response.leader_id == new_member_id
     group.post_join(

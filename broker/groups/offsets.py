@@ -31,15 +31,16 @@ class OffsetTable:
         """Store the committed offset of a partition."""
         self._by_topic.setdefault(topic_name, {})[partition_index] = committed
 
-    def remove(self, topic_name: str, partition_index: int) -> None:
-        """Delete the committed offset of a partition, if there is one."""
+    def remove(self, topic_name: str, partition_index: int) -> bool:
+        """Delete the committed offset of a partition; return whether there was one."""
         partitions = self._by_topic.get(topic_name)
         if partitions is None:
-            return
-        partitions.pop(partition_index, None)
+            return False
+        committed = partitions.pop(partition_index, None)
         if not partitions:
             del self._by_topic[topic_name]
+        return committed is not None
 
-    def remove_topic(self, topic_name: str) -> None:
-        """Delete all offsets of a topic."""
-        self._by_topic.pop(topic_name, None)
+    def partition_indexes(self, topic_name: str) -> list[int]:
+        """Return the partitions of a topic that have a committed offset."""
+        return list(self._by_topic.get(topic_name, ()))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from uuid import UUID
 
 UNKNOWN_MEMBER = ""
 """Member id of a client that has none yet (Kafka's `UNKNOWN_MEMBER_ID`)."""
@@ -62,6 +63,7 @@ class OffsetToCommit:
     offset: int
     leader_epoch: int = -1
     metadata: str | None = None
+    topic_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from uuid import UUID
 
 from protocol.errors import ErrorCode
 
@@ -111,7 +112,8 @@ class GroupListing:
 class CommittedOffset:
     """A committed offset of a partition.
 
-    `expires_ms` is set if the commit had a retention time (OffsetCommit v2-4).
+    `expires_ms` is set if the commit had a retention time (OffsetCommit v2-4), `topic_id` if it
+    named the topic by id (v10).
     """
 
     offset: int
@@ -119,3 +121,4 @@ class CommittedOffset:
     metadata: str
     committed_ms: int
     expires_ms: int | None = None
+    topic_id: UUID | None = None

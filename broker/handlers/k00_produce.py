@@ -8,6 +8,8 @@ Behaviour:
       appended. Replicas share the log, so there is nothing to wait for. acks=1 needs the leader.
     - acks=0 gets no response. An error closes the connection, as in Kafka; a duplicate is ignored.
       Any other acks gets INVALID_REQUIRED_ACKS.
+    - Internal topics take batches of the client id __admin_client only; other clients get
+      INVALID_TOPIC_EXCEPTION. Coordinators read no batch that a client wrote.
     - A broker that does not lead the partition says NOT_LEADER_OR_FOLLOWER, from v10 with the
       leader's id and address. v13 names topics by id.
     - ApiVersions advertises version 0, because older librdkafka switches compression off otherwise
@@ -31,11 +33,13 @@ Behaviour:
 Gaps:
     - A batch of a transaction whose predecessor is still being ended gets CONCURRENT_TRANSACTIONS
       at once from v12 on. Kafka tries for add.partitions.to.txn.retry.backoff.max.ms first.
+    - A batch that claims LogAppendTime is always refused; Kafka stores it if the topic has
+      CreateTime.
     - A compressed payload is decompressed only when a check needs its records.
 """
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import INTERNAL_TOPICS, Partition, Topic
+from broker.cluster.topics import Partition, Topic
 from broker.produce.append import append_batch
 from broker.produce.transactional_batches import has_several_producers, verify_batch
 from broker.request.context import RequestContext
@@ -51,6 +55,8 @@ from protocol.produce import NodeEndpoint, PartitionData, PartitionResult, Topic
 
 ACKS_ALL = -1
 _LEGAL_ACKS = frozenset({-1, 0, 1})
+INTERNAL_WRITER = "__admin_client"
+"""The client id that may write to internal topics."""
 
 
 @handles(ApiKey.PRODUCE, versions=(3, 13), advertised_min=0, is_raw=True)
@@ -75,9 +81,11 @@ def handle_produce(
     has_error = False
     for topic_data in request.topics:
         topic = _find_topic(topic_data, cluster)
+        if topic is not None and topic.by_broker:
+            topic = topic.on_broker(context.broker_id)
         results = []
         for part in topic_data.partitions:
-            error_code = request_error or _request_error(request, topic_data, topic)
+            error_code = request_error or _request_error(context, request, topic_data, topic)
             if error_code is None and topic is not None:
                 result = _produce_partition(
                     context, topic, part, frame, acks, cluster, gate, transactional_id
@@ -103,16 +111,19 @@ def _find_topic(topic_data: TopicData, cluster: Cluster) -> Topic | None:
 
 
 def _request_error(
-    request: produce.ProduceRequest, topic_data: TopicData, topic: Topic | None
+    context: RequestContext,
+    request: produce.ProduceRequest,
+    topic_data: TopicData,
+    topic: Topic | None,
 ) -> ErrorCode | None:
     if request.acks not in _LEGAL_ACKS:
         return ErrorCode.INVALID_REQUIRED_ACKS
     if topic is None:
         if topic_data.topic_id is not None:
             return ErrorCode.UNKNOWN_TOPIC_ID
-        if topic_data.name in INTERNAL_TOPICS:
-            return ErrorCode.INVALID_TOPIC_EXCEPTION
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    if topic.is_internal and context.client_id != INTERNAL_WRITER:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
     return None
 
 

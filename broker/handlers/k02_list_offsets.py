@@ -6,7 +6,9 @@ Behaviour:
       timestamp -1.
     - The tiered and pending-upload offsets (-5, -6) are -1: there is no tiered storage.
     - Another negative timestamp, or one that the version lacks, gets UNSUPPORTED_VERSION.
-    - A partition that occurs twice in a request gets INVALID_REQUEST.
+    - A partition that occurs twice in a request gets one INVALID_REQUEST. A topic without
+      partitions is not in the response.
+    - An unknown isolation level gets UNKNOWN_SERVER_ERROR for every partition.
     - With READ_COMMITTED (v2) the latest offset is the last stable one, and a record found from
       there on counts as none.
     - Leader and epoch are checked as for Fetch.
@@ -41,6 +43,8 @@ _VERSION_MIN = {
     EARLIEST_PENDING_UPLOAD: 11,
 }
 
+_ISOLATION_LEVELS = frozenset({0, 1})
+
 _TopicResponse = messages.ListOffsetsResponse.ListOffsetsTopicResponse
 _PartitionResponse = _TopicResponse.ListOffsetsPartitionResponse
 
@@ -57,14 +61,15 @@ class Found(NamedTuple):
 def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleListOffsetRequest` and `UnifiedLog.fetchOffsetByTimestamp`."""
     version = context.api_version
+    if version >= 2 and request.isolation_level not in _ISOLATION_LEVELS:
+        return _error_response(version, request, ErrorCode.UNKNOWN_SERVER_ERROR)
     request_counts: dict[tuple[str, int], int] = {}
     for topic in request.topics:
         for part in topic.partitions:
             key = (topic.name, part.partition_index)
             request_counts[key] = request_counts.get(key, 0) + 1
-    topics = []
+    responses: dict[str, dict[int, Any]] = {}
     for topic in request.topics:
-        responses = []
         for part in topic.partitions:
             found = Found()
             if request_counts[topic.name, part.partition_index] > 1:
@@ -73,17 +78,35 @@ def handle_list_offsets(context: RequestContext, request: Any, cluster: Cluster)
                 error_code, found = _look_up(
                     context, topic.name, part, cluster, request.isolation_level
                 )
-            responses.append(
-                _PartitionResponse(
-                    version=version,
-                    partition_index=part.partition_index,
-                    error_code=error_code,
-                    timestamp=found.timestamp,
-                    offset=found.offset,
-                    leader_epoch=found.leader_epoch,
-                )
+            responses.setdefault(topic.name, {})[part.partition_index] = _PartitionResponse(
+                version=version,
+                partition_index=part.partition_index,
+                error_code=error_code,
+                timestamp=found.timestamp,
+                offset=found.offset,
+                leader_epoch=found.leader_epoch,
             )
-        topics.append(_TopicResponse(version=version, name=topic.name, partitions=responses))
+    topics = [
+        _TopicResponse(version=version, name=name, partitions=list(partitions.values()))
+        for name, partitions in responses.items()
+    ]
+    return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
+
+
+def _error_response(version: int, request: Any, error_code: ErrorCode) -> Any:
+    topics = [
+        _TopicResponse(
+            version=version,
+            name=topic.name,
+            partitions=[
+                _PartitionResponse(
+                    version=version, partition_index=part.partition_index, error_code=error_code
+                )
+                for part in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
     return messages.ListOffsetsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 
@@ -94,6 +117,9 @@ def _look_up(
     cluster: Cluster,
     isolation_level: int,
 ) -> tuple[ErrorCode, Found]:
+    timestamp = request.timestamp
+    if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
+        return ErrorCode.UNSUPPORTED_VERSION, Found()
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(request.partition_index)
     if partition is None:
@@ -101,9 +127,6 @@ def _look_up(
     error_code = leader_epoch_error(partition, context.broker_id, request.current_leader_epoch)
     if error_code != ErrorCode.NONE:
         return error_code, Found()
-    timestamp = request.timestamp
-    if timestamp < 0 and context.api_version < _VERSION_MIN.get(timestamp, 2**15):
-        return ErrorCode.UNSUPPORTED_VERSION, Found()
     try:
         found = _find(partition, timestamp)
     except ValueError:

@@ -4,11 +4,15 @@ Behaviour:
     - Lists the brokers that are up, the controller, and topics with leaders, replicas and ISR.
     - In v0 an empty list of topics means all. Later versions use null for all, and an empty list
       for none. From v12 a request may name topics by id; an unknown id gets UNKNOWN_TOPIC_ID.
+    - A topic that occurs twice is described once. If any topic is named by id, names are ignored.
+      Unknown ids come first, missing topics last.
     - A missing topic is created if the request and auto.create.topics.enable allow it and its name
       is valid. This response says UNKNOWN_TOPIC_OR_PARTITION and the next one has the topic, as in
       KRaft. An invalid name gets INVALID_TOPIC_EXCEPTION.
     - Auto-creation charges the client's controller_mutation_rate for the partitions (KIP-599).
       While the quota is exhausted the topic is not created, and this response is the same.
+    - `__consumer_offsets` is created in the same way, with its own configuration and at no charge.
+      Other internal topics are not.
     - With controller.mutation.time.ms the topic waits in the controller's queue. Further requests
       for its name charge nothing and create nothing in that time.
     - A partition without a leader has LEADER_NOT_AVAILABLE and leader -1.
@@ -23,6 +27,8 @@ from broker.administration.authorized_operations import CLUSTER_OPERATIONS, TOPI
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic
 from broker.cluster.cluster import Cluster
 from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import INTERNAL_TOPICS, NO_LEADER, Partition, Topic, topic_name_problem
 from broker.request.context import RequestContext
 from broker.request.mutation_quota import MutationQuota
@@ -48,10 +54,14 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
         may_create = cluster.config["auto.create.topics.enable"] and (
             version < AUTO_CREATION_CHOICE_VERSION_MIN or request.allow_auto_topic_creation
         )
-        topics = [_find(context, topic, cluster, may_create=may_create) for topic in requested]
+        topics = [
+            _find(context, topic, cluster, may_create=may_create)
+            for topic in _distinct(requested, version)
+        ]
+        topics.sort(key=_response_rank)
     if version >= 8 and request.include_topic_authorized_operations:
         for topic in topics:
-            if topic.error_code == ErrorCode.NONE:
+            if topic.error_code != ErrorCode.UNKNOWN_TOPIC_ID:
                 topic.authorized_operations = set(TOPIC_OPERATIONS)
     response = messages.MetadataResponse(
         version=version,
@@ -74,6 +84,21 @@ def handle_metadata(context: RequestContext, request: Any, cluster: Cluster) -> 
     if 8 <= version <= 10 and request.include_cluster_authorized_operations:
         response.authorized_operations = set(CLUSTER_OPERATIONS)
     return response
+
+
+def _distinct(requested: list[Any], version: int) -> list[Any]:
+    """Return each requested topic once; only those with an id, if any has one."""
+    by_id = {topic.topic_id: topic for topic in requested} if version >= 10 else {}
+    by_id.pop(_NO_TOPIC_ID, None)
+    by_id.pop(None, None)
+    return list(by_id.values() if by_id else {topic.name: topic for topic in requested}.values())
+
+
+def _response_rank(topic: Any) -> int:
+    """Return 0 for unknown ids, 1 for topics, 2 for missing topics: Kafka's order."""
+    if topic.error_code == ErrorCode.UNKNOWN_TOPIC_ID:
+        return 0
+    return 1 if topic.partitions else 2
 
 
 def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_create: bool) -> Any:
@@ -100,6 +125,10 @@ def _find(context: RequestContext, requested: Any, cluster: Cluster, *, may_crea
 
 def _auto_create(context: RequestContext, name: str, cluster: Cluster) -> None:
     """Create a topic with the brokers' defaults, if it is valid; ignore a refusal."""
+    if name in INTERNAL_TOPICS:
+        if name == GROUP_METADATA.name:
+            ensure_internal_topic(cluster, GROUP_METADATA)
+        return
     queue = cluster.controller_queue
     plan = check_new_topic(cluster, NewTopic(name))
     if not isinstance(plan, TopicPlan) or name in queue.pending_topics:
@@ -141,7 +170,7 @@ def _describe(cluster: Cluster, topic: Topic, version: int) -> Any:
         error_code=ErrorCode.NONE,
         name=topic.name,
         topic_id=topic.topic_id,
-        is_internal=False,
+        is_internal=topic.is_internal,
         partitions=[_describe_partition(cluster, part, version) for part in topic.partitions],
     )
 

@@ -9,6 +9,9 @@ Behaviour:
     - Errors of all partitions: UNKNOWN_MEMBER_ID, FENCED_INSTANCE_ID, ILLEGAL_GENERATION,
       REBALANCE_IN_PROGRESS (before the group is stable), NOT_COORDINATOR. From v9 a generation of a
       group that does not exist gets GROUP_ID_NOT_FOUND, before v9 ILLEGAL_GENERATION.
+    - An offset is a record in the group's partition of `__consumer_offsets`. If its ISR has fewer
+      members than min.insync.replicas: COORDINATOR_NOT_AVAILABLE; if the commit is larger than its
+      max.message.bytes: UNKNOWN_SERVER_ERROR.
     - The retention time of v2-4 is used; otherwise offsets.retention.minutes applies.
 """
 
@@ -43,6 +46,7 @@ def handle_offset_commit(context: RequestContext, request: Any, cluster: Cluster
             offset=partition.committed_offset,
             leader_epoch=partition.committed_leader_epoch,
             metadata=partition.committed_metadata,
+            topic_id=topic.topic_id if version >= TOPIC_ID_VERSION_MIN else None,
         )
         for requested, topic in topics
         if topic is not None

@@ -1,19 +1,26 @@
 """FindCoordinator: v0-6.
 
 Behaviour:
-    - Spreads groups (key type 0) and transactional ids (1) over the brokers that are up. Every
-      broker gives the same response. If no broker is up: COORDINATOR_NOT_AVAILABLE.
+    - The coordinator of a group (key type 0) is the leader of its partition of
+      `__consumer_offsets`. The first request for a group creates that topic and charges nobody.
+    - COORDINATOR_NOT_AVAILABLE while the partition has no leader, or if the topic cannot be
+      created: offsets.topic.replication.factor is set to more than the brokers that are up.
+    - With internal.topic.creation.async the topic waits in the controller's queue, and until it
+      exists the error is COORDINATOR_NOT_AVAILABLE, at least once.
+    - Transactional ids (key type 1) are spread over the brokers that are up.
     - Other key types, such as share groups, get INVALID_REQUEST.
     - From v4 a request has a batch of keys, each with its own result.
 
 Gaps:
-    - Kafka returns COORDINATOR_NOT_AVAILABLE until its internal topic exists. Here nothing has to
-      be created, so the first response names the coordinator.
+    - Kafka always creates the topic asynchronously. Here the first response names the coordinator.
 """
 
 from typing import Any, NamedTuple
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.controller_queue import ControllerEvent
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
@@ -64,9 +71,39 @@ def handle_find_coordinator(context: RequestContext, request: Any, cluster: Clus
 def _find(context: RequestContext, cluster: Cluster, key_type: int, key: str) -> _Found:
     if key_type not in {GROUP_KEY_TYPE, TRANSACTION_KEY_TYPE}:
         return _Found(ErrorCode.INVALID_REQUEST)
-    node_id = cluster.coordinator_id(key)
+    if key_type == TRANSACTION_KEY_TYPE:
+        node_id = cluster.transaction_coordinator_id(key)
+    else:
+        node_id = _group_coordinator_id(context, cluster, key)
     if node_id is None:
         return _Found(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     broker = cluster.brokers[node_id]
     address = broker.address(context.session.listener)
     return _Found(ErrorCode.NONE, broker.node_id, address.host, address.port)
+
+
+def _group_coordinator_id(context: RequestContext, cluster: Cluster, group_id: str) -> int | None:
+    if cluster.topics.get(GROUP_METADATA.name) is None:
+        if cluster.config["internal.topic.creation.async"]:
+            _create_later(context, cluster)
+            return None
+        ensure_internal_topic(cluster, GROUP_METADATA)
+    return cluster.coordinator_id(group_id)
+
+
+def _create_later(context: RequestContext, cluster: Cluster) -> None:
+    """Create `__consumer_offsets` as an event of the controller, unless it waits already."""
+    queue, name = cluster.controller_queue, GROUP_METADATA.name
+    if name in queue.pending_topics:
+        return
+
+    def create(_now_ms: int) -> None:
+        queue.pending_topics.discard(name)
+        ensure_internal_topic(cluster, GROUP_METADATA)
+
+    def mutation_count() -> int:
+        partition_count: int = cluster.config[GROUP_METADATA.partition_count_key]
+        return 0 if cluster.topics.get(name) is not None else partition_count
+
+    queue.pending_topics.add(name)
+    queue.submit(ControllerEvent("createTopics", create, mutation_count), context.now_ms)

@@ -5,13 +5,13 @@ Behaviour:
       there only while the group is stable.
     - A group that does not exist is Dead; from v6 it also gets GROUP_ID_NOT_FOUND (KIP-1043).
     - A group of another coordinator gets NOT_COORDINATOR.
-
-Gaps:
-    - Authorized operations are never computed: the field says "not requested".
+    - Authorized operations (v3+), if requested, are all operations of a group that is described:
+      nothing is forbidden.
 """
 
 from typing import Any
 
+from broker.administration.authorized_operations import GROUP_OPERATIONS
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
 from broker.groups.results import DescribedMember, GroupState
@@ -21,6 +21,7 @@ from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 
+AUTHORIZED_OPERATIONS_VERSION_MIN = 3
 MISSING_GROUP_VERSION_MIN = 6
 
 _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
@@ -29,10 +30,13 @@ _GroupResponse = messages.DescribeGroupsResponse.DescribedGroup
 @handles(ApiKey.DESCRIBE_GROUPS, versions=(0, 6))
 def handle_describe_groups(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDescribeGroupsRequest`."""
-    return messages.DescribeGroupsResponse(
-        version=context.api_version,
-        groups=[_describe(context, group_id, cluster) for group_id in request.groups],
-    )
+    version = context.api_version
+    groups = [_describe(context, group_id, cluster) for group_id in request.groups]
+    if version >= AUTHORIZED_OPERATIONS_VERSION_MIN and request.include_authorized_operations:
+        for group in groups:
+            if group.error_code == ErrorCode.NONE:
+                group.authorized_operations = GROUP_OPERATIONS
+    return messages.DescribeGroupsResponse(version=version, groups=groups)
 
 
 def _describe(context: RequestContext, group_id: str, cluster: Cluster) -> Any:

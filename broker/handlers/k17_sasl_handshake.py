@@ -4,7 +4,8 @@ Behaviour:
     - Chooses one of `sasl.enabled.mechanisms`. After v1 the tokens come in SaslAuthenticate, after
       v0 as bare frames.
     - A mechanism that is not enabled gets UNSUPPORTED_SASL_MECHANISM with the list of those that
-      are, and the connection closes. On a listener without SASL: ILLEGAL_SASL_STATE.
+      are, and the connection closes. On a listener without SASL: ILLEGAL_SASL_STATE. In the middle
+      of an authentication: ILLEGAL_SASL_STATE, and the connection closes.
     - On an authenticated connection it begins a re-authentication, with the same mechanism. No
       other request is served until that is complete (KIP-368).
 
@@ -30,7 +31,10 @@ def handle_sasl_handshake(context: RequestContext, request: Any, cluster: Cluste
     if not session.is_sasl:
         return _response(context, ErrorCode.ILLEGAL_SASL_STATE, ())
     if session.exchange is not None:
-        return Close("SaslHandshake in the middle of an authentication")
+        return Close(
+            "SaslHandshake in the middle of an authentication",
+            _response(context, ErrorCode.ILLEGAL_SASL_STATE, ()),
+        )
     enabled = cluster.config["sasl.enabled.mechanisms"]
     is_other = session.is_authenticated and request.mechanism != session.mechanism
     if request.mechanism not in enabled or is_other:

@@ -19,7 +19,8 @@ import re
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.finalized_features import NO_EPOCH, release_of, supported_by
+from broker.cluster.finalized_features import NO_EPOCH, supported_by
+from broker.config.api_versions import release_of
 from broker.request.client_software import ClientSoftware
 from broker.request.context import RequestContext
 from broker.routes import handles

@@ -17,6 +17,8 @@ Behaviour:
     - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still created
       later. A name in the queue gets TOPIC_ALREADY_EXISTS.
+    - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with
+      validate_only, and nothing is created. If every name occurs twice, that is the error.
 
 Gaps:
     - With validate_only the topic id is zero; Kafka generates one.
@@ -28,10 +30,12 @@ from collections import Counter
 from typing import Any
 from uuid import UUID
 
-from broker.administration.config_description import describe_topic
+from broker.administration.config_description import describe_new_topic
 from broker.administration.new_topic import NewTopic, TopicPlan, check_new_topic, check_size
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
+from broker.config.api_versions import release_of
+from broker.config.release_keys import is_known
 from broker.config.topic_config import TopicConfig
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -51,6 +55,12 @@ def handle_create_topics(context: RequestContext, request: Any, cluster: Cluster
     """Kafka's `ControllerApis.createTopics` and `ReplicationControlManager.createTopics`."""
     counts = Counter(topic.name for topic in request.topics)
     topics = {topic.name: _from_wire(topic) for topic in request.topics}
+    if is_over(request.timeout_ms) and 1 in counts.values():
+        return messages.CreateTopicsResponse(
+            version=context.api_version,
+            throttle_time_ms=0,
+            topics=[_refused(context, topic.name, TIMED_OUT) for topic in request.topics],
+        )
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
     too_large = check_size(cluster, (t for name, t in topics.items() if counts[name] == 1))
     is_strict = context.api_version >= STRICT_QUOTA_VERSION_MIN
@@ -142,7 +152,7 @@ def _create(context: RequestContext, plan: TopicPlan, cluster: Cluster, *, is_tr
 
 
 def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> list[Any]:
-    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
+    release = release_of(cluster.shared_config)
     return [
         _Result.CreatableTopicConfigs(
             version=version,
@@ -152,7 +162,8 @@ def _describe_config(version: int, cluster: Cluster, config: TopicConfig) -> lis
             config_source=entry.source,
             is_sensitive=entry.key.is_sensitive,
         )
-        for entry in describe_topic(cluster.config, only_broker_id, config)
+        for entry in describe_new_topic(cluster.config, cluster.controller_id, config.overrides)
+        if is_known(entry.key.name, release)
     ]
 
 

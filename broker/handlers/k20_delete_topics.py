@@ -14,6 +14,8 @@ Behaviour:
     - With controller.mutation.time.ms the deletable topics wait in the controller's queue, and the
       response waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; they are still
       deleted later.
+    - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT and nothing is
+      deleted, unless no topic of the request could be looked up.
 
 Gaps:
     - Kafka shuffles the results.
@@ -23,13 +25,16 @@ from typing import Any
 
 from broker.administration.deletion import (
     NO_TOPIC_ID,
+    UNKNOWN_ID,
+    UNKNOWN_NAME,
     Found,
     RequestedTopic,
     check_enabled,
     find_topics,
+    needs_lookup,
 )
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -42,9 +47,6 @@ from protocol.errors import ErrorCode
 _Result = messages.DeleteTopicsResponse.DeletableTopicResult
 STRICT_QUOTA_VERSION_MIN = 5
 TOPIC_ID_VERSION_MIN = 6
-# Another request deleted the topic while this one waited in the controller's queue.
-_GONE = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-_GONE_ID = Refusal(ErrorCode.UNKNOWN_TOPIC_ID, None)
 
 
 @handles(ApiKey.DELETE_TOPICS, versions=(1, 6))
@@ -55,6 +57,8 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
     disabled = check_enabled(cluster, version)
     if disabled is not None:
         found = [Found(topic.name, topic.topic_id, disabled) for topic in requested]
+    elif is_over(request.timeout_ms) and needs_lookup(requested):
+        found = [Found(topic.name, topic.topic_id, TIMED_OUT) for topic in requested]
     else:
         found = find_topics(cluster, requested)
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
@@ -87,7 +91,8 @@ def handle_delete_topics(context: RequestContext, request: Any, cluster: Cluster
                 cluster.delete_topic(topic, now_ms)
                 results[index] = _result(version, item, None)
             else:
-                results[index] = _result(version, item, _GONE if item.name in names else _GONE_ID)
+                refusal = UNKNOWN_NAME if item.name in names else UNKNOWN_ID
+                results[index] = _result(version, item, refusal)
         return respond(now_ms)
 
     if not queued:

@@ -4,8 +4,10 @@ Behaviour:
     - Moves the log start offset of each partition up to the given offset, -1 for the high
       watermark, and returns the new log start offset. A batch that contains the offset is kept
       whole; clients skip the records before it. A smaller offset changes nothing.
+    - Each partition has one result: of a partition that occurs twice the last offset counts. A
+      topic without partitions has no result.
     - Errors: NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION (cleanup.policy without delete),
-      OFFSET_OUT_OF_RANGE (beyond the high watermark).
+      INVALID_TOPIC_EXCEPTION (an internal topic), OFFSET_OUT_OF_RANGE (beyond the high watermark).
     - Followers share the log, so there is nothing to wait for; timeout_ms has no effect.
 """
 
@@ -27,22 +29,26 @@ _PartitionResult = _TopicResult.DeleteRecordsPartitionResult
 def handle_delete_records(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleDeleteRecordsRequest`."""
     version = context.api_version
-    topics = []
+    requested: dict[str, dict[int, int]] = {}
     for topic in request.topics:
-        results = []
         for part in topic.partitions:
+            requested.setdefault(topic.name, {})[part.partition_index] = part.offset
+    topics = []
+    for topic_name, offsets in requested.items():
+        results = []
+        for partition_index, offset in offsets.items():
             error_code, low_watermark = _delete(
-                context, topic.name, part.partition_index, part.offset, cluster
+                context, topic_name, partition_index, offset, cluster
             )
             results.append(
                 _PartitionResult(
                     version=version,
-                    partition_index=part.partition_index,
+                    partition_index=partition_index,
                     low_watermark=low_watermark,
                     error_code=error_code,
                 )
             )
-        topics.append(_TopicResult(version=version, name=topic.name, partitions=results))
+        topics.append(_TopicResult(version=version, name=topic_name, partitions=results))
     return messages.DeleteRecordsResponse(version=version, throttle_time_ms=0, topics=topics)
 
 

@@ -23,7 +23,7 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.transactions import end_prepared
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -66,7 +66,7 @@ def handle_init_producer_id(context: RequestContext, request: Any, cluster: Clus
 def _init_transactional(context: RequestContext, request: Any, cluster: Cluster) -> InitResult:
     transactional_id = request.transactional_id
     if transactional_id:
-        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
         if error_code is not ErrorCode.NONE:
             return InitResult(error_code)
     expected = None

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import transaction_ownership_error
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -96,7 +96,7 @@ def _add(
         }
     error_code = ErrorCode.INVALID_REQUEST
     if transactional_id:
-        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
     if error_code is not ErrorCode.NONE:
         return dict.fromkeys(partitions, error_code)
     if verify_only:

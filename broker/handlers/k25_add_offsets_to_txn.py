@@ -10,8 +10,8 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
-from broker.cluster.transactions import OFFSETS_TOPIC, offsets_partition
+from broker.cluster.coordinators import transaction_ownership_error
+from broker.cluster.transactions import OFFSETS_TOPIC
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.coordinator import ProducerIdAndEpoch
@@ -27,12 +27,14 @@ def handle_add_offsets_to_txn(context: RequestContext, request: Any, cluster: Cl
     """Kafka's `KafkaApis.handleAddOffsetsToTxnRequest`."""
     error_code = ErrorCode.INVALID_REQUEST
     if request.transactional_id:
-        error_code = ownership_error(cluster, context.broker_id, request.transactional_id)
+        error_code = transaction_ownership_error(
+            cluster, context.broker_id, request.transactional_id
+        )
     if error_code is ErrorCode.NONE:
         error_code = cluster.transactions.add_partitions(
             request.transactional_id,
             ProducerIdAndEpoch(request.producer_id, request.producer_epoch),
-            ((OFFSETS_TOPIC, offsets_partition(cluster, request.group_id)),),
+            ((OFFSETS_TOPIC, cluster.group_log.partition_index(request.group_id)),),
             transaction_version=0,
             now_ms=context.now_ms,
         )

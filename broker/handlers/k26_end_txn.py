@@ -16,7 +16,7 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import transaction_ownership_error
 from broker.cluster.transactions import end_prepared
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -50,7 +50,7 @@ def _transaction_version(version: int) -> int:
 def _end(context: RequestContext, request: Any, cluster: Cluster) -> EndResult:
     transactional_id = request.transactional_id
     if transactional_id:
-        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
         if error_code is not ErrorCode.NONE:
             return EndResult(error_code)
     result = cluster.transactions.end(

@@ -82,10 +82,11 @@ def _write(
     context: RequestContext, cluster: Cluster, topic_name: str, index: int, marker: Marker
 ) -> ErrorCode:
     if topic_name == OFFSETS_TOPIC:
-        if not 0 <= index < cluster.config["offsets.topic.num.partitions"]:
+        offsets_topic = cluster.topics.get(topic_name)
+        offsets_partition = None if offsets_topic is None else offsets_topic.partition(index)
+        if offsets_partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        groups = cluster.groups.transactional_offsets.groups_of(index, marker.producer_id)
-        if any(cluster.coordinator_id(group) != context.broker_id for group in groups):
+        if offsets_partition.leader_id != context.broker_id:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return end_offsets(cluster, index, marker, context.now_ms)
     topic = cluster.topics.get(topic_name)

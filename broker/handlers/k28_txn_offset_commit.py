@@ -19,7 +19,7 @@ from typing import Any
 
 from broker.cluster.cluster import Cluster
 from broker.cluster.coordinators import ownership_error
-from broker.cluster.transactions import OFFSETS_TOPIC, offsets_partition
+from broker.cluster.transactions import OFFSETS_TOPIC
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.produce.verification import verify_transaction
 from broker.request.context import RequestContext
@@ -86,7 +86,7 @@ def _commit(
 ) -> tuple[ErrorCode, ...]:
     if not offsets:
         return ()
-    index = offsets_partition(cluster, request.group_id)
+    index = cluster.group_log.partition_index(request.group_id)
     error_code = _verify(context, request, index, cluster)
     if error_code is not ErrorCode.NONE:
         return (error_code,) * len(offsets)

@@ -2,26 +2,28 @@
 
 Behaviour:
     - Describes topics, brokers, broker loggers, client metrics and groups, each with its own
-      result. Keys are sorted by name. A null or empty list of keys means all; unknown names are
-      left out.
+      result. A null or empty list of keys means all; unknown names are left out.
     - A broker resource without a name describes the dynamic default of all brokers. With a name it
       must be the requested broker, else INVALID_REQUEST.
+    - A broker shows every key of Apache Kafka 4.1, its own id, addresses, rack and directory, and
+      the keys that only a plug-in knows, as secrets of unknown type. Keys come in Kafka's order.
+    - A topic is described with the defaults of the broker that is asked.
     - Synonyms list every place that sets a key, in order of precedence. The value of a sensitive
       key is null. Type and documentation are included from v3 on.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION.
-      Groups and client metrics need not exist.
+      Groups and client metrics need not exist. An unknown type of resource fails the request.
+
+    - A broker that emulates a release (broker.api.versions) lists the keys and defaults of that
+      release, of those that this broker knows.
 
 Gaps:
-    - A resource type that Kafka does not know fails alone; Kafka fails the whole request.
     - A broker logger has an empty list of keys: no logger can be configured.
-    - Brokers share their topics. A value that a single broker set for itself is no longer a topic's
-      default once there are more brokers.
-    - Keys that this broker does not know are missing, and documentation texts differ from Kafka's.
+    - Many keys have no documentation, and the texts of the others differ from Kafka's.
 """
 
 from typing import Any
 
-from broker.administration.config_alteration import check_broker_name
+from broker.administration.broker_alteration import parse_node_id
 from broker.administration.config_description import (
     ConfigEntry,
     describe_broker,
@@ -31,22 +33,43 @@ from broker.administration.config_description import (
 )
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import topic_name_problem
+from broker.config.api_versions import release_of
+from broker.config.hash_order import in_hash_order
+from broker.config.release_keys import (
+    CLIENT_METRICS_DEFAULTS_SINCE,
+    GROUP_RESOURCES_SINCE,
+    is_known,
+)
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
-from protocol.configs import ResourceType
+from protocol.configs import ConfigSource, ResourceType
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 
 _Result = messages.DescribeConfigsResponse.DescribeConfigsResult
 _Entry = _Result.DescribeConfigsResourceResult
 _Synonym = _Entry.DescribeConfigsSynonym
 
+_KNOWN_TYPES = frozenset(ResourceType)
+_MALFORMED = (
+    "This most likely occurs because of a request being malformed by the client library or the"
+    " message was sent to an incompatible broker. See the broker logs for more details."
+)
+"""Kafka's text of INVALID_REQUEST."""
+
 
 @handles(ApiKey.DESCRIBE_CONFIGS, versions=(1, 4))
 def handle_describe_configs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ConfigHelper.handleDescribeConfigsRequest`."""
+    if any(resource.resource_type not in _KNOWN_TYPES for resource in request.resources):
+        return messages.DescribeConfigsResponse(
+            version=context.api_version,
+            throttle_time_ms=0,
+            results=[_invalid_request(resource) for resource in request.resources],
+        )
     return messages.DescribeConfigsResponse(
         version=context.api_version,
         throttle_time_ms=0,
@@ -56,53 +79,86 @@ def handle_describe_configs(context: RequestContext, request: Any, cluster: Clus
     )
 
 
+def _invalid_request(resource: Any) -> Any:
+    """Return the result of a resource in a request that names an unknown type."""
+    return _Result(
+        error_code=ErrorCode.INVALID_REQUEST,
+        error_message=_MALFORMED,
+        resource_type=resource.resource_type,
+        resource_name=resource.resource_name,
+        configs=[],
+    )
+
+
 def _result(cluster: Cluster, broker_id: int, resource: Any, request: Any) -> Any:
-    described = _describe(cluster, broker_id, resource.resource_type, resource.resource_name)
+    release = release_of(cluster.config.for_broker(broker_id))
+    described = _describe(
+        cluster, broker_id, resource.resource_type, resource.resource_name, release
+    )
     result = _Result(
         error_code=ErrorCode.NONE,
-        error_message=None,
+        error_message="",
         resource_type=resource.resource_type,
         resource_name=resource.resource_name,
         configs=[],
     )
     if isinstance(described, Refusal):
         result.error_code = described.error_code
-        result.error_message = described.error_message
+        result.error_message = described.error_message or ""
         return result
     requested_keys = set(resource.configuration_keys or ())
-    for entry in described:
-        if not requested_keys or entry.key.name in requested_keys:
-            result.configs.append(_to_wire(entry, request))
+    entries = {
+        entry.key.name: entry
+        for entry in described
+        if is_known(entry.key.name, release)
+        and (not requested_keys or entry.key.name in requested_keys)
+    }
+    result.configs = [_to_wire(entries[name], request) for name in in_hash_order(entries)]
     return result
 
 
 def _describe(
-    cluster: Cluster, broker_id: int, resource_type: int, name: str
+    cluster: Cluster, broker_id: int, resource_type: int, name: str, release: Release
 ) -> list[ConfigEntry] | Refusal:
     match resource_type:
         case ResourceType.TOPIC:
-            return _describe_topic(cluster, name)
+            return _describe_topic(cluster, broker_id, name)
         case ResourceType.BROKER if not name:
             return describe_broker_defaults(cluster.config)
         case ResourceType.BROKER:
-            refusal = check_broker_name(name, broker_id, allowed=" or empty string")
+            refusal = _broker_refusal(name, broker_id, f", expected {broker_id} or empty string,")
             return refusal or describe_broker(cluster.config, cluster.brokers[broker_id])
         case ResourceType.BROKER_LOGGER if not name:
             return Refusal(ErrorCode.INVALID_REQUEST, "Broker id must not be empty")
         case ResourceType.BROKER_LOGGER:
-            return check_broker_name(name, broker_id) or []
-        case ResourceType.GROUP | ResourceType.CLIENT_METRICS:
-            kind = ResourceType(resource_type)
-            if not name:
-                message = f"A {kind.name} resource must have a name."
-                return Refusal(ErrorCode.INVALID_REQUEST, message)
-            return describe_resource(cluster.config, kind, name)
-        case _:
-            message = f"Unexpected resource type {resource_type} for resource {name}"
+            return _broker_refusal(name, broker_id, f", expected {broker_id}") or []
+        case ResourceType.GROUP if release < GROUP_RESOURCES_SINCE:
+            return Refusal(ErrorCode.INVALID_REQUEST, _MALFORMED)
+        case ResourceType.GROUP if not name:
+            return Refusal(ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+        case ResourceType.CLIENT_METRICS if not name:
+            message = "Client metrics subscription name must not be empty"
             return Refusal(ErrorCode.INVALID_REQUEST, message)
+        case ResourceType.CLIENT_METRICS if release < CLIENT_METRICS_DEFAULTS_SINCE:
+            entries = describe_resource(cluster.config, ResourceType.CLIENT_METRICS, name)
+            return [entry for entry in entries if entry.source != ConfigSource.DEFAULT_CONFIG]
+        case _:
+            return describe_resource(cluster.config, ResourceType(resource_type), name)
 
 
-def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
+def _broker_refusal(name: str, broker_id: int, expected: str) -> Refusal | None:
+    """Refuse a name that is not the id of the requested broker."""
+    node_id = parse_node_id(name)
+    if node_id is None:
+        message = f"Broker id must be an integer, but it is: {name}"
+    elif node_id != broker_id:
+        message = f"Unexpected broker id{expected} but received {name}"
+    else:
+        return None
+    return Refusal(ErrorCode.INVALID_REQUEST, message)
+
+
+def _describe_topic(cluster: Cluster, broker_id: int, name: str) -> list[ConfigEntry] | Refusal:
     problem = topic_name_problem(name)
     if problem is not None:
         return Refusal(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
@@ -110,8 +166,7 @@ def _describe_topic(cluster: Cluster, name: str) -> list[ConfigEntry] | Refusal:
     if topic is None:
         # Without a message, as in Kafka: clients print the standard text of the code.
         return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
-    only_broker_id = next(iter(cluster.brokers)) if len(cluster.brokers) == 1 else None
-    return describe_topic(cluster.config, only_broker_id, topic.config)
+    return describe_topic(cluster.config, broker_id, topic.config.overrides)
 
 
 def _to_wire(entry: ConfigEntry, request: Any) -> Any:

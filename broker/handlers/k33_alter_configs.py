@@ -6,14 +6,16 @@ Behaviour:
       client metrics.
     - Each resource is changed completely or not at all. `validate_only` checks without changing.
     - A resource or key that occurs twice, a null value and an unknown resource type get
-      INVALID_REQUEST. An unknown key or invalid value gets INVALID_CONFIG for a topic and
-      INVALID_REQUEST for a broker.
+      INVALID_REQUEST. An unknown key or invalid value gets INVALID_CONFIG for a topic or group. For
+      a broker an invalid value is INVALID_REQUEST; unknown keys are kept, for plug-ins.
+    - min.insync.replicas cannot be removed from all brokers, nor set for one, while the feature
+      eligible.leader.replicas.version is on (KIP-966).
     - A change applies from the next request on.
 
 Gaps:
-    - Unknown keys of a broker are refused; Kafka keeps them for plug-ins.
-    - A key that all brokers share, such as a topic's default, cannot be set for one of several
-      brokers. With a single broker it can.
+    - log.memory.max.bytes and controller.mutation.time.ms, which Kafka does not have, cannot be set
+      for one of several brokers.
+    - The listeners of a broker cannot be changed. Classes of plug-ins are not looked up.
     - Keys of groups and client metrics are stored and described, and have no effect.
 """
 

@@ -13,6 +13,7 @@ Gaps:
 
 from typing import Any
 
+from broker.administration.log_dirs import log_dir
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Partition
 from broker.request.context import RequestContext
@@ -47,7 +48,7 @@ def handle_describe_log_dirs(context: RequestContext, request: Any, cluster: Clu
     result = _Result(
         version=version,
         error_code=ErrorCode.NONE,
-        log_dir=f"/mock-kafka/broker-{context.broker_id}",
+        log_dir=log_dir(context.broker_id),
         topics=topics,
         total_bytes=total_bytes,
         usable_bytes=max(0, total_bytes - cluster.log_bytes),

@@ -15,6 +15,8 @@ Behaviour:
     - With controller.mutation.time.ms valid topics wait in the controller's queue, and the response
       waits for them. After timeout_ms it says REQUEST_TIMED_OUT for them; the partitions are still
       created later.
+    - With a timeout_ms that is not positive every topic gets REQUEST_TIMED_OUT, also with
+      validate_only, and nothing is added. If every name occurs twice, that is the error.
 
 Gaps:
     - Kafka bounds the new partitions of all topics of the request together.
@@ -26,7 +28,7 @@ from typing import Any, NamedTuple
 from broker.administration.new_partitions import check_new_partitions
 from broker.administration.placement import Assignments
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
 from broker.request.context import RequestContext
@@ -45,6 +47,12 @@ def handle_create_partitions(context: RequestContext, request: Any, cluster: Clu
     """Kafka's `ControllerApis.createPartitions`."""
     version = context.api_version
     counts = Counter(topic.name for topic in request.topics)
+    if is_over(request.timeout_ms) and 1 in counts.values():
+        return messages.CreatePartitionsResponse(
+            version=version,
+            throttle_time_ms=0,
+            results=[_result(version, topic.name, TIMED_OUT) for topic in request.topics],
+        )
     quota = MutationQuota(cluster, context, is_strict=version >= STRICT_QUOTA_VERSION_MIN)
     is_immediate = cluster.controller_queue.is_immediate
     duplicate = Refusal(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")

@@ -12,6 +12,7 @@ Behaviour:
       need no election.
     - The election waits behind mutations in the controller's queue (controller.mutation.time.ms).
       After timeout_ms the response says REQUEST_TIMED_OUT; leaders are still elected later.
+      With a timeout_ms that is not positive it says so at once, and no leader is elected.
 
 Gaps:
     - An unclean election loses no records: all replicas share one log.
@@ -21,7 +22,7 @@ from typing import Any
 
 from broker.administration.election import ElectionType, elect_leader
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -45,6 +46,8 @@ def handle_elect_leaders(context: RequestContext, request: Any, cluster: Cluster
     def time_out(now_ms: int) -> Any:
         return _respond(version, request, cluster, TIMED_OUT, now_ms)
 
+    if is_over(request.timeout_ms) and request.topic_partitions != []:
+        return time_out(context.now_ms)
     if isinstance(election_type, Refusal):
         return elect(context.now_ms)
     return cluster.controller_queue.submit_request(

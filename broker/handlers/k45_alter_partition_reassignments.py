@@ -9,7 +9,9 @@ Behaviour:
       allow_replication_factor_change=false (v1) another number of replicas gets
       INVALID_REPLICATION_FACTOR.
     - Moves wait behind mutations in the controller's queue (controller.mutation.time.ms). After
-      timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later.
+      timeout_ms the response says REQUEST_TIMED_OUT; the moves still happen later. With a
+      timeout_ms that is not positive REQUEST_TIMED_OUT is the error of the response too, and
+      nothing moves.
 
 Gaps:
     - Cancelling a move never needs an unclean election here. It is refused where Kafka would need
@@ -21,7 +23,7 @@ from typing import Any
 
 from broker.administration.reassignment import cancel_reassignment, start_reassignment
 from broker.cluster.cluster import Cluster
-from broker.cluster.controller_queue import TIMED_OUT
+from broker.cluster.controller_queue import TIMED_OUT, is_over
 from broker.errors import Refusal
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -51,6 +53,8 @@ def handle_alter_partition_reassignments(
     def time_out(_now_ms: int) -> Any:
         return _respond(context, request, lambda *_: TIMED_OUT)
 
+    if is_over(request.timeout_ms) and request.topics:
+        return _respond(context, request, lambda *_: TIMED_OUT, TIMED_OUT)
     return cluster.controller_queue.submit_request(
         "alterPartitionReassignments",
         context.now_ms,
@@ -61,7 +65,10 @@ def handle_alter_partition_reassignments(
 
 
 def _respond(
-    context: RequestContext, request: Any, alter: Callable[[str, Any, bool], Refusal | None]
+    context: RequestContext,
+    request: Any,
+    alter: Callable[[str, Any, bool], Refusal | None],
+    failure: Refusal | None = None,
 ) -> Any:
     """Alter each partition and return the response."""
     version = context.api_version
@@ -84,8 +91,9 @@ def _respond(
         version=version,
         throttle_time_ms=0,
         allow_replication_factor_change=may_change,
-        error_code=ErrorCode.NONE,
-        error_message=None,
+        error_code=failure.error_code if failure else ErrorCode.NONE,
+        # Kafka's default is an empty text; its controller sets null if it has work.
+        error_message=None if request.topics else "",
         responses=topics,
     )
 

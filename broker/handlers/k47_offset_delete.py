@@ -5,8 +5,8 @@ Behaviour:
       GROUP_SUBSCRIBED_TO_TOPIC, a missing topic UNKNOWN_TOPIC_OR_PARTITION. A missing offset is no
       error.
     - Errors of the whole request: INVALID_GROUP_ID, GROUP_ID_NOT_FOUND, NON_EMPTY_GROUP (members
-      that are no consumers), NOT_COORDINATOR. As in Kafka, none of them occurs if no partition of
-      the request exists.
+      that are no consumers), NOT_COORDINATOR.
+    - A topic without partitions is not in the response. Missing partitions come first.
 """
 
 from typing import Any
@@ -25,49 +25,40 @@ _TopicResponse = messages.OffsetDeleteResponse.OffsetDeleteResponseTopic
 @handles(ApiKey.OFFSET_DELETE, versions=(0, 0))
 def handle_offset_delete(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `KafkaApis.handleOffsetDeleteRequest`."""
-    requested = [
-        (topic.name, partition.partition_index)
-        for topic in request.topics
-        for partition in topic.partitions
-    ]
-    known = [partition for partition in requested if _exists(cluster, *partition)]
-    error_code, error_codes = _delete(context, request.group_id, known, cluster)
+    results: dict[str, list[Any]] = {}
+    known: list[tuple[str, int]] = []
+    for topic in request.topics:
+        for partition in topic.partitions:
+            index = partition.partition_index
+            if _exists(cluster, topic.name, index):
+                known.append((topic.name, index))
+            else:
+                result = _result(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                results.setdefault(topic.name, []).append(result)
+    error_code = ownership_error(cluster, context.broker_id, request.group_id)
+    error_codes: tuple[ErrorCode, ...] = ()
+    if error_code is ErrorCode.NONE:
+        error_code, error_codes = cluster.groups.delete_offsets(
+            request.group_id, known, context.now_ms
+        )
     if error_code is not ErrorCode.NONE:
         return messages.OffsetDeleteResponse(version=context.api_version, error_code=error_code)
-    outcome = dict(zip(known, error_codes, strict=True))
+    for (topic_name, index), partition_error in zip(known, error_codes, strict=True):
+        results.setdefault(topic_name, []).append(_result(index, partition_error))
     return messages.OffsetDeleteResponse(
         version=context.api_version,
         error_code=ErrorCode.NONE,
         topics=[
-            _TopicResponse(
-                version=context.api_version,
-                name=topic.name,
-                partitions=[
-                    _TopicResponse.OffsetDeleteResponsePartition(
-                        version=context.api_version,
-                        partition_index=partition.partition_index,
-                        error_code=outcome.get(
-                            (topic.name, partition.partition_index),
-                            ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-                        ),
-                    )
-                    for partition in topic.partitions
-                ],
-            )
-            for topic in request.topics
+            _TopicResponse(version=context.api_version, name=name, partitions=partitions)
+            for name, partitions in results.items()
         ],
     )
 
 
-def _delete(
-    context: RequestContext, group_id: str, known: list[tuple[str, int]], cluster: Cluster
-) -> tuple[ErrorCode, tuple[ErrorCode, ...]]:
-    if not known:
-        return ErrorCode.NONE, ()
-    error_code = ownership_error(cluster, context.broker_id, group_id)
-    if error_code is not ErrorCode.NONE:
-        return error_code, ()
-    return cluster.groups.delete_offsets(group_id, known)
+def _result(partition_index: int, error_code: ErrorCode) -> Any:
+    return _TopicResponse.OffsetDeleteResponsePartition(
+        partition_index=partition_index, error_code=error_code
+    )
 
 
 def _exists(cluster: Cluster, topic_name: str, partition_index: int) -> bool:

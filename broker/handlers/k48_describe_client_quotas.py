@@ -1,9 +1,9 @@
 """DescribeClientQuotas: v0-1.
 
 Behaviour:
-    - Returns every entity that matches all components, with its keys, in the order in which they
-      were first set. A component matches one name, the default, or any name of a type. No
-      components match all entities. With `strict` the entity has no further types.
+    - Returns every entity that matches all components, with its keys, in the order of Kafka's
+      hash maps: client-id before user. A component matches one name, the default, or any name of
+      a type. No components match all entities. With `strict` the entity has no further types.
     - INVALID_REQUEST: an empty type, a type that occurs twice, an unknown kind of match, a name
       that is missing or not allowed, addresses together with users or client ids.
     - UNSUPPORTED_VERSION: a type other than user, client-id and ip.
@@ -12,6 +12,7 @@ Behaviour:
 
 from typing import Any
 
+from broker.administration.quota_order import ordered_entities, ordered_keys, ordered_names
 from broker.cluster.cluster import Cluster
 from broker.request.context import RequestContext
 from broker.routes import handles
@@ -42,22 +43,23 @@ def handle_describe_client_quotas(context: RequestContext, request: Any, cluster
             error_message=found.message[:1000],
             entries=None,
         )
+    values_by_entity = dict(found)
     return messages.DescribeClientQuotasResponse(
         version=version,
         error_code=ErrorCode.NONE,
-        error_message=None,
+        error_message="",
         entries=[
             _Entry(
                 version=version,
                 entity=[
                     _Entry.EntityData(version=version, entity_type=entity_type, entity_name=name)
-                    for entity_type, name in entity
+                    for entity_type, name in ordered_names(entity)
                 ],
                 values=[
-                    _Entry.ValueData(version=version, key=key, value=value)
-                    for key, value in values.items()
+                    _Entry.ValueData(version=version, key=key, value=values_by_entity[entity][key])
+                    for key in ordered_keys(values_by_entity[entity])
                 ],
             )
-            for entity, values in found
+            for entity in ordered_entities(values_by_entity, capacity_min=1)
         ],
     )

@@ -1,7 +1,8 @@
 """AlterClientQuotas: v0-1.
 
 Behaviour:
-    - Each entity is changed completely or not at all and has its own result, in request order.
+    - Each entity is changed completely or not at all and has its own result. Results come in
+      the order of Kafka's hash maps: client-id before user.
     - INVALID_REQUEST: no entity; a type other than user, client-id and ip; an empty name; an
       address together with a user or client id; an invalid address; a key that occurs twice, is
       unknown, or does not fit the types; a value that is not more than 0, is too large, or is not
@@ -19,48 +20,66 @@ Gaps:
 
 from typing import Any
 
+from broker.administration.quota_order import (
+    entity_text,
+    ordered_entities,
+    ordered_keys,
+    ordered_names,
+)
 from broker.cluster.cluster import Cluster
-from broker.config.api_versions import emulated_release
+from broker.config.api_versions import release_of
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.releases import Release
 from quotas.entities import Entity, make_entity, release_problem
 
 _Result = messages.AlterClientQuotasResponse.EntryData
+
+Changes = list[tuple[str, float | None]]
+"""Values by key; None removes the key."""
 
 
 @handles(ApiKey.ALTER_CLIENT_QUOTAS, versions=(0, 1))
 def handle_alter_client_quotas(context: RequestContext, request: Any, cluster: Cluster) -> Any:
     """Kafka's `ClientQuotaControlManager.alterClientQuotas`."""
     version = context.api_version
-    config = cluster.config.for_broker(context.broker_id)
-    release = emulated_release(config["broker.api.versions"])
+    release = release_of(cluster.config.for_broker(context.broker_id))
     problems: dict[Entity, str | None] = {}
+    changes_by_entity: dict[Entity, Changes] = {}
     for entry in request.entries:
         entity = make_entity((part.entity_type, part.entity_name) for part in entry.entity)
-        if entity in problems:
-            problems[entity] = "Duplicate client quota entity"
-            continue
-        changes = [(op.key, None if op.remove else op.value) for op in entry.ops]
-        added = (name for name, value in changes if value is not None)
-        problem = release_problem(entity, added, release)
-        problems[entity] = problem or cluster.quotas.clients.alter(
+        values = {op.key: None if op.remove else op.value for op in entry.ops}
+        if entity in problems or len(values) < len(entry.ops):
+            problems[entity] = f"Ignoring duplicate entity {entity_text(entity)}"
+        else:
+            problems[entity] = None
+            changes_by_entity[entity] = [(key, values[key]) for key in ordered_keys(values)]
+    # Kafka puts the new entities of a request before each other (`HashMap.computeIfAbsent`).
+    for entity, changes in reversed(changes_by_entity.items()):
+        problem = _release_problem(entity, changes, release) or cluster.quotas.clients.alter(
             entity, changes, validate_only=request.validate_only
         )
+        problems[entity] = problems[entity] or problem
     return messages.AlterClientQuotasResponse(
         version=version,
         entries=[
             _Result(
                 version=version,
-                error_code=ErrorCode.NONE if problem is None else ErrorCode.INVALID_REQUEST,
-                error_message=None if problem is None else problem[:1000],
+                error_code=ErrorCode.INVALID_REQUEST if problems[entity] else ErrorCode.NONE,
+                error_message=(problems[entity] or "")[:1000] or None,
                 entity=[
                     _Result.EntityData(version=version, entity_type=entity_type, entity_name=name)
-                    for entity_type, name in entity
+                    for entity_type, name in ordered_names(entity, capacity_min=1)
                 ],
             )
-            for entity, problem in problems.items()
+            for entity in ordered_entities(problems)
         ],
     )
+
+
+def _release_problem(entity: Entity, changes: Changes, release: Release) -> str | None:
+    added = (name for name, value in changes if value is not None)
+    return release_problem(entity, added, release)

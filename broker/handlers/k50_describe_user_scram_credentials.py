@@ -2,7 +2,7 @@
 
 Behaviour:
     - Lists the mechanisms and iterations of the requested users with SCRAM credentials. Null and an
-      empty list mean all users, in alphabetical order.
+      empty list mean all users. Users come in the order of Kafka's hash map.
     - A user without a credential gets RESOURCE_NOT_FOUND, a user that occurs twice
       DUPLICATE_RESOURCE.
     - Users of `sasl.users` have both mechanisms with 4096 iterations.
@@ -18,6 +18,7 @@ from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
 
 _Result = messages.DescribeUserScramCredentialsResponse.DescribeUserScramCredentialsResult
 
@@ -28,12 +29,15 @@ def handle_describe_user_scram_credentials(
 ) -> Any:
     """Kafka's `ScramImage.describe`."""
     names = [user.name for user in request.users or ()] or cluster.credentials.scram_users()
+    counts = Counter(names)
     return messages.DescribeUserScramCredentialsResponse(
         version=context.api_version,
         throttle_time_ms=0,
         error_code=ErrorCode.NONE,
-        error_message=None,
-        results=[_describe(cluster, name, times) for name, times in Counter(names).items()],
+        error_message="",
+        results=[
+            _describe(cluster, name, counts[name]) for name in in_hash_order(counts, string_hash)
+        ],
     )
 
 
@@ -56,7 +60,7 @@ def _describe(cluster: Cluster, name: str, times: int) -> Any:
             ErrorCode.RESOURCE_NOT_FOUND,
             f"Attempt to describe a user credential that does not exist: {name}",
         )
-    return _Result(user=name, error_code=ErrorCode.NONE, error_message=None, credential_infos=infos)
+    return _Result(user=name, error_code=ErrorCode.NONE, error_message="", credential_infos=infos)
 
 
 def _failed(name: str, error_code: ErrorCode, message: str) -> Any:

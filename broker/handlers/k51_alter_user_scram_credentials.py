@@ -4,9 +4,10 @@ Behaviour:
     - Sets and deletes SCRAM credentials for all brokers. A change applies from the next
       authentication on.
     - Errors: UNACCEPTABLE_CREDENTIAL (an empty name, fewer than 4096 or more than 16384
-      iterations), UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (a credential that occurs twice),
-      RESOURCE_NOT_FOUND (the deletion of a missing one).
-    - One result per user. A user with an error is not changed at all.
+      iterations), UNSUPPORTED_SASL_MECHANISM, DUPLICATE_RESOURCE (a user that occurs twice,
+      whatever the mechanisms), RESOURCE_NOT_FOUND (the deletion of a missing credential).
+    - One result per user. A user with an error is not changed at all. Deletions come first, then
+      the credentials that were set, then errors, each in the order of Kafka's hash maps.
 
 Gaps:
     - There is no authorization: any client may change credentials.
@@ -42,7 +43,7 @@ def handle_alter_user_scram_credentials(
         )
         for upsertion in request.upsertions
     ]
-    refusals = alter_credentials(cluster.credentials, [*deletions, *upsertions])
+    refusals = alter_credentials(cluster.credentials, deletions, upsertions)
     return messages.AlterUserScramCredentialsResponse(
         version=context.api_version,
         throttle_time_ms=0,

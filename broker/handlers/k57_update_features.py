@@ -21,7 +21,7 @@ from typing import Any
 
 from broker.administration.feature_update import FeatureUpdate, UpgradeType, update_features
 from broker.cluster.cluster import Cluster
-from broker.cluster.finalized_features import release_of
+from broker.config.api_versions import release_of
 from broker.config.features import FEATURES_ARE_KNOWN_SINCE
 from broker.errors import Refusal
 from broker.request.context import RequestContext

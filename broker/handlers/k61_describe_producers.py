@@ -6,6 +6,7 @@ Behaviour:
       coordinator that wrote the last marker, and the first offset of an open transaction.
     - Every replica serves the request, not the leader alone, as in Kafka. A broker without the
       partition says NOT_LEADER_OR_FOLLOWER; a missing partition gets UNKNOWN_TOPIC_OR_PARTITION.
+      Partitions of an invalid topic name get INVALID_TOPIC_EXCEPTION.
     - Topics and partitions come in request order.
 
 Gaps:
@@ -15,12 +16,15 @@ Gaps:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.topics import Partition
+from broker.cluster.topics import Partition, topic_name_problem
 from broker.request.context import RequestContext
 from broker.routes import handles
 from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+
+UNKNOWN_TOPIC_MESSAGE = "This server does not host this topic-partition."
+"""Kafka's text of UNKNOWN_TOPIC_OR_PARTITION."""
 
 _Topic = messages.DescribeProducersResponse.TopicResponse
 _Partition = _Topic.PartitionResponse
@@ -53,8 +57,12 @@ def _describe(
 ) -> Any:
     topic = cluster.topics.get(topic_name)
     partition = None if topic is None else topic.partition(partition_index)
-    if partition is None:
+    error_message = topic_name_problem(topic_name)
+    if error_message is not None:
+        error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
+    elif partition is None:
         error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        error_message = None if topic is not None else UNKNOWN_TOPIC_MESSAGE
     elif context.broker_id not in partition.replicas:
         error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
     else:
@@ -63,7 +71,7 @@ def _describe(
         version=context.api_version,
         partition_index=partition_index,
         error_code=error_code,
-        error_message=None,
+        error_message=error_message,
         active_producers=(
             _active_producers(partition, context.api_version)
             if partition is not None and error_code == ErrorCode.NONE

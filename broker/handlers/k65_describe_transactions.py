@@ -9,7 +9,7 @@ Behaviour:
 from typing import Any
 
 from broker.cluster.cluster import Cluster
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.coordinators import transaction_ownership_error
 from broker.request.context import RequestContext
 from broker.routes import handles
 from broker.transactions.transaction import Transaction
@@ -36,7 +36,7 @@ def _describe(context: RequestContext, cluster: Cluster, transactional_id: str) 
     transaction = cluster.transactions.get(transactional_id)
     error_code = ErrorCode.INVALID_REQUEST
     if transactional_id:
-        error_code = ownership_error(cluster, context.broker_id, transactional_id)
+        error_code = transaction_ownership_error(cluster, context.broker_id, transactional_id)
     if error_code is ErrorCode.NONE and transaction is None:
         error_code = ErrorCode.TRANSACTIONAL_ID_NOT_FOUND
     if error_code is not ErrorCode.NONE or transaction is None:

@@ -49,7 +49,7 @@ def handle_list_transactions(context: RequestContext, request: Any, cluster: Clu
         and (not request.state_filters or transaction.state in states)
         and _is_older(transaction, request.duration_filter, context.now_ms)
         and pattern.fullmatch(transaction.transactional_id)
-        and cluster.coordinator_id(transaction.transactional_id) == context.broker_id
+        and cluster.transaction_coordinator_id(transaction.transactional_id) == context.broker_id
     ]
     return _Response(
         version=version,

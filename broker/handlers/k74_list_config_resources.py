@@ -3,7 +3,8 @@
 Behaviour:
     - Lists configurable resources: every topic, every broker and its loggers, and the groups and
       client metrics that have a configuration (KIP-1142). No types, or an empty list, means all.
-      v0 lists client metrics only (KIP-714).
+      v0 lists client metrics only (KIP-714). Types come in Kafka's order: groups, client metrics,
+      loggers, brokers, topics.
     - Another type gets UNSUPPORTED_VERSION.
 """
 
@@ -34,7 +35,7 @@ def handle_list_config_resources(context: RequestContext, request: Any, cluster:
         error_code=ErrorCode.NONE if is_known else ErrorCode.UNSUPPORTED_VERSION,
         config_resources=[
             _Resource(resource_name=name, resource_type=resource_type)
-            for resource_type in dict.fromkeys(requested_types if is_known else ())
+            for resource_type in sorted(set(requested_types if is_known else ()), reverse=True)
             for name in _names(cluster, ResourceType(resource_type))
         ],
     )

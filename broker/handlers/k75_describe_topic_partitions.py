@@ -6,6 +6,7 @@ Behaviour:
       then says where the next request should begin.
     - A cursor must name a topic of the list, if there is one, and a partition from 0 on; else every
       requested topic gets INVALID_REQUEST.
+    - A request that names the empty topic gets UNKNOWN_SERVER_ERROR for every topic.
     - A missing topic gets UNKNOWN_TOPIC_OR_PARTITION, an invalid name INVALID_TOPIC_EXCEPTION. A
       partition without a leader has leader -1 and no error.
     - Authorized operations are all operations: nothing is forbidden.
@@ -46,8 +47,12 @@ def handle_describe_topic_partitions(
     cursor = None
     if request.cursor is not None:
         cursor = Cursor(request.cursor.topic_name, request.cursor.partition_index)
-    if cursor is not None and _is_misplaced(cursor, requested_names):
-        refused = [_refused(version, name, ErrorCode.INVALID_REQUEST) for name in requested_names]
+    error_code = _request_error(cursor, requested_names)
+    if error_code is not ErrorCode.NONE:
+        refused = [
+            _refused(version, name, error_code, authorized_operations=NOT_REQUESTED)
+            for name in requested_names
+        ]
         return _Response(version=version, throttle_time_ms=0, topics=refused, next_cursor=None)
     all_names = requested_names or [topic.name for topic in cluster.topics.all()]
     entries, next_cursor = read_page(
@@ -67,10 +72,12 @@ def _cursor_to_wire(version: int, cursor: Cursor) -> Any:
     )
 
 
-def _is_misplaced(cursor: Cursor, requested_names: list[str]) -> bool:
-    return cursor.partition_index < 0 or (
-        bool(requested_names) and cursor.topic_name not in requested_names
-    )
+def _request_error(cursor: Cursor | None, requested_names: list[str]) -> ErrorCode:
+    if cursor is not None and (
+        cursor.partition_index < 0 or (requested_names and cursor.topic_name not in requested_names)
+    ):
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.UNKNOWN_SERVER_ERROR if "" in requested_names else ErrorCode.NONE
 
 
 def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
@@ -86,7 +93,7 @@ def _describe(cluster: Cluster, version: int, entry: PageEntry) -> Any:
         error_code=ErrorCode.NONE,
         name=entry.name,
         topic_id=entry.topic.topic_id,
-        is_internal=False,
+        is_internal=entry.topic.is_internal,
         partitions=[_describe_partition(cluster, version, part) for part in entry.partitions],
         topic_authorized_operations=bit_field(TOPIC_OPERATIONS),
     )
@@ -107,7 +114,12 @@ def _describe_partition(cluster: Cluster, version: int, partition: Partition) ->
     )
 
 
-def _refused(version: int, name: str, error_code: ErrorCode) -> Any:
+def _refused(
+    version: int,
+    name: str,
+    error_code: ErrorCode,
+    authorized_operations: int = bit_field(TOPIC_OPERATIONS),
+) -> Any:
     return _TopicResponse(
         version=version,
         error_code=error_code,
@@ -115,5 +127,5 @@ def _refused(version: int, name: str, error_code: ErrorCode) -> Any:
         topic_id=NO_TOPIC_ID,
         is_internal=name in INTERNAL_TOPICS,
         partitions=[],
-        topic_authorized_operations=NOT_REQUESTED,
+        topic_authorized_operations=authorized_operations,
     )

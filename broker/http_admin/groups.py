@@ -4,6 +4,7 @@ from typing import Annotated
 
 import msgspec
 
+from broker.cluster.coordinators import move_coordinator, move_transaction_coordinator
 from broker.http_admin.operation import Input, Name, NodeId, PartitionIndex, Problem, operation
 from broker.http_admin.state import Admin
 from producer_state.counts import count
@@ -30,7 +31,7 @@ class MemberView(msgspec.Struct):
 
 
 class GroupView(msgspec.Struct):
-    """One group; `coordinator` is null while no broker is up."""
+    """One group; `coordinator` is null while its partition has no leader."""
 
     group_id: str
     state: str
@@ -110,10 +111,15 @@ def delete_group(admin: Admin, path: GroupPath) -> None:
 
 @operation("PUT", "/v1/groups/{group_id}/coordinator", tag="groups", status=204, media_type=None)
 def put_coordinator(admin: Admin, path: GroupPath, body: CoordinatorBody) -> None:
-    """Move a group or transactional id to a coordinator, for as long as that is up."""
+    """Move a group or transactional id to a coordinator.
+
+    It becomes the leader of the group's partition of `__consumer_offsets`, so all groups of this
+    partition move.
+    """
     admin.check_broker(body.broker)
     try:
-        admin.cluster.move_coordinator(path.group_id, body.broker, admin.now_ms())
+        move_coordinator(admin.cluster, path.group_id, body.broker, admin.now_ms())
+        move_transaction_coordinator(admin.cluster, path.group_id, body.broker)
     except ValueError as error:
         raise Problem(409, f"{error}; POST /v1/brokers/{body.broker}/start first") from error
 

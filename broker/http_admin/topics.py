@@ -52,10 +52,14 @@ class PartitionView(msgspec.Struct):
 
 
 class TopicView(msgspec.Struct):
-    """One topic; `config` has the values set on the topic itself."""
+    """One topic; `config` has the values set on the topic itself.
+
+    `is_internal`: coordinators keep their state in it, as in `__consumer_offsets`.
+    """
 
     name: str
     topic_id: str
+    is_internal: bool
     config: dict[str, str]
     partitions: list[PartitionView]
 
@@ -217,6 +221,7 @@ def _view(topic: Topic) -> TopicView:
     return TopicView(
         topic.name,
         str(topic.topic_id),
+        topic.is_internal,
         dict(topic.config.overrides),
         [_partition_view(partition) for partition in topic.partitions],
     )

@@ -32,7 +32,9 @@ def append_batch(  # noqa: C901, PLR0912
     """
     now_ms = context.now_ms
     log = partition.log
-    header = check_batch(frame, start, end, context.api_version, topic, now_ms)
+    header = check_batch(
+        frame, start, end, context.api_version, topic, partition.partition_index, now_ms
+    )
     if isinstance(header, BatchRefusal):
         return PartitionResult(
             partition.partition_index,

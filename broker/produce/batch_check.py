@@ -10,7 +10,7 @@ from broker.cluster.topics import Topic
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import RecordError
-from protocol.records import BatchHeader
+from protocol.records import BatchHeader, Record
 
 ZSTD_PRODUCE_VERSION_MIN = 7
 _TIMESTAMP_MAX = 2**63 - 1
@@ -24,19 +24,19 @@ class BatchRefusal(NamedTuple):
     record_errors: tuple[RecordError, ...] = ()
 
 
+# Kafka explains only the refusal of single records.
 _CORRUPT = BatchRefusal(ErrorCode.CORRUPT_MESSAGE)
-
-
-def _invalid(message: str) -> BatchRefusal:
-    return BatchRefusal(ErrorCode.INVALID_RECORD, message)
-
-
-def _old_format(magic: int) -> BatchRefusal:
-    return _invalid(f"Produce requests with magic {magic} are not allowed")
+_INVALID = BatchRefusal(ErrorCode.INVALID_RECORD)
 
 
 def check_batch(
-    buffer: bytes | bytearray, start: int, end: int, api_version: int, topic: Topic, now_ms: int
+    buffer: bytes | bytearray,
+    start: int,
+    end: int,
+    api_version: int,
+    topic: Topic,
+    partition_index: int,
+    now_ms: int,
 ) -> BatchHeader | BatchRefusal:
     """Return the header of the one batch in `buffer[start:end]` if it is valid."""
     header = _read_only_batch(buffer, start, end)
@@ -50,7 +50,7 @@ def check_batch(
     ):
         return BatchRefusal(ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
     if header.base_offset != 0:
-        return _invalid(f"The base offset of the record batch is {header.base_offset}, not 0")
+        return _INVALID
     if size > topic.max_message_bytes:
         return BatchRefusal(ErrorCode.MESSAGE_TOO_LARGE)
     if not records.has_valid_crc(buffer, start, end, header.crc):
@@ -58,10 +58,8 @@ def check_batch(
     if size > topic.segment_bytes:
         return BatchRefusal(ErrorCode.RECORD_LIST_TOO_LARGE)
     refusal = _check_fields(header)
-    if refusal is None and _needs_timestamp_check(header, topic, now_ms):
-        refusal = _check_timestamps(buffer, start, end, header, topic, now_ms)
-    if refusal is None and topic.is_compacted:
-        refusal = _check_keys(buffer, start, end)
+    if refusal is None and (topic.is_compacted or _needs_timestamp_check(header, topic, now_ms)):
+        refusal = _check_records(buffer[start:end], header, topic, partition_index, now_ms)
     return header if refusal is None else refusal
 
 
@@ -69,18 +67,18 @@ def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHe
     """Return the header if exactly one batch of format 2 fills the range."""
     size = end - start
     if start < 0 or size == 0:
-        return _invalid("Produce requests must have a record batch per partition")
+        return _INVALID
     if size < records.HEADER_BYTES:
         # A message of an older format can be this short.
         magic = buffer[start + records.MAGIC_AT] if size > records.MAGIC_AT else records.MAGIC
-        return _CORRUPT if magic == records.MAGIC else _old_format(magic)
+        return _CORRUPT if magic == records.MAGIC else _INVALID
     header = records.read_header(buffer, start)
     if header.magic != records.MAGIC:
-        return _old_format(header.magic)
+        return _INVALID
     batch_bytes = header.batch_length + records.LOG_OVERHEAD_BYTES
     if batch_bytes != size:
         if records.HEADER_BYTES <= batch_bytes < size:
-            return _invalid("Produce requests must have exactly one record batch per partition")
+            return _INVALID
         return _CORRUPT
     return header
 
@@ -88,18 +86,13 @@ def _read_only_batch(buffer: bytes | bytearray, start: int, end: int) -> BatchHe
 def _check_fields(header: BatchHeader) -> BatchRefusal | None:
     count = header.records_count
     if count <= 0 or header.last_offset_delta + 1 != count:
-        return _invalid(
-            f"Record count {count} does not fit the last offset delta {header.last_offset_delta}"
-        )
+        return _INVALID
     if header.attributes & records.CONTROL_FLAG:
-        return _invalid("Clients are not allowed to write control records")
+        return _INVALID
     if header.attributes & records.COMPRESSION_MASK > records.ZSTD:
         return _CORRUPT
     if header.producer_id >= 0 and header.base_sequence < 0:
-        return _invalid(
-            f"Invalid sequence number {header.base_sequence} in record batch"
-            f" with producerId {header.producer_id}"
-        )
+        return _INVALID
     return None
 
 
@@ -119,56 +112,58 @@ def _needs_timestamp_check(header: BatchHeader, topic: Topic, now_ms: int) -> bo
     )
 
 
-def _check_timestamps(
-    buffer: bytes | bytearray,
-    start: int,
-    end: int,
-    header: BatchHeader,
-    topic: Topic,
-    now_ms: int,
+def _check_records(
+    batch: bytes | bytearray, header: BatchHeader, topic: Topic, partition_index: int, now_ms: int
 ) -> BatchRefusal | None:
+    """Refuse a batch for its records; each gets one error, about its key or its timestamp."""
+    errors: list[RecordError] = []
+    is_timestamp_invalid = False
+    try:
+        for index, record in enumerate(records.read_records(batch)):
+            if topic.is_compacted and record.key is None:
+                message: str | None = (
+                    "Compacted topic cannot accept message without key in topic partition"
+                    f" {topic.name}-{partition_index}"
+                )
+            else:
+                message = _timestamp_problem(record, header, topic, now_ms)
+                is_timestamp_invalid |= message is not None
+            if message is not None:
+                errors.append(RecordError(index, message))
+    except ValueError:
+        return _CORRUPT
+    if not errors:
+        return None
+    if is_timestamp_invalid:
+        message = "One or more records have been rejected due to invalid timestamp"
+        return BatchRefusal(ErrorCode.INVALID_TIMESTAMP, message, tuple(errors))
+    first_errors = ", ".join(
+        f"RecordError(batchIndex={error.batch_index}, message='{error.message}')"
+        for error in errors[:3]
+    )
+    message = (
+        f"One or more records have been rejected due to {len(errors)} record errors in total, and"
+        f" only showing the first three errors at most: [{first_errors}]"
+    )
+    return BatchRefusal(ErrorCode.INVALID_RECORD, message, tuple(errors))
+
+
+def _timestamp_problem(
+    record: Record, header: BatchHeader, topic: Topic, now_ms: int
+) -> str | None:
     if header.attributes & records.LOG_APPEND_TIME_FLAG:
-        return BatchRefusal(
-            ErrorCode.INVALID_TIMESTAMP,
-            "Invalid timestamp type in message: a producer must not claim LogAppendTime",
+        key_bytes, value_bytes = (len(field or b"") for field in (record.key, record.value))
+        return (
+            f"Invalid timestamp type in message DefaultRecord(offset={record.offset},"
+            f" timestamp={record.timestamp}, key={key_bytes} bytes, value={value_bytes} bytes)."
+            " Producer should not set timestamp type to LogAppendTime."
         )
     earliest = now_ms - topic.timestamp_before_max_ms
     latest = now_ms + topic.timestamp_after_max_ms
-    try:
-        bad = [
-            RecordError(
-                index,
-                f"Timestamp {record.timestamp} of message with offset {record.offset} is out of"
-                f" range. The timestamp should be within [{earliest}, {latest}]",
-            )
-            for index, record in enumerate(records.read_records(buffer[start:end]))
-            if record.timestamp != -1 and not earliest <= record.timestamp <= latest
-        ]
-    except ValueError:
-        return _CORRUPT
-    if not bad:
+    is_exempt = topic.is_log_append_time or record.timestamp == -1
+    if is_exempt or earliest <= record.timestamp <= latest:
         return None
-    return BatchRefusal(
-        ErrorCode.INVALID_TIMESTAMP,
-        "One or more records have been rejected due to invalid timestamp",
-        tuple(bad),
-    )
-
-
-def _check_keys(buffer: bytes | bytearray, start: int, end: int) -> BatchRefusal | None:
-    try:
-        bad = [
-            RecordError(index, "Compacted topic cannot accept message without key")
-            for index, record in enumerate(records.read_records(buffer[start:end]))
-            if record.key is None
-        ]
-    except ValueError:
-        return _CORRUPT
-    if not bad:
-        return None
-    return BatchRefusal(
-        ErrorCode.INVALID_RECORD,
-        "One or more records have been rejected due to 'Compacted topic cannot accept message"
-        " without key'",
-        tuple(bad),
+    return (
+        f"Timestamp {record.timestamp} of message with offset {record.offset} is out of range. The"
+        f" timestamp should be within [{earliest}, {latest}]"
     )

@@ -54,7 +54,7 @@ def verify_transaction(
         return started.error_code
     if not started:
         return ErrorCode.NONE
-    coordinator_id = cluster.coordinator_id(transactional_id)
+    coordinator_id = cluster.transaction_coordinator_id(transactional_id)
     if coordinator_id is None:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     if not is_reachable(cluster, coordinator_id):

@@ -12,6 +12,7 @@ from itertools import count
 from broker.addresses import Address
 from broker.config.broker_config import BrokerConfig
 from broker.config.keys import ConfigError
+from broker.config.values import split_list
 
 PORT_MAX = 65535
 
@@ -106,7 +107,7 @@ def _bound(config: BrokerConfig, host: str) -> dict[str, Address]:
 
 def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
     protocols = {}
-    for text in config["listener.security.protocol.map"]:
+    for text in split_list(config["listener.security.protocol.map"]):
         name, _, protocol = text.partition(":")
         try:
             protocols[name.strip()] = SecurityProtocol(protocol.strip().upper())
@@ -120,8 +121,9 @@ def _protocols(config: BrokerConfig) -> dict[str, SecurityProtocol]:
 
 def _named(config: BrokerConfig, key: str) -> list[tuple[str, Address]]:
     """Return the entries of a key without the listeners of Kafka's controllers."""
-    entries = [_split(key, text) for text in config[key] or ()]
-    return [entry for entry in entries if entry[0] not in config["controller.listener.names"]]
+    entries = [_split(key, text) for text in split_list(config[key] or "")]
+    controllers = split_list(config["controller.listener.names"] or "")
+    return [entry for entry in entries if entry[0] not in controllers]
 
 
 def _split(key: str, text: str) -> tuple[str, Address]:

@@ -93,11 +93,12 @@ class Server:
         Raises:
             ListenError: an address cannot be bound.
         """
-        index = broker.node_id - 1
+        index = broker.node_id - self.cluster.first_node_ids[0]
         for plan, listener_security in self.listener_plans:
             bound, advertised = plan.bound_by(index), plan.advertised_by(index)
             port = await self.listen(broker, bound.host, bound.port, listener_security)
             broker.endpoints[plan.name] = Address(advertised.host, advertised.port or port)
+            broker.bound[plan.name] = str(Address(bound.host, port))
         first = next(iter(broker.endpoints.values()))
         broker.host, broker.port = first.host, first.port
         broker.rack = self.cluster.config.for_broker(broker.node_id)["broker.rack"] or None

@@ -10,6 +10,7 @@ from broker.cluster.cluster import Cluster
 from broker.cluster.producer_limit import limit_producer_ids
 from broker.config.broker_config import BrokerConfig
 from broker.request.context import RequestContext
+from broker.responses import Close
 from broker.routes import ROUTES
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -66,10 +67,15 @@ def make_context(
 def call(
     cluster: Cluster, request: Any, version: int, *, broker_id: int = 1, now_ms: int = NOW_MS
 ) -> Any:
-    """Send a request to a broker; encode and decode both request and response."""
+    """Send a request to a broker; encode and decode both request and response.
+
+    Returns a `Close` if the broker closes the connection.
+    """
     api_key = ApiKey(request.API_KEY)
     context = make_context(api_key, version, broker_id=broker_id, now_ms=now_ms)
     body = bytes(request.encode(version=version))
     decoded = codec.decode_request(api_key, version, body, 0, len(body))
     response = ROUTES[api_key].handler(context, decoded, cluster)
+    if isinstance(response, Close):
+        return response
     return type(response).decode(bytes(response.encode(version=version)), version=version)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from broker.cli import build_parser, main, read_config, read_faults
+from broker.cli import build_parser, main, read_config, read_faults, serve_options
 from broker.config.keys import ConfigError
 from broker.faults import fault_rule
 
@@ -220,3 +220,18 @@ def test_an_invalid_file_of_fault_rules_is_an_error_that_names_the_problem(
     assert str(path) in line
     assert main(["serve", "--port", "0", "--faults", str(tmp_path / "none.json")]) == 1
     assert "cannot read" in one_error_line(capsys)
+
+
+def test_the_first_node_id_is_the_key_node_id() -> None:
+    parsed = build_parser().parse_args(["serve", "--first-node-id", "0", "--brokers", "3"])
+
+    options = serve_options(parsed)
+
+    assert options.config.first_node_id == 0
+    assert options.config.overrides == {"node.id": "0"}
+
+
+@pytest.mark.parametrize("text", ["-1", "x", "1000001", ""])
+def test_a_node_id_is_a_number_of_a_broker(text: str) -> None:
+    with pytest.raises(SystemExit):
+        build_parser().parse_args(["serve", f"--first-node-id={text}"])

@@ -32,6 +32,13 @@ def test_versions_beyond_the_default_release_are_served_when_they_are_named() ->
     assert limited_routes(("4.3",))[ApiKey.LIST_OFFSETS].version_max == 11
 
 
+def test_an_unadvertised_api_is_advertised_when_it_is_named() -> None:
+    api_key = ApiKey.PUSH_TELEMETRY
+    assert not limited_routes(("4.1",))[api_key].is_advertised
+    assert limited_routes(("PushTelemetry=0",))[api_key].is_advertised
+    assert api_key not in limited_routes(("3.6",))
+
+
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_release_limits_versions_to_those_that_both_serve(release: tuple[int, ...]) -> None:
     routes = limited_routes((".".join(map(str, release)),))

@@ -3,6 +3,8 @@
 from typing import Any
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.transactions import follow_leaders
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -34,6 +36,7 @@ def transactional_cluster(broker_count: int = 1, /, **overrides: str) -> Cluster
     cluster = make_cluster(broker_count, **overrides)
     replicas = tuple(range(1, broker_count + 1))
     cluster.create_topic("t", [replicas, replicas], {})
+    ensure_internal_topic(cluster, GROUP_METADATA)
     follow_leaders(cluster)
     return cluster
 

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import threading
 from collections import deque
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from scenarios.clients.java import java_command
 from scenarios.maven import fetch_jars
 
 VERSION = "4.1.0"
-_ARTIFACTS = (f"org.apache.kafka:kafka_2.13:{VERSION}", "org.slf4j:slf4j-simple:1.7.36")
+# With ELR every topic would show min.insync.replicas as set by someone.
+WITHOUT_ELR = {"eligible.leader.replicas.version": 0}
 USERNAME, PASSWORD = "alice", "alice-secret"
 
 _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
@@ -28,8 +30,26 @@ _STOP_TIMEOUT_S = 10
 class ApacheKafka:
     """One broker, from `start` to `stop`: plain, with SASL, and with TLS."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        version: str = VERSION,
+        features: Mapping[str, int] = WITHOUT_ELR,
+        properties: Mapping[str, str] | None = None,
+    ) -> None:
+        """Describe a broker; nothing runs yet.
+
+        Args:
+            folder: an empty folder for its files.
+            version: the release.
+            features: levels other than the release's own, for the format command.
+            properties: of server.properties, beside and before those of this class.
+        """
         self._folder = folder
+        self._version = version
+        self._features = dict(features)
+        self._overrides = dict(properties or {})
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
         self._process: subprocess.Popen[str] | None = None
@@ -42,20 +62,17 @@ class ApacheKafka:
     def start(self) -> None:
         """Fetch jars if needed, format the folder, start, and wait until clients may come.
 
+        A broker that was stopped starts again with its ports and its data.
+
         Raises:
             CannotRunError: no java, no mvn, or nothing comes from Maven Central.
         """
-        jars = fetch_kafka_jars()
+        jars = fetch_kafka_jars(self._version)
         java = java_command(f"{jars}/*", heap_mb=512)
-        properties = self._write_properties()
-        self._make_certificate()
-        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
-        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
-        # Without it every topic would show min.insync.replicas as set by someone.
-        format_it += ["--feature", "eligible.leader.replicas.version=0"]
-        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
-            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
-        _run(format_it)
+        properties = self._folder / "server.properties"
+        if not properties.exists():
+            self._format(java)
+        self._is_up.clear()
         self._process = subprocess.Popen(
             [*java, "kafka.Kafka", str(properties)],
             stdin=subprocess.DEVNULL,
@@ -70,6 +87,12 @@ class ApacheKafka:
             self.stop()
             raise AssertionError("Apache Kafka did not start:\n" + "".join(self._log))
 
+    def kill(self) -> None:
+        """End the process at once, as a crash does, and wait for it."""
+        assert self._process is not None
+        self._process.kill()
+        self.stop()
+
     def stop(self) -> None:
         """End the process and wait for it."""
         if self._process is None:
@@ -83,6 +106,17 @@ class ApacheKafka:
         self._reader.join(_STOP_TIMEOUT_S)
         assert self._process.stderr is not None
         self._process.stderr.close()
+
+    def _format(self, java: list[str]) -> None:
+        self._make_certificate()
+        properties = self._write_properties()
+        format_it = [*java, "kafka.tools.StorageTool", "format", "-c", str(properties)]
+        format_it += ["-t", "MkU3OEVBNTcwNTJENDM2Qg"]
+        for feature, level in self._features.items():
+            format_it += ["--feature", f"{feature}={level}"]
+        for mechanism in ("SCRAM-SHA-256", "SCRAM-SHA-512"):
+            format_it += ["--add-scram", f"{mechanism}=[name={USERNAME},password={PASSWORD}]"]
+        _run(format_it)
 
     def _read_log(self) -> None:
         assert self._process is not None
@@ -125,6 +159,7 @@ class ApacheKafka:
             "transaction.state.log.replication.factor": "1",
             "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
+            **self._overrides,
         }
         path = self._folder / "server.properties"
         path.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
@@ -140,13 +175,14 @@ class ApacheKafka:
             _run(command)
 
 
-def fetch_kafka_jars() -> Path:
-    """Return the folder with the jars of the broker, its clients and coordinators.
+def fetch_kafka_jars(version: str = VERSION) -> Path:
+    """Return the folder with the jars of a release's broker, its clients and coordinators.
 
     Raises:
         CannotRunError: no java, no mvn, or nothing comes from Maven Central.
     """
-    return fetch_jars(f"apache-kafka-{VERSION}", _ARTIFACTS)
+    artifacts = (f"org.apache.kafka:kafka_2.13:{version}", "org.slf4j:slf4j-simple:1.7.36")
+    return fetch_jars(f"apache-kafka-{version}", artifacts)
 
 
 def _run(command: list[str]) -> None:

@@ -102,7 +102,7 @@ def client(request: pytest.FixtureRequest) -> Client:
 @pytest.fixture(scope="session")
 def apache_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
     """A real broker; where java, mvn or Maven Central is missing, the skip says so."""
-    kafka = ApacheKafka(tmp_path_factory.mktemp("apache-kafka"))
+    kafka = ApacheKafka(tmp_path_factory.mktemp("apache-kafka"), features={})
     try:
         kafka.start()
     except CannotRunError as error:

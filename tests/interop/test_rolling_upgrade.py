@@ -79,10 +79,10 @@ def test_a_key_that_brokers_share_is_refused_for_one_of_them(
 ) -> None:
     with MockKafka(brokers=2) as kafka:
         with pytest.raises(KafkaException, match="one value for all brokers of the cluster"):
-            set_config(kafka, 2, "log.retention.ms", "1000")
+            set_config(kafka, 2, "log.memory.max.bytes", "1000")
         tool = ["configs", "--bootstrap-server", kafka.bootstrap_servers, "--alter"]
         tool += ["--entity-type", "brokers", "--entity-name", "2", "--add-config"]
-        assert cli.main([*tool, "log.retention.ms=1000"]) == 1
+        assert cli.main([*tool, "log.memory.max.bytes=1000"]) == 1
         assert "one value for all brokers of the cluster" in capsys.readouterr().err
         assert cli.main([*tool, f"{BATCHES}=5"]) == 0
         kafka.create_topic("t", 1, 1)

@@ -61,7 +61,7 @@ def test_a_topic_is_created_described_altered_and_deleted(run: Tool) -> None:
     assert created == "Created topic life.\n"
     description = (
         "Topic: life\tTopicId: ID\tPartitionCount: 2\tReplicationFactor: 1"
-        "\tConfigs: cleanup.policy=compact,delete\n"
+        "\tConfigs: min.insync.replicas=1,cleanup.policy=compact,delete\n"
         "\tTopic: life\tPartition: 0\tLeader: 1\tReplicas: 1\tIsr: 1\n"
         "\tTopic: life\tPartition: 1\tLeader: 1\tReplicas: 1\tIsr: 1\n"
     )
@@ -163,10 +163,16 @@ def test_a_brokers_configuration_is_set_described_and_removed(
     changed = run(f"configs --alter --add-config message.max.bytes=5000 {broker}")
     assert changed == f"Completed updating {said}\n"
     entry = f"message.max.bytes=5000 sensitive=false synonyms={{{source}:message.max.bytes=5000"
-    default = ", DEFAULT_CONFIG:message.max.bytes=1048588" if "name" in broker else ""
-    comes_to(run, f"configs --describe {broker}", f"{heading}\n  {entry}{default}}}\n")
+    is_one_broker = "name" in broker
+    default = ", DEFAULT_CONFIG:message.max.bytes=1048588" if is_one_broker else ""
+    # Kafka 4.1 sets it for all brokers when it formats a cluster (KIP-966).
+    name = "min.insync.replicas"
+    min_isr = (
+        "" if is_one_broker else f"  {name}=1 sensitive=false synonyms={{{source}:{name}=1}}\n"
+    )
+    comes_to(run, f"configs --describe {broker}", f"{heading}\n  {entry}{default}}}\n{min_isr}")
     run(f"configs --alter --delete-config message.max.bytes {broker}")
-    comes_to(run, f"configs --describe {broker}", f"{heading}\n")
+    comes_to(run, f"configs --describe {broker}", f"{heading}\n{min_isr}")
 
 
 @pytest.mark.parametrize(

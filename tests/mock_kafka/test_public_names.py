@@ -29,7 +29,7 @@ def test_the_public_names_of_the_client_are_those_of_mock_kafka() -> None:
 @pytest.mark.parametrize("package", [client, mock_kafka])
 def test_type_checkers_see_the_public_names_and_no_others(package: ModuleType) -> None:
     source = Path(package.__file__ or "").read_text(encoding="utf-8")
-    [block] = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    block = next(node for node in ast.parse(source).body if isinstance(node, ast.If))
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     names = [alias.asname for node in imports for alias in node.names]
     if package is mock_kafka:  # `from client import *`

@@ -2,13 +2,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.batch_builder import BatchBuilder, record_bytes_max, stamp_producer
+from protocol.batch_builder import (
+    BatchBuilder,
+    record_bytes_max,
+    stamp_producer,
+    uncompressed_batch,
+)
 from protocol.records import (
     COMPRESSION_NAMES,
     HEADER_BYTES,
     has_valid_crc,
+    last_offset,
     read_header,
     read_records,
+    stamp,
 )
 
 RECORDS = st.lists(
@@ -65,3 +72,33 @@ def test_stamping_changes_only_producer_fields_and_crc(compression: str) -> None
     assert has_valid_crc(stamped, 0, len(stamped), header.crc)
     assert list(read_records(stamped)) == list(read_records(unstamped))
     assert stamp_producer(stamped, -1, -1, -1) == unstamped
+
+
+@given(
+    st.lists(
+        st.tuples(st.binary(max_size=2000), st.none() | st.binary(max_size=2000)),
+        min_size=1,
+        max_size=70,
+    ),
+    st.integers(0, 2**62),
+    st.integers(-1, 2**31 - 1),
+    st.integers(0, 2**40),
+)
+def test_an_uncompressed_batch_has_the_bytes_that_the_builder_writes(
+    records: list[tuple[bytes, bytes | None]], base_offset: int, epoch: int, timestamp_ms: int
+) -> None:
+    builder = BatchBuilder("none", 1_000_000)
+    for key, value in records:
+        builder.append(timestamp_ms, key, value, ())
+    built = builder.build()
+    expected = stamp(built, 0, len(built), base_offset, epoch)
+    assert uncompressed_batch(records, base_offset, epoch, timestamp_ms) == expected
+
+
+def test_offsets_of_a_batch_may_have_gaps() -> None:
+    builder = BatchBuilder("none", 1000)
+    for offset_delta in (1, 4):
+        builder.append(0, b"k", b"v", (), offset_delta=offset_delta)
+    batch = builder.build()
+    assert [record.offset for record in read_records(batch)] == [1, 4]
+    assert last_offset(batch) == 4

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from broker.cluster import failover
 from broker.cluster.brokers import Availability
+from broker.cluster.coordinators import move_coordinator
 from broker.cluster.topics import NO_LEADER
 from broker.faults import FaultRule
 from tests.simulation.brokers import SimulatedServer
@@ -147,7 +148,7 @@ class Chaos:
         if alive and self._groups:
             group, node_id = self._random.choice(self._groups), self._random.choice(alive)
             self._network.trace(f"{group} is coordinated by {node_id} now")
-            self._cluster.move_coordinator(group, node_id, self._network.schedule.time_ms)
+            move_coordinator(self._cluster, group, node_id, self._network.schedule.time_ms)
 
     def cut_links(self) -> None:
         """Close some connections at once."""

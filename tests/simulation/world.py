@@ -409,6 +409,7 @@ class World:
         actual = sum(
             partition.log.size_bytes
             for topic in cluster.topics.all()
+            if not topic.is_internal
             for partition in topic.partitions
         )
         if cluster.log_bytes != actual:

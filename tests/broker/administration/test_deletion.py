@@ -2,7 +2,13 @@ from uuid import UUID
 
 import pytest
 
-from broker.administration.deletion import NO_TOPIC_ID, RequestedTopic, check_enabled, find_topics
+from broker.administration.deletion import (
+    NO_TOPIC_ID,
+    RequestedTopic,
+    check_enabled,
+    find_topics,
+    needs_lookup,
+)
 from broker.cluster.cluster import Cluster
 from broker.cluster.topics import Topic
 from broker.errors import Refusal
@@ -100,3 +106,20 @@ def test_a_topic_named_both_by_name_and_by_id_is_refused_once(*, name_first: boo
 def test_deletion_can_be_disabled(api_version: int, refusal: Refusal) -> None:
     assert check_enabled(make_cluster(), api_version) is None
     assert check_enabled(make_cluster(**{"delete.topic.enable": "false"}), api_version) == refusal
+
+
+@pytest.mark.parametrize(
+    ("requested", "expected"),
+    [
+        ([], False),
+        ([RequestedTopic("a")], True),
+        ([RequestedTopic(None, ID_A)], True),
+        ([RequestedTopic("a"), RequestedTopic("a")], False),
+        ([RequestedTopic("a"), RequestedTopic("a"), RequestedTopic("b")], True),
+        ([RequestedTopic(None), RequestedTopic("a", ID_A)], False),
+    ],
+)
+def test_only_wellformed_topics_that_occur_once_are_looked_up(
+    requested: list[RequestedTopic], *, expected: bool
+) -> None:
+    assert needs_lookup(requested) == expected

@@ -38,7 +38,7 @@ def update(
     )
     for refusal in results.values():
         assert refusal is None or refusal.error_code is ErrorCode.INVALID_UPDATE_VERSION
-    return {name: refusal and refusal.message for name, refusal in results.items()}
+    return {name: refusal.message if refusal else None for name, refusal in results.items()}
 
 
 @pytest.mark.parametrize(

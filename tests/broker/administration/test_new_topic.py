@@ -14,7 +14,6 @@ REFUSED: list[tuple[NewTopic, ErrorCode, str]] = [
     (NewTopic("x" * 250), ErrorCode.INVALID_TOPIC_EXCEPTION, "249"),
     (NewTopic("a/b"), ErrorCode.INVALID_TOPIC_EXCEPTION, "ASCII alphanumerics"),
     (NewTopic("old_topic"), ErrorCode.INVALID_TOPIC_EXCEPTION, "collides with existing topic"),
-    (NewTopic("__consumer_offsets"), ErrorCode.INVALID_TOPIC_EXCEPTION, "internal"),
     (NewTopic("__cluster_metadata"), ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Authorization failed."),
     (NewTopic("old.topic"), ErrorCode.TOPIC_ALREADY_EXISTS, "'old.topic' already exists"),
     (NewTopic("a", 0), ErrorCode.INVALID_PARTITIONS, "non-positive"),

@@ -42,6 +42,13 @@ def test_only_the_leader_deletes_records() -> None:
     assert error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
+def test_records_of_an_internal_topic_are_not_deleted() -> None:
+    topic = make_cluster().create_topic("__consumer_offsets", [(1,)], {"cleanup.policy": "delete"})
+
+    error_code, _ = check_record_deletion(topic, topic.partitions[0], 2, 0)
+    assert error_code is ErrorCode.INVALID_TOPIC_EXCEPTION
+
+
 @pytest.mark.parametrize(
     ("policy", "error_code"),
     [("compact", ErrorCode.POLICY_VIOLATION), ("compact,delete", ErrorCode.NONE)],

@@ -30,7 +30,9 @@ def upsertion(
 
 
 def codes(credentials: Credentials, *alterations: Alteration) -> dict[str, ErrorCode]:
-    results = alter_credentials(credentials, alterations)
+    deletions = [alteration for alteration in alterations if isinstance(alteration, Deletion)]
+    upsertions = [alteration for alteration in alterations if isinstance(alteration, Upsertion)]
+    results = alter_credentials(credentials, deletions, upsertions)
     return {
         name: ErrorCode.NONE if refusal is None else ErrorCode(refusal.error_code)
         for name, refusal in results.items()
@@ -74,25 +76,43 @@ def test_each_alteration_is_checked(alteration: Alteration, code: ErrorCode) -> 
     assert is_set == (isinstance(alteration, Upsertion) and code == ErrorCode.NONE)
 
 
-def test_a_credential_altered_twice_is_refused_and_the_user_is_not_changed() -> None:
+@pytest.mark.parametrize(
+    "alterations",
+    [
+        (Deletion("alice", 1), upsertion("alice")),
+        (Deletion("alice", 1), upsertion("alice", code=2)),
+        (Deletion("alice", 1), Deletion("alice", 2)),
+        (Deletion("alice", 1), Deletion("alice", 2), upsertion("alice")),
+        (upsertion("alice"), upsertion("alice", code=2)),
+    ],
+)
+def test_a_user_altered_twice_is_refused_and_not_changed(
+    alterations: tuple[Alteration, ...],
+) -> None:
     credentials = make(alice="secret")
-    found = codes(
-        credentials, Deletion("alice", 1), upsertion("carol"), upsertion("alice"), upsertion("bob")
-    )
-    assert found == {
-        "alice": ErrorCode.DUPLICATE_RESOURCE,
-        "carol": ErrorCode.NONE,
+    before = [credentials.scram("alice", f"SCRAM-SHA-{size}") for size in (256, 512)]
+    assert codes(credentials, *alterations, upsertion("bob")) == {
         "bob": ErrorCode.NONE,
+        "alice": ErrorCode.DUPLICATE_RESOURCE,
     }
-    assert credentials.scram_users() == ["alice", "bob", "carol"]
+    assert [credentials.scram("alice", f"SCRAM-SHA-{size}") for size in (256, 512)] == before
+    assert credentials.scram_users() == ["alice", "bob"]
 
 
-def test_both_mechanisms_of_a_user_may_be_altered_together() -> None:
-    credentials = make(alice="secret")
-    assert codes(credentials, Deletion("alice", 1), Deletion("alice", 2)) == {
-        "alice": ErrorCode.NONE
+def test_the_first_error_of_a_user_counts() -> None:
+    found = codes(make(), Deletion("bob", 3), upsertion("bob"), upsertion("eve", 1, 1))
+    assert found == {
+        "bob": ErrorCode.UNSUPPORTED_SASL_MECHANISM,
+        "eve": ErrorCode.UNACCEPTABLE_CREDENTIAL,
     }
-    assert credentials.scram_users() == []
+
+
+def test_results_are_ordered_by_kind_then_as_in_a_hash_map() -> None:
+    credentials = make(user="secret")
+    deletions = [Deletion("user", 1), Deletion("client-id", 1)]
+    upsertions = [upsertion(name) for name in ("topic-0", "topic-37", "topic-74")]
+    results = alter_credentials(credentials, deletions, upsertions)
+    assert list(results) == ["user", "topic-37", "topic-0", "topic-74", "client-id"]
 
 
 def test_an_alteration_does_not_show_the_password() -> None:

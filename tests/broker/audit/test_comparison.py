@@ -16,6 +16,8 @@ from broker.audit.comparison import (
     compare,
 )
 from broker.cluster.background_tasks import apply_retention
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.producer_rules import new_producers
 from broker.cluster.topics import Partition, Topic
 from broker.groups.requests import CommitRequest, OffsetToCommit
@@ -319,6 +321,7 @@ def test_batches_removed_on_purpose_are_counted_and_are_not_findings() -> None:
 def test_a_group_offset_beyond_the_log_end_is_found() -> None:
     client, _topic, _partition = audited_cluster()
     produce(client, sent_batch(2))
+    ensure_internal_topic(client.cluster, GROUP_METADATA)
     for offset in (2, 3):
         request = CommitRequest("g", (OffsetToCommit("t", 0, offset, -1, ""),), -1, "")
         assert client.cluster.groups.commit(request, NOW_MS) == (0,)

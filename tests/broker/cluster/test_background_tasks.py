@@ -25,6 +25,32 @@ def test_retention_runs_at_every_interval() -> None:
     assert cluster.log_bytes == stored_bytes(cluster) == 40
 
 
+def test_retention_is_first_checked_half_a_minute_after_the_start() -> None:
+    cluster = make_cluster(**{"log.retention.check.interval.ms": "100000"})
+    topic = cluster.create_topic("a", [(1,)], {"retention.ms": "1000"})
+    start_background_tasks(cluster, NOW_MS)
+
+    starts = []
+    for now_ms in (29_999, 30_000, 129_999, 130_000):
+        append(cluster, topic, 10, timestamp=NOW_MS)
+        cluster.timers.run_due(NOW_MS + now_ms)
+        starts.append(topic.partitions[0].log.log_start_offset)
+
+    assert starts == [0, 2, 2, 4]
+
+
+def test_the_delay_of_the_first_retention_check_is_a_key() -> None:
+    cluster = make_cluster(**{"log.initial.task.delay.ms": "5"})
+    topic = cluster.create_topic("a", [(1,)], {"retention.ms": "1"})
+    start_background_tasks(cluster, NOW_MS)
+    append(cluster, topic, 10, timestamp=NOW_MS)
+
+    cluster.timers.run_due(NOW_MS + 4)
+    assert topic.partitions[0].log.log_start_offset == 0
+    cluster.timers.run_due(NOW_MS + 5)
+    assert topic.partitions[0].log.log_start_offset == 1
+
+
 def test_a_hundred_thousand_producers_expire_in_short_steps() -> None:
     cluster = make_cluster(
         **{

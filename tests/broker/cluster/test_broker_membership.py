@@ -11,6 +11,8 @@ from broker.cluster.broker_membership import (
 )
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic, move_coordinator
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER
 from protocol import messages
 from protocol.errors import ErrorCode
@@ -41,7 +43,9 @@ def test_an_added_broker_is_advertised_and_leads_only_new_or_moved_partitions() 
     cluster = make_cluster(2)
     old = cluster.create_topic("old", cluster.place(4, 1), {})
     leaders = [partition.leader_id for partition in old.partitions]
+    ensure_internal_topic(cluster, GROUP_METADATA)
     coordinators = [cluster.coordinator_id(key) for key in GROUPS]
+    assert set(coordinators) == {1, 2}
 
     assert join(cluster) == 3
 
@@ -57,8 +61,12 @@ def test_an_added_broker_is_advertised_and_leads_only_new_or_moved_partitions() 
 
 def test_the_remaining_brokers_coordinate_all_groups() -> None:
     cluster = make_cluster(2)
+    ensure_internal_topic(cluster, GROUP_METADATA)
     join(cluster)
     decommission_broker(cluster, 1, NOW_MS)
+    assert {cluster.coordinator_id(key) for key in GROUPS} == {2}
+    for group_id in GROUPS:
+        move_coordinator(cluster, group_id, 3, NOW_MS)
     decommission_broker(cluster, 2, NOW_MS)
     assert {cluster.coordinator_id(key) for key in GROUPS} == {3}
     assert (listed(cluster), cluster.controller_id) == ([3], 3)

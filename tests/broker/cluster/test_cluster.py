@@ -3,6 +3,8 @@ from hypothesis import strategies as st
 
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Partition
 from broker.config.broker_config import BrokerConfig
 from tests.broker.cluster.stored_records import append, stored_bytes
@@ -39,6 +41,7 @@ def test_a_new_partition_is_led_by_its_first_replica_that_is_up() -> None:
 
 def test_every_broker_names_the_same_coordinator_and_none_if_all_are_down() -> None:
     cluster = make_cluster()
+    ensure_internal_topic(cluster, GROUP_METADATA)
     named = {f"group-{number}": cluster.coordinator_id(f"group-{number}") for number in range(50)}
 
     assert set(named.values()) == {1, 2, 3}

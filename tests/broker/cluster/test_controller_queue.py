@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.cluster.controller_queue import SAMPLES_MAX, ControllerEvent, ControllerQueue
+from broker.cluster.controller_queue import (
+    SAMPLES_MAX,
+    ControllerEvent,
+    ControllerQueue,
+    is_over,
+)
 from broker.pending_response import PendingResponse
 from broker.timers import Timers
 
@@ -250,3 +255,8 @@ def test_remaining_time_includes_waiting_events() -> None:
     bench.submit("a", 50, 0)
     bench.submit("b", 25, 0)
     assert [bench.queue.remaining_ms(now_ms) for now_ms in (0, 40)] == [150, 110]
+
+
+@pytest.mark.parametrize(("timeout_ms", "expected"), [(-1, True), (0, True), (1, False)])
+def test_a_timeout_that_is_not_positive_is_over(timeout_ms: int, *, expected: bool) -> None:
+    assert is_over(timeout_ms) == expected

@@ -1,24 +1,125 @@
-"""Exactly one broker coordinates a group."""
-
-from types import SimpleNamespace
-from typing import Any
+"""The leader of a group's partition coordinates it; the partition is created when it is needed."""
 
 import pytest
 
-from broker.cluster.coordinators import ownership_error
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import (
+    ensure_internal_topic,
+    move_coordinator,
+    move_transaction_coordinator,
+    ownership_error,
+)
+from broker.cluster.failover import stop_broker
+from broker.cluster.internal_topics import GROUP_METADATA
 from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+GROUPS = [f"group-{number}" for number in range(50)]
+
+
+def owners(cluster: Cluster, group_id: str) -> list[int]:
+    return [
+        node_id
+        for node_id in cluster.brokers
+        if ownership_error(cluster, node_id, group_id) is ErrorCode.NONE
+    ]
+
+
+def test_a_group_has_no_coordinator_before_its_topic_exists() -> None:
+    cluster = make_cluster()
+    assert cluster.coordinator_id("g") is None
+    assert owners(cluster, "g") == []
+    assert ownership_error(cluster, 1, "g") is ErrorCode.NOT_COORDINATOR
+
+
+def test_the_leader_of_the_partition_of_a_group_coordinates_it() -> None:
+    cluster = make_cluster()
+    topic = ensure_internal_topic(cluster, GROUP_METADATA)
+    assert topic is not None
+    for group_id in GROUPS:
+        partition = topic.partitions[cluster.group_log.partition_index(group_id)]
+        assert owners(cluster, group_id) == [partition.leader_id]
+    cluster.take_leader_away(topic.partitions[cluster.group_log.partition_index("g")], NOW_MS)
+    assert owners(cluster, "g") == []
+
+
+def test_the_topic_is_created_once_with_the_configuration_of_the_broker() -> None:
+    keys = {"offsets.topic.num.partitions": "7", "offsets.topic.segment.bytes": "2097152"}
+    cluster = make_cluster(3, **keys)
+
+    topic = ensure_internal_topic(cluster, GROUP_METADATA)
+
+    assert topic is not None
+    assert topic is ensure_internal_topic(cluster, GROUP_METADATA)
+    assert topic is cluster.topics.get("__consumer_offsets")
+    assert topic.is_internal
+    assert topic.config.overrides == {
+        "cleanup.policy": "compact",
+        "compression.type": "producer",
+        "segment.bytes": "2097152",
+    }
+    assert [len(partition.replicas) for partition in topic.partitions] == [3] * 7
+    assert {partition.leader_id for partition in topic.partitions} == {1, 2, 3}
+
+
+def test_the_default_replication_factor_is_at_most_the_number_of_brokers() -> None:
+    cluster = make_cluster(2)
+    topic = ensure_internal_topic(cluster, GROUP_METADATA)
+    assert topic is not None
+    assert {len(partition.replicas) for partition in topic.partitions} == {2}
+    assert len(topic.partitions) == 50
 
 
 @pytest.mark.parametrize(
-    ("coordinator_id", "error_code"),
-    [
-        (1, ErrorCode.NONE),
-        (2, ErrorCode.NOT_COORDINATOR),
-        (None, ErrorCode.COORDINATOR_NOT_AVAILABLE),
-    ],
+    "keys",
+    [{"offsets.topic.replication.factor": "2"}, {"offsets.topic.segment.bytes": "1"}],
+    ids=str,
 )
-def test_only_the_coordinator_owns_a_group(
-    coordinator_id: int | None, error_code: ErrorCode
-) -> None:
-    cluster: Any = SimpleNamespace(coordinator_id={"g": coordinator_id}.get)
-    assert ownership_error(cluster, 1, "g") is error_code
+def test_a_topic_that_cannot_be_created_is_missing(keys: dict[str, str]) -> None:
+    cluster = make_cluster(1, **keys)
+    assert ensure_internal_topic(cluster, GROUP_METADATA) is None
+    assert len(cluster.topics) == 0
+    with pytest.raises(ValueError, match="__consumer_offsets has no partition"):
+        move_coordinator(cluster, "g", 1, NOW_MS)
+
+
+def test_a_moved_coordinator_leads_the_partition_until_its_broker_stops() -> None:
+    cluster = make_cluster()
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    before = cluster.coordinator_id("g")
+    assert before is not None
+    other_id = before % 3 + 1
+
+    move_coordinator(cluster, "g", other_id, NOW_MS)
+
+    partition = cluster.group_log.partition("g")
+    assert partition is not None
+    assert (cluster.coordinator_id("g"), partition.leader_id) == (other_id, other_id)
+    stop_broker(cluster, other_id, NOW_MS)
+    assert cluster.coordinator_id("g") not in {other_id, None}
+
+
+def test_moving_a_coordinator_creates_the_topic() -> None:
+    cluster = make_cluster()
+    move_coordinator(cluster, "g", 2, NOW_MS)
+    assert cluster.coordinator_id("g") == 2
+
+
+def test_the_coordinator_of_a_transactional_id_moves_for_as_long_as_its_broker_is_up() -> None:
+    cluster = make_cluster()
+    before = cluster.transaction_coordinator_id("x")
+    assert before is not None
+    other_id = before % 3 + 1
+    move_transaction_coordinator(cluster, "x", other_id)
+    assert cluster.transaction_coordinator_id("x") == other_id
+    stop_broker(cluster, other_id, NOW_MS)
+    assert cluster.transaction_coordinator_id("x") == before
+
+
+def test_a_coordinator_does_not_move_to_a_broker_that_is_down() -> None:
+    cluster = make_cluster()
+    stop_broker(cluster, 2, NOW_MS)
+    with pytest.raises(ValueError, match="broker 2 is down"):
+        move_coordinator(cluster, "g", 2, NOW_MS)
+    with pytest.raises(ValueError, match="broker 2 is down"):
+        move_transaction_coordinator(cluster, "x", 2)

@@ -3,9 +3,8 @@
 import pytest
 
 from broker.cluster.background_tasks import start_background_tasks
-from broker.cluster.transactions import offsets_partition
 from protocol.errors import ErrorCode
-from tests.broker.cluster_builder import NOW_MS, make_cluster
+from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
     TransactionDriver,
     make_driver,
@@ -13,14 +12,6 @@ from tests.broker.transactional_driver import (
 )
 
 NONE = ErrorCode.NONE
-
-
-@pytest.mark.parametrize(
-    ("group_id", "index"), [("", 0), ("g", 3), ("my-group", 12), ("polygenelubricants", 0)]
-)
-def test_groups_have_kafkas_partition_of_consumer_offsets(group_id: str, index: int) -> None:
-    """The hash code of the last one is the smallest int32."""
-    assert offsets_partition(make_cluster(1), group_id) == index
 
 
 @pytest.mark.parametrize(("version", "level"), [(4, "1"), (5, "2")])
@@ -57,7 +48,7 @@ def test_an_idle_transactional_id_expires() -> None:
 def test_a_marker_waits_for_enough_replicas() -> None:
     driver = TransactionDriver(transactional_cluster(2))
     cluster = driver.cluster
-    driver.broker_id = cluster.coordinator_id("tx") or 1
+    driver.broker_id = cluster.transaction_coordinator_id("tx") or 1
     _, producer = driver.init()
     driver.add(producer, 0)
     topic = cluster.topics.get("t")

@@ -7,11 +7,12 @@ from broker.config.broker_config import (
     BrokerConfig,
     Synonym,
     find_key,
+    key_of,
     parse_overrides,
-    retention_ms,
     unknown_key_message,
 )
-from broker.config.keys import ConfigError
+from broker.config.broker_requirements import retention_ms
+from broker.config.keys import CLUSTER_WIDE, ConfigError, ConfigType
 from broker.config.topic_keys import TOPIC_KEYS
 from protocol.configs import ConfigSource, ResourceType
 from protocol.properties import parse_properties
@@ -89,7 +90,6 @@ def test_an_unknown_key_without_a_similar_one_gets_no_suggestion() -> None:
     ("name", "text"),
     [
         ("num.partitions", "0"),
-        ("log.retention.ms", "0"),
         ("log.memory.max.bytes", "0"),
         ("log.segment.bytes", "14"),
         ("fetch.max.bytes", "1023"),
@@ -97,8 +97,8 @@ def test_an_unknown_key_without_a_similar_one_gets_no_suggestion() -> None:
         ("max.in.flight.sequence.number.per.connection", "0"),
         ("max.in.flight.sequence.number.per.connection", "1073741825"),
         ("producer.id.quota.cache.layer.count", "9"),
-        ("producer.id.quota.cache.false.positive.rate", "0"),
-        ("producer.id.quota.cache.false.positive.rate", "9e-8"),
+        ("producer.id.quota.cache.false.positive.rate", "0.0"),
+        ("producer.id.quota.cache.false.positive.rate", "9.0E-8"),
         ("producer.id.quota.cache.false.positive.rate", "0.51"),
         ("producer.id.quota.error.code", "NONE"),
         ("compression.type", "brotli"),
@@ -199,11 +199,75 @@ def test_synonyms_are_in_order_of_precedence() -> None:
 
 def test_keys_of_other_units_are_synonyms() -> None:
     config = BrokerConfig.from_overrides({"log.retention.minutes": "5"})
-
-    assert config.synonyms("log.retention.ms") == [
+    behind = [
         Synonym("log.retention.minutes", "5", STATIC),
         Synonym("log.retention.hours", "168", DEFAULT),
     ]
+
+    assert config.sources("log.retention.ms") == behind
+    assert config.synonyms("log.retention.ms") == []
+    assert config.synonyms("log.retention.minutes") == behind
+    assert config.synonyms("log.retention.hours") == behind[1:]
+    config = config.with_dynamic(None, {"log.retention.ms": "7"})
+    assert config.synonyms("log.retention.ms") == [
+        Synonym("log.retention.ms", "7", DYNAMIC_DEFAULT),
+        *behind,
+    ]
+
+
+def test_the_scheduler_of_flushes_is_a_source_of_the_interval_and_not_the_reverse() -> None:
+    config = BrokerConfig.from_overrides({"log.flush.interval.ms": "5"})
+    scheduler = Synonym("log.flush.scheduler.interval.ms", str((1 << 63) - 1), DEFAULT)
+
+    assert config.synonyms("log.flush.interval.ms") == [
+        Synonym("log.flush.interval.ms", "5", STATIC),
+        scheduler,
+    ]
+    assert config.synonyms("log.flush.scheduler.interval.ms") == [scheduler]
+
+
+def test_a_key_at_run_time_hides_its_other_units_from_the_start() -> None:
+    config = BrokerConfig.from_overrides({"log.roll.hours": "5"})
+
+    config = config.with_dynamic(None, {"log.roll.ms": "7"})
+
+    assert (config["log.roll.ms"], config["log.roll.hours"]) == (7, 168)
+
+
+def test_a_custom_key_is_kept_and_may_be_a_secret() -> None:
+    config = BrokerConfig().with_dynamic(1, {"my.plugin.key": "hunter2"})
+
+    assert config.dynamic_layer(1) == {"my.plugin.key": "hunter2"}
+    assert config.synonyms("my.plugin.key", 1) == [Synonym("my.plugin.key", None, DYNAMIC)]
+    key = key_of("my.plugin.key")
+    assert (key.config_type, key.is_sensitive) == (ConfigType.UNKNOWN, True)
+
+
+def test_a_key_of_a_listener_has_the_type_of_the_key_without_it() -> None:
+    name = "listener.name.plaintext.max.connections"
+    config = BrokerConfig().with_dynamic(1, {name: "7"})
+
+    assert key_of(name).config_type is ConfigType.INT
+    assert config.synonyms(name, 1) == [
+        Synonym(name, "7", DYNAMIC),
+        Synonym("max.connections", "2147483647", DEFAULT),
+    ]
+    assert config.for_broker(1)["max.connections"] == 2147483647
+
+
+@pytest.mark.parametrize(
+    ("overrides", "first_id"),
+    [
+        ({}, 1),
+        ({"node.id": "0"}, 0),
+        ({"broker.id": "7"}, 7),
+        ({"node.id": "7", "broker.id": "7"}, 7),
+    ],
+)
+def test_the_id_of_the_first_broker_is_set_by_either_key(
+    overrides: dict[str, str], first_id: int
+) -> None:
+    assert BrokerConfig.from_overrides(overrides).first_node_id == first_id
 
 
 def test_a_key_that_is_not_set_and_has_no_default_has_no_synonyms() -> None:
@@ -273,22 +337,12 @@ def test_an_invalid_value_of_one_broker_is_refused(name: str, text: str, message
         BrokerConfig.from_overrides({name: text})
 
 
-def test_keys_in_which_brokers_may_differ() -> None:
-    """A topic's default is shared: all replicas of a partition have one configuration."""
-    own = {key.name for key in BROKER_KEYS.values() if key.is_per_broker and key.is_enforced}
-    assert own == {
-        "broker.api.versions",
-        "broker.max.producer.ids",
-        "broker.rack",
-        "client.quota.shadow",
-        "max.connections",
-        "max.connections.per.ip",
-        "max.in.flight.sequence.number.per.connection",
-        "producer.id.expiration.ms",
-        "producer.id.quota.error.code",
-        "producer.state.batches",
-        "replica.selector.class",
-        "transaction.partition.verification.enable",
+def test_keys_that_brokers_share() -> None:
+    """All others may differ, topic defaults included: the leader's value applies."""
+    shared = {key.name for key in BROKER_KEYS.values() if key.is_dynamic and not key.is_per_broker}
+    assert {name for name in shared if BROKER_KEYS[name].update_mode is CLUSTER_WIDE} == {
+        "controller.mutation.time.ms",
+        "log.memory.max.bytes",
     }
-    defaults = {key.broker_synonym for key in TOPIC_KEYS.values()}
-    assert not own & defaults
+    defaults = {key.broker_synonym for key in TOPIC_KEYS.values() if key.broker_synonym}
+    assert not shared & defaults

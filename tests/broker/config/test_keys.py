@@ -23,7 +23,10 @@ def test_a_default_is_a_value_that_the_key_itself_accepts(key: ConfigKey) -> Non
 
 
 @pytest.mark.parametrize("key", EVERY_KEY, ids=lambda key: key.name)
-def test_a_key_is_documented_in_a_sentence(key: ConfigKey) -> None:
+def test_a_key_is_documented_in_a_sentence_or_not_at_all(key: ConfigKey) -> None:
+    if key.doc is None:
+        assert not (key.is_enforced and key.is_mock_only)
+        return
     assert key.doc.endswith(".")
     assert key.doc[0].isupper()
 
@@ -87,7 +90,7 @@ def test_the_default_that_differs_from_kafka_is_documented() -> None:
     key = BROKER_KEYS["group.initial.rebalance.delay.ms"]
 
     assert key.default == 0
-    assert "Kafka's default is 3000" in key.doc
+    assert "Kafka's default is 3000" in (key.doc or "")
 
 
 def test_keys_without_an_effect_are_marked() -> None:

@@ -1,16 +1,25 @@
+import math
+import sys
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from broker.config.keys import READ_ONLY, Check, ConfigError, ConfigKey, ConfigType
+from broker.config.keys import READ_ONLY, Check, ConfigError, ConfigKey, ConfigType, Invalid
 from broker.config.values import (
     at_least,
     between,
     each_of,
+    explained_by,
     format_value,
+    gzip_level,
+    more_than,
+    not_empty,
     one_of,
+    one_of_ignoring_case,
     one_of_numbers,
     parse_value,
+    share_auto_offset_reset,
     split_list,
     throttled_replicas,
     unlimited_or_positive,
@@ -34,6 +43,9 @@ def key_of(config_type: ConfigType, check: Check | None = None) -> ConfigKey:
         (ConfigType.DOUBLE, "0.5", 0.5),
         (ConfigType.DOUBLE, "1e-3", 0.001),
         (ConfigType.DOUBLE, "2.", 2.0),
+        (ConfigType.DOUBLE, "2.5f", 2.5),
+        (ConfigType.DOUBLE, "1e999", math.inf),
+        (ConfigType.DOUBLE, "-Infinity", -math.inf),
         (ConfigType.STRING, " a b ", "a b"),
         (ConfigType.CLASS, "org.Example", "org.Example"),
         (ConfigType.LIST, "a , b,c", ("a", "b", "c")),
@@ -63,7 +75,6 @@ def test_text_is_parsed_as_its_type(config_type: ConfigType, text: str, value: o
         (ConfigType.LONG, "9223372036854775808"),
         (ConfigType.DOUBLE, "nan"),
         (ConfigType.DOUBLE, "inf"),
-        (ConfigType.DOUBLE, "1e999"),
         (ConfigType.DOUBLE, "half"),
     ],
 )
@@ -74,16 +85,59 @@ def test_text_of_another_type_is_refused_with_the_name_of_the_key(
         parse_value(key_of(config_type), text)
 
 
-def test_a_refusal_names_value_and_reason_in_one_line() -> None:
+@pytest.mark.parametrize(
+    ("config_type", "check", "text", "message"),
+    [
+        (ConfigType.LONG, None, "x", "x@Not a number of type LONG"),
+        (ConfigType.LONG, None, " x ", " x @Not a number of type LONG"),
+        (ConfigType.DOUBLE, None, "", "@Not a number of type DOUBLE"),
+        (ConfigType.BOOLEAN, None, "maybe", "maybe@Expected value to be either true or false"),
+        (ConfigType.INT, at_least(1), " 0", "0@Value must be at least 1"),
+        (ConfigType.DOUBLE, between(0, 1), "1e1", "10.0@Value must be no more than 1"),
+        (ConfigType.STRING, one_of("a", "b"), "c", "c@String must be one of: a, b"),
+        (ConfigType.LIST, each_of("a", "b"), "a,c", "c@String must be one of: a, b"),
+        (
+            ConfigType.STRING,
+            one_of_ignoring_case("A", "B"),
+            "c",
+            "c@String must be one of (case insensitive): A, B",
+        ),
+        (ConfigType.INT, gzip_level, "0", "0@Value must be between 1 and 9 or equal to -1"),
+        (ConfigType.STRING, not_empty, " ", "@String must be non-empty"),
+        (
+            ConfigType.LIST,
+            throttled_replicas("some.key"),
+            "0:x, 1:2",
+            (
+                "[0:x, 1:2]@some.key must be the literal '*' or a list of replicas in the following"
+                " format: [partitionId]:[brokerId],[partitionId]:[brokerId],..."
+            ),
+        ),
+        (
+            ConfigType.STRING,
+            share_auto_offset_reset,
+            "later",
+            (
+                "later@Invalid value `later` for configuration share.auto.offset.reset. The value"
+                " must be either 'earliest', 'latest' or of the format"
+                " 'by_duration:<PnDTnHnMn.nS>'."
+            ),
+        ),
+    ],
+)
+def test_a_refusal_has_the_words_of_kafka(
+    config_type: ConfigType, check: Check | None, text: str, message: str
+) -> None:
     with pytest.raises(ConfigError) as refusal:
-        parse_value(key_of(ConfigType.INT, at_least(1)), "0")
+        parse_value(key_of(config_type, check), text)
 
-    assert str(refusal.value) == "Invalid value 0 for configuration some.key: must be at least 1"
+    shown, _, reason = message.partition("@")
+    assert str(refusal.value) == f"Invalid value {shown} for configuration some.key: {reason}"
 
 
 def test_a_refused_secret_is_not_repeated() -> None:
-    def refuse(_value: object) -> str:
-        return "too short"
+    def refuse(value: object) -> Invalid:
+        return Invalid(value, "too short")
 
     with pytest.raises(ConfigError) as refusal:
         parse_value(key_of(ConfigType.PASSWORD, refuse), "hunter2")
@@ -100,9 +154,18 @@ def test_a_refused_secret_is_not_repeated() -> None:
         (one_of_numbers(1, 5), [1, 5], [0, 2, 6]),
         (each_of("a", "b"), [(), ("a",), ("b", "a")], [("a", "c")]),
         (unlimited_or_positive, [-1, -7, 1], [0]),
+        (gzip_level, [-1, 1, 9], [-2, 0, 10]),
+        (one_of_ignoring_case("A"), ["a", "A"], ["b"]),
+        (more_than(0), [0.1], [0.0]),
+        (explained_by(lambda value: value or None), [""], ["wrong"]),
         (
-            throttled_replicas,
-            [(), ("*",), ("0:1",), ("0:1", "10:2")],
+            share_auto_offset_reset,
+            ["earliest", "latest", "by_duration:PT1H", "by_duration:P2DT0.5S"],
+            ["", "by_duration:", "by_duration:P", "by_duration:PT-1H", "by_duration:1h"],
+        ),
+        (
+            throttled_replicas("some.key"),
+            [(), ("*",), ("0:1",), ("0:1", "10:2"), ("0:1", "")],
             [("0",), ("*", "0:1"), ("a:1",), ("0:1:2",)],
         ),
     ],
@@ -118,7 +181,20 @@ def test_a_check_returns_a_reason_only_for_invalid_values(
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, None), (True, "true"), (False, "false"), (0.5, "0.5"), (-1, "-1"), (("a", "b"), "a,b")],
+    [
+        (None, None),
+        (True, "true"),
+        (False, "false"),
+        (0.5, "0.5"),
+        (-1, "-1"),
+        (("a", "b"), "a,b"),
+        (10.0, "10.0"),
+        (1e7, "1.0E7"),
+        (-0.00025, "-2.5E-4"),
+        (sys.float_info.max, "1.7976931348623157E308"),
+        (math.nan, "NaN"),
+        (-math.inf, "-Infinity"),
+    ],
 )
 def test_a_value_is_formatted_as_kafka_writes_it(value: object, text: str | None) -> None:
     assert format_value(value) == text
@@ -135,7 +211,9 @@ def test_every_double_survives_formatting_and_parsing(number: float) -> None:
 
 
 @given(st.text(max_size=20), st.sampled_from(ConfigType))
-def test_any_text_is_a_value_or_one_refusal_of_one_line(text: str, config_type: ConfigType) -> None:
+def test_any_text_is_a_value_or_a_refusal_with_that_text(
+    text: str, config_type: ConfigType
+) -> None:
     key = key_of(config_type)
     refusal = ""
     try:
@@ -144,14 +222,14 @@ def test_any_text_is_a_value_or_one_refusal_of_one_line(text: str, config_type: 
         refusal = str(error)
     else:
         assert parse_value(key, format_value(value) or "") == value
-    assert len(refusal.splitlines()) <= 1
+    assert not refusal or text in refusal or config_type is ConfigType.PASSWORD
 
 
 def test_a_refusal_repeats_no_more_than_the_beginning_of_a_value() -> None:
     with pytest.raises(ConfigError) as refusal:
         parse_value(key_of(ConfigType.BOOLEAN), "x" * 32_767)
 
-    assert len(str(refusal.value)) < 300
+    assert len(str(refusal.value)) < 1000
 
 
 def test_a_list_keeps_empty_elements_between_commas() -> None:

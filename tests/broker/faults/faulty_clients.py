@@ -20,7 +20,7 @@ class Clients:
     def __init__(
         self, *faults: FaultRule, count: int = 1, overrides: Mapping[str, str] | None = None
     ) -> None:
-        self.cluster = make_cluster(3, **ALL_VERSIONS | (overrides or {}))
+        self.cluster = make_cluster(3, **{**ALL_VERSIONS, **(overrides or {})})
         self.topic = self.cluster.create_topic(TOPIC, [(1, 2), (1, 3)], {})
         self.now_ms = NOW_MS
         self.bugs: list[BaseException] = []

@@ -6,6 +6,8 @@ from broker.cluster import failover
 from broker.cluster.broker_membership import decommission_broker
 from broker.cluster.brokers import Availability
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.cluster.topics import NO_LEADER, Topic
 from broker.faults.cluster_actions import act, check_cluster
 from broker.faults.rule import FaultRule, fault_rule
@@ -55,11 +57,14 @@ def test_a_single_broker_has_no_next_broker() -> None:
 
 def test_coordinators_of_the_group_and_the_transactional_id_move() -> None:
     cluster, _topic = cluster_and_topic()
+    ensure_internal_topic(cluster, GROUP_METADATA)
     before = cluster.coordinator_id("g")
     act(fault_rule(coordinator="next", group="g"), cluster, 1, NOW_MS)
     assert cluster.coordinator_id("g") not in {before, None}
     act(fault_rule(coordinator=2, transactional_id="x"), cluster, 1, NOW_MS)
-    assert cluster.coordinator_id("x") == 2
+    assert cluster.transaction_coordinator_id("x") == 2
+    assert act(fault_rule(coordinator="next", transactional_id="x"), cluster, 1, NOW_MS) is None
+    assert cluster.transaction_coordinator_id("x") == 3
 
 
 def test_a_stopped_broker_starts_again_after_restart_after_ms() -> None:

@@ -108,3 +108,11 @@ def test_unsupported_version_gets_a_response_in_version_0() -> None:
     response = error_response(context, request, ErrorCode.UNSUPPORTED_VERSION, make_cluster())
     assert isinstance(response, Framed)
     assert response.frame[4:10] == pack(">ih", 7, ErrorCode.UNSUPPORTED_VERSION)
+
+
+def test_each_acl_has_its_own_error_even_if_it_occurs_twice() -> None:
+    request = sample_request(ApiKey.CREATE_ACLS, 3)
+    request.creations = request.creations * 2
+    context = make_context(ApiKey.CREATE_ACLS, 3)
+    response = error_response(context, request, ERROR, make_cluster())
+    assert len(response.results) == len(request.creations) >= 2

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 import broker.handlers  # noqa: F401 - registers every API
+from broker.cluster.coordinators import move_coordinator
 from broker.faults.partial_errors import split
 from broker.faults.rule import fault_rule
 from broker.routes import ROUTES
 from protocol import messages
 from protocol.api_keys import ApiKey
 from tests.batches import make_batch
-from tests.broker.cluster_builder import make_cluster, make_context
+from tests.broker.cluster_builder import NOW_MS, make_cluster, make_context
 from tests.broker.connection_driver import request_frame
 from tests.broker.faults.error_fields import codes_at, place_of_error
 from tests.broker.faults.faulty_clients import Clients
@@ -97,6 +98,7 @@ def test_metadata_of_other_topics_does_not_change() -> None:
 
 def test_one_group_of_several_fails() -> None:
     clients = Clients(fault_rule(group="g", error="NOT_COORDINATOR"))
+    move_coordinator(clients.cluster, "h", 1, NOW_MS)
     request = messages.DescribeGroupsRequest(version=5, groups=["g", "h"])
     clients.send(request_frame(request, 5, 1))
     response = responded(clients, ApiKey.DESCRIBE_GROUPS, 5)

@@ -4,6 +4,12 @@ from typing import Any
 
 import broker.handlers  # noqa: F401 - registers every API
 from broker.cluster import failover
+from broker.cluster.coordinators import (
+    ensure_internal_topic,
+    move_coordinator,
+    move_transaction_coordinator,
+)
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.faults.stale_view import StaleView
 from broker.routes import ROUTES
 from protocol import messages
@@ -16,13 +22,16 @@ GROUP = "group"
 def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     cluster = make_cluster(**{"auto.create.topics.enable": "true"})
     partition = cluster.create_topic("a", [(1, 2)], {}).partitions[0]
+    ensure_internal_topic(cluster, GROUP_METADATA)
     before = cluster.coordinator_id(GROUP)
+    transaction_coordinator_id = cluster.transaction_coordinator_id(GROUP)
     view: Any = StaleView(cluster)
 
     cluster.move_leader(partition, 2, NOW_MS)
     failover.stop_broker(cluster, 1, NOW_MS)
     cluster.create_topic("b", [(2,)], {})
-    cluster.move_coordinator(GROUP, 3 if before != 3 else 2, NOW_MS)
+    move_coordinator(cluster, GROUP, 3 if before != 3 else 2, NOW_MS)
+    move_transaction_coordinator(cluster, GROUP, 3 if transaction_coordinator_id != 3 else 2)
     topic_class = messages.MetadataRequest.MetadataRequestTopic
     request = messages.MetadataRequest(
         version=9,
@@ -39,3 +48,4 @@ def test_a_stale_view_keeps_leaders_brokers_coordinators_and_topics() -> None:
     find = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=0)
     context = make_context(ApiKey.FIND_COORDINATOR, 3)
     assert ROUTES[ApiKey.FIND_COORDINATOR].handler(context, find, view).node_id == before
+    assert view.transaction_coordinator_id(GROUP) == transaction_coordinator_id

@@ -5,6 +5,8 @@ from uuid import UUID
 
 import broker.handlers as _registered  # noqa: F401  # importing it registers them
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.config.broker_config import BrokerConfig
 from broker.pending_response import PendingResponse
 from broker.request.context import RequestContext
@@ -33,6 +35,7 @@ class GroupCluster:
         for broker in self.cluster.brokers.values():
             broker.host, broker.port = "localhost", 9000 + broker.node_id
         self.topic = self.cluster.create_topic("t", [(1,), (2,)], {})
+        ensure_internal_topic(self.cluster, GROUP_METADATA)
         self.now_ms = START_MS
         coordinator_id = self.cluster.coordinator_id(GROUP)
         assert coordinator_id is not None

@@ -13,7 +13,6 @@ _INDEXES = st.integers(0, 2)
 _STEPS = st.one_of(
     st.tuples(st.just("put"), _TOPICS, _INDEXES, st.integers(0, 9)),
     st.tuples(st.just("remove"), _TOPICS, _INDEXES),
-    st.tuples(st.just("remove_topic"), _TOPICS),
 )
 
 
@@ -27,14 +26,14 @@ def test_an_offset_table_behaves_like_a_dictionary(steps: list[tuple[Any, ...]])
             committed = CommittedOffset(offset, -1, "", 0)
             table.put(topic_name, index, committed)
             model[topic_name, index] = committed
-        elif name == "remove":
-            table.remove(*arguments)
-            model.pop(tuple(arguments), None)
         else:
-            table.remove_topic(*arguments)
-            model = {key: value for key, value in model.items() if key[0] != arguments[0]}
+            assert table.remove(*arguments) is (tuple(arguments) in model)
+            model.pop(tuple(arguments), None)
 
         assert {(topic, index): value for topic, index, value in table} == model
         assert len(table) == len(model)
+        for topic in "ab":
+            indexes = {index for name, index in model if name == topic}
+            assert set(table.partition_indexes(topic)) == indexes
     for key in ((topic, index) for topic in "ab" for index in range(3)):
         assert table.get(*key) == model.get(key)

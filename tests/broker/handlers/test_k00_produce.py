@@ -38,6 +38,7 @@ def send(
     topic_id: UUID | None = None,
     transactional_id: str | None = None,
     broker_id: int = 1,
+    client_id: str = "test-client",
 ) -> Any:
     found = cluster.topics.get(topic)
     request = produce_request(
@@ -49,7 +50,7 @@ def send(
         transactional_id=transactional_id,
     )
     frame = bytes(request.encode(version=version))
-    context = make_context(ApiKey.PRODUCE, version, broker_id=broker_id)
+    context = make_context(ApiKey.PRODUCE, version, broker_id=broker_id, client_id=client_id)
     body = handle_produce(context, frame, 0, len(frame), cluster)
     if body is None or isinstance(body, Close):
         return body
@@ -118,8 +119,17 @@ def test_an_unknown_topic_is_named_as_the_version_names_topics(version: int) -> 
 
 
 def test_clients_cannot_write_to_internal_topics() -> None:
-    response = send(cluster_with_topic(), [(0, BATCH)], topic="__consumer_offsets")
+    cluster = cluster_with_topic()
+    response = send(cluster, [(0, BATCH)], topic="__consumer_offsets")
+    assert responses(response)[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    topic = cluster.create_topic("__consumer_offsets", [(1,)], {})
+    response = send(cluster, [(0, BATCH)], topic=topic.name)
     assert responses(response)[0].error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert topic.partitions[0].log.log_end_offset == 0
+    response = send(cluster, [(0, BATCH)], topic=topic.name, client_id="__admin_client")
+    assert responses(response)[0].error_code == ErrorCode.NONE
+    assert topic.partitions[0].log.log_end_offset > 0
+    assert cluster.log_bytes == 0
 
 
 @pytest.mark.parametrize("acks", [-2, 2, 32767])

@@ -118,7 +118,7 @@ def test_since_version_4_a_client_can_disable_auto_creation(version: int) -> Non
     assert len(cluster.topics) == 0
 
 
-@pytest.mark.parametrize("name", ["__consumer_offsets", "a_b", "bad/name"])
+@pytest.mark.parametrize("name", ["__transaction_state", "a_b", "bad/name"])
 def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     cluster = make_cluster()
     cluster.create_topic("a.b", [(1,)], {})
@@ -126,8 +126,22 @@ def test_an_invalid_topic_is_not_auto_created(name: str) -> None:
     response = ask(cluster, [name], may_create=True)
 
     assert response.topics[0].error_code != ErrorCode.NONE
-    assert response.topics[0].is_internal is (name == "__consumer_offsets")
+    assert response.topics[0].is_internal is (name == "__transaction_state")
     assert len(cluster.topics) == 1
+
+
+def test_the_topic_of_offsets_is_auto_created_with_its_own_configuration() -> None:
+    cluster = make_cluster()
+
+    first = ask(cluster, ["__consumer_offsets"], may_create=True).topics[0]
+    second = ask(cluster, ["__consumer_offsets"]).topics[0]
+
+    assert (first.error_code, first.is_internal) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
+    assert (second.error_code, second.is_internal) == (ErrorCode.NONE, True)
+    assert len(second.partitions) == 50
+    topic = cluster.topics.get("__consumer_offsets")
+    assert topic is not None
+    assert topic.is_compacted
 
 
 def test_a_default_replication_factor_above_the_broker_count_creates_no_topic() -> None:
@@ -142,8 +156,8 @@ def test_a_default_replication_factor_above_the_broker_count_creates_no_topic() 
 def test_topics_are_found_by_id_since_version_12(version: int) -> None:
     response = ask(cluster_with_a_and_b(), [], version, ids=(UUID(int=2), UUID(int=9)))
 
-    assert topics_of(response) == [("b", ErrorCode.NONE), (None, ErrorCode.UNKNOWN_TOPIC_ID)]
-    assert response.topics[1].topic_id == UUID(int=9)
+    assert topics_of(response) == [(None, ErrorCode.UNKNOWN_TOPIC_ID), ("b", ErrorCode.NONE)]
+    assert response.topics[0].topic_id == UUID(int=9)
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -4,8 +4,11 @@ from typing import Any
 
 import pytest
 
+from broker.cluster.cluster import Cluster
+from protocol import messages
 from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
+from tests.broker.cluster_builder import NOW_MS, call, make_cluster
 from tests.broker.groups.group_cluster import GROUP, GroupCluster, versions
 
 
@@ -48,7 +51,8 @@ def test_coordinator_not_available_if_no_broker_is_up(version: int) -> None:
 def test_transactional_ids_have_coordinators_and_other_keys_do_not(version: int) -> None:
     cluster = GroupCluster()
 
-    assert find(cluster, version, key_type=1).node_id == cluster.coordinator_id
+    node_id = cluster.cluster.transaction_coordinator_id(GROUP)
+    assert find(cluster, version, key_type=1).node_id == node_id
     for key_type in (2, 3, -1):
         assert find(cluster, version, key_type=key_type).error_code == ErrorCode.INVALID_REQUEST
 
@@ -61,3 +65,52 @@ def test_each_key_of_a_batch_has_its_own_result() -> None:
 
     assert [coordinator.key for coordinator in response.coordinators] == keys
     assert {coordinator.node_id for coordinator in response.coordinators} == {1, 2, 3}
+
+
+def find_group(cluster: Cluster, *, now_ms: int = NOW_MS) -> int:
+    """Ask for the coordinator of a group; return the error code."""
+    request = messages.FindCoordinatorRequest(version=3, key=GROUP, key_type=0)
+    return int(call(cluster, request, 3, now_ms=now_ms).error_code)
+
+
+def test_the_first_request_for_a_group_creates_the_topic_at_once() -> None:
+    cluster = make_cluster(3, **{"controller.mutation.time.ms": "10"})
+
+    assert find_group(cluster) == ErrorCode.NONE
+
+    topic = cluster.topics.get("__consumer_offsets")
+    assert topic is not None
+    assert len(topic.partitions) == 50
+    assert len(cluster.controller_queue) == 0
+    # Topics of clients are placed as if it was not there.
+    assert cluster.create_topic("a", cluster.place(1, 1), {}).partitions[0].leader_id == 1
+
+
+def test_transactional_ids_create_no_topic() -> None:
+    cluster = make_cluster()
+    request = messages.FindCoordinatorRequest(version=3, key="x", key_type=1)
+    assert call(cluster, request, 3).error_code == ErrorCode.NONE
+    assert len(cluster.topics) == 0
+
+
+def test_the_topic_can_be_created_later_as_in_kafka() -> None:
+    cluster = make_cluster(3, **{"internal.topic.creation.async": "true"})
+    assert find_group(cluster) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert find_group(cluster) == ErrorCode.NONE
+
+
+def test_a_topic_in_the_queue_of_the_controller_is_created_once() -> None:
+    keys = {"internal.topic.creation.async": "true", "controller.mutation.time.ms": "10"}
+    cluster = make_cluster(3, **keys)
+    for now_ms in (NOW_MS, NOW_MS + 499):
+        cluster.timers.run_due(now_ms)
+        assert find_group(cluster, now_ms=now_ms) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        assert len(cluster.controller_queue) == 1
+    cluster.timers.run_due(NOW_MS + 500)
+    assert find_group(cluster, now_ms=NOW_MS + 500) == ErrorCode.NONE
+    assert len(cluster.controller_queue) == 0
+
+
+def test_a_replication_factor_beyond_the_brokers_leaves_groups_without_a_coordinator() -> None:
+    cluster = make_cluster(1, **{"offsets.topic.replication.factor": "3"})
+    assert find_group(cluster) == ErrorCode.COORDINATOR_NOT_AVAILABLE

@@ -61,3 +61,26 @@ def test_another_brokers_group_is_an_error_of_that_group(version: int) -> None:
     assert [group.group_id for group in groups] == [other_name, GROUP]
     assert groups[0].error_code == ErrorCode.NOT_COORDINATOR
     assert groups[1].group_state == "Dead"
+
+
+@pytest.mark.parametrize("version", versions(ApiKey.DESCRIBE_GROUPS, 3))
+def test_all_operations_of_a_group_are_authorized(version: int) -> None:
+    cluster = GroupCluster()
+    cluster.stable_member()
+    missing = next(
+        name
+        for name in map(str, range(100))
+        if cluster.cluster.coordinator_id(name) == cluster.coordinator_id
+    )
+
+    groups = cluster.ask(
+        ApiKey.DESCRIBE_GROUPS,
+        version,
+        groups=[GROUP, missing],
+        include_authorized_operations=True,
+    ).groups
+
+    assert groups[0].authorized_operations == {3, 6, 8, 10, 11}
+    # An error has no operations; before v6 a missing group is a dead one.
+    expected = None if version >= 6 else {3, 6, 8, 10, 11}
+    assert groups[1].authorized_operations == expected

@@ -2,7 +2,8 @@
 
 import pytest
 
-from protocol import messages
+from protocol import codec, messages
+from protocol.api_keys import ApiKey
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import call, make_cluster
 from tests.broker.connection_driver import request_frame
@@ -18,12 +19,13 @@ def test_a_mechanism_that_is_not_enabled_gets_the_list_of_those_that_are(version
     assert client.close_reason is not None
 
 
-def test_a_handshake_during_an_exchange_closes_the_connection() -> None:
+def test_a_handshake_during_an_exchange_gets_illegal_sasl_state_and_closes() -> None:
     client = SaslClient()
     client.handshake("SCRAM-SHA-256")
     request = messages.SaslHandshakeRequest(version=1, mechanism="SCRAM-SHA-256")
     client.send(request_frame(request, 1, 1))
-    assert client.written == b""
+    response = codec.decode_response(client.written, ApiKey.SASL_HANDSHAKE, 1)
+    assert response.error_code == ErrorCode.ILLEGAL_SASL_STATE
     assert client.close_reason is not None
 
 

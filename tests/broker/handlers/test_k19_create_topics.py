@@ -29,10 +29,15 @@ def topic(name: str, partitions: int = -1, replicas: int = -1, **rest: Any) -> A
 
 
 def create(
-    cluster: Cluster, *topics: Any, version: int = 7, validate_only: bool = False, **rest: int
+    cluster: Cluster,
+    *topics: Any,
+    version: int = 7,
+    validate_only: bool = False,
+    timeout_ms: int = 1000,
+    **rest: int,
 ) -> list[Any]:
     request = messages.CreateTopicsRequest(
-        version=version, topics=list(topics), timeout_ms=1000, validate_only=validate_only
+        version=version, topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only
     )
     responses: list[Any] = call(cluster, request, version, **rest).topics
     return responses
@@ -58,7 +63,7 @@ def test_every_version_creates_a_topic_and_fills_all_its_fields(version: int) ->
     )
     if version >= 5:
         assert (response.num_partitions, response.replication_factor) == (4, 2)
-    assert len(response.configs or ()) == (len(created.config) if version >= 5 else 0)
+    assert len(response.configs or ()) == (33 if version >= 5 else 0)
     assert response.topic_id == (created.topic_id if version >= 7 else None)
 
 
@@ -199,3 +204,18 @@ def test_replicas_are_placed_on_stopped_brokers_if_too_few_are_up() -> None:
         assert sorted(partition.replicas) == [1, 2, 3]
         assert sorted(partition.isr) == [1, 3]
         assert partition.leader_id in {1, 3}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+def test_nothing_is_created_without_time(version: int, timeout_ms: int) -> None:
+    cluster = make_cluster()
+    topics = (topic("a"), topic("b"), topic("b"))
+    results = create(cluster, *topics, version=version, timeout_ms=timeout_ms)
+
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", ErrorCode.REQUEST_TIMED_OUT),
+        ("b", ErrorCode.REQUEST_TIMED_OUT),
+        ("b", ErrorCode.REQUEST_TIMED_OUT),
+    ]
+    assert list(cluster.topics.all()) == []

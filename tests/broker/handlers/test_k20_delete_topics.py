@@ -4,19 +4,26 @@ from uuid import UUID
 import pytest
 
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
+from tests.broker.groups.group_cluster import GROUP, GroupCluster
 
 VERSIONS = range(1, 7)
 
 
-def delete(cluster: Cluster, *topics: str | UUID | None, version: int = 6) -> list[Any]:
+def delete(
+    cluster: Cluster, *topics: str | UUID | None, version: int = 6, timeout_ms: int = 1000
+) -> list[Any]:
     """Delete topics by name (a string) or by id."""
     state = messages.DeleteTopicsRequest.DeleteTopicState
     if version < 6:
         names: list[Any] = list(topics)
-        request = messages.DeleteTopicsRequest(version=version, topic_names=names, timeout_ms=1000)
+        request = messages.DeleteTopicsRequest(
+            version=version, topic_names=names, timeout_ms=timeout_ms
+        )
     else:
         requested = [
             state(version=version, name=None, topic_id=topic)
@@ -24,7 +31,9 @@ def delete(cluster: Cluster, *topics: str | UUID | None, version: int = 6) -> li
             else state(version=version, name=topic, topic_id=UUID(int=0))
             for topic in topics
         ]
-        request = messages.DeleteTopicsRequest(version=version, topics=requested, timeout_ms=1000)
+        request = messages.DeleteTopicsRequest(
+            version=version, topics=requested, timeout_ms=timeout_ms
+        )
     responses: list[Any] = call(cluster, request, version).responses
     return responses
 
@@ -49,7 +58,8 @@ def test_every_version_deletes_by_name(version: int) -> None:
     )
     assert [topic.name for topic in cluster.topics.all()] == ["b"]
     if version >= 5:
-        assert (deleted.error_message, missing.error_message) == (None, None)
+        assert deleted.error_message is None
+        assert missing.error_message == "This server does not host this topic-partition."
     if version >= 6:
         assert (deleted.topic_id, missing.topic_id) == (UUID(int=1), None)
 
@@ -122,3 +132,33 @@ def test_deleting_a_topic_deletes_its_records_and_completes_waiting_fetches() ->
     # A new topic of the same name is another topic.
     again = cluster.create_topic("a", [(1,)], {})
     assert (again.topic_id, again.partitions[0].log.log_end_offset) == (UUID(int=2), 0)
+
+
+def test_without_the_topic_of_offsets_groups_are_gone_and_members_need_a_coordinator() -> None:
+    cluster = GroupCluster()
+    member_id = cluster.stable_member()
+    waiting = cluster.join()
+    cluster.commit(("t", 0, 5), member_id=member_id, generation_id_or_member_epoch=1)
+
+    (deleted,) = delete(cluster.cluster, "__consumer_offsets")
+    cluster.cluster.timers.run_due(NOW_MS)
+
+    assert deleted.error_code == ErrorCode.NONE
+    assert [response.error_code for response in waiting] == [ErrorCode.NOT_COORDINATOR]
+    assert cluster.cluster.groups.group_ids() == []
+    assert cluster.commit(("t", 0, 5)) == [ErrorCode.NOT_COORDINATOR]
+    ensure_internal_topic(cluster.cluster, GROUP_METADATA)
+    assert cluster.cluster.groups.committed(GROUP, "t", 0) is None
+    assert cluster.commit(("t", 0, 5)) == [ErrorCode.NONE]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nothing_is_deleted_without_time(version: int) -> None:
+    cluster = cluster_with("a")
+    results = delete(cluster, "a", "missing", version=version, timeout_ms=0)
+
+    assert [(result.name, result.error_code) for result in results] == [
+        ("a", ErrorCode.REQUEST_TIMED_OUT),
+        ("missing", ErrorCode.REQUEST_TIMED_OUT),
+    ]
+    assert [topic.name for topic in cluster.topics.all()] == ["a"]

@@ -37,8 +37,24 @@ def delete(
         timeout_ms=1000,
     )
     topics: list[Any] = call(cluster, request, version).topics
-    assert [(t.name, t.partitions[0].partition_index) for t in topics] == [w[:2] for w in wanted]
-    return [(t.partitions[0].error_code, t.partitions[0].low_watermark) for t in topics]
+    results = [(topic.name, part) for topic in topics for part in topic.partitions]
+    assert [(name, part.partition_index) for name, part in results] == [w[:2] for w in wanted]
+    return [(part.error_code, part.low_watermark) for _, part in results]
+
+
+def test_a_partition_that_occurs_twice_has_one_result_and_a_topic_without_partitions_none() -> None:
+    topics = [
+        _Topic(
+            name="a",
+            partitions=[
+                _Topic.DeleteRecordsPartition(partition_index=0, offset=offset) for offset in (2, 5)
+            ],
+        ),
+        _Topic(name="b", partitions=[]),
+    ]
+    request = messages.DeleteRecordsRequest(version=2, topics=topics, timeout_ms=1000)
+    (topic,) = call(cluster_with_ten_records(), request, 2).topics
+    assert [(part.partition_index, part.low_watermark) for part in topic.partitions] == [(0, 5)]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -76,7 +76,7 @@ def test_a_missing_partition_keeps_the_others_out() -> None:
 
 def test_only_the_coordinator_answers() -> None:
     driver = TransactionDriver(transactional_cluster(2))
-    driver.broker_id = driver.cluster.coordinator_id("tx") or 0
+    driver.broker_id = driver.cluster.transaction_coordinator_id("tx") or 0
     _, producer = driver.init()
     driver.broker_id = 3 - driver.broker_id
     assert driver.add(producer, 0) == [ErrorCode.NOT_COORDINATOR]

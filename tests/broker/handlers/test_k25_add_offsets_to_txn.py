@@ -2,7 +2,6 @@
 
 import pytest
 
-from broker.cluster.transactions import offsets_partition
 from protocol.errors import ErrorCode
 from tests.broker.transactional_driver import make_driver
 
@@ -15,7 +14,7 @@ def test_the_partition_of_the_group_is_added(version: int) -> None:
     (topic,) = driver.describe().topics
     assert (topic.topic, topic.partitions) == (
         "__consumer_offsets",
-        [offsets_partition(driver.cluster, "g")],
+        [driver.cluster.group_log.partition_index("g")],
     )
     fenced = ErrorCode.PRODUCER_FENCED if version >= 2 else ErrorCode.INVALID_PRODUCER_EPOCH
     assert driver.add_offsets((producer.producer_id, 4), "g", version) == fenced

@@ -3,6 +3,7 @@
 import pytest
 
 from broker.cluster import failover
+from broker.cluster.coordinators import move_transaction_coordinator
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS
 from tests.broker.transactional_driver import (
@@ -44,7 +45,7 @@ def test_a_transaction_stays_prepared_until_the_leader_is_there_again(
     assert topic is not None
     for partition in topic.partitions:
         partition.replicas = partition.isr = (1,)
-    cluster.move_coordinator("tx", 2, NOW_MS)
+    move_transaction_coordinator(cluster, "tx", 2)
     driver = TransactionDriver(cluster, 2)
     _, producer = driver.init()
     driver.add(producer, 0)
@@ -69,12 +70,12 @@ def test_a_transaction_stays_prepared_until_the_leader_is_there_again(
 
 def test_the_coordinator_moves_with_its_transactions() -> None:
     cluster = transactional_cluster(2)
-    first = cluster.coordinator_id("tx") or 0
+    first = cluster.transaction_coordinator_id("tx") or 0
     driver = TransactionDriver(cluster, first)
     _, producer = driver.init()
     driver.add(producer, 0)
     failover.stop_broker(cluster, first, NOW_MS)
-    driver.broker_id = cluster.coordinator_id("tx") or 0
+    driver.broker_id = cluster.transaction_coordinator_id("tx") or 0
     assert driver.broker_id != first
     assert driver.produce(producer, 0) == (NONE, 0)
     assert driver.end(producer, commit=True)[0] == NONE

@@ -1,9 +1,12 @@
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from broker.cluster.cluster import Cluster
 from broker.config.broker_config import BROKER_KEYS
+from broker.config.hash_order import in_hash_order
+from broker.config.keys import ConfigKey
 from broker.config.resource_keys import CLIENT_METRICS_KEYS, GROUP_RESOURCE_KEYS
 from broker.config.topic_keys import TOPIC_KEYS
 from broker.handlers.k32_describe_configs import handle_describe_configs
@@ -22,6 +25,7 @@ from tests.broker.handlers.config_requests import (
 )
 
 VERSIONS = range(1, 5)
+REFUSED = ErrorCode.INVALID_REQUEST
 _Resource = messages.DescribeConfigsRequest.DescribeConfigsResource
 
 
@@ -55,6 +59,10 @@ def the_one_entry(results: list[Any]) -> Any:
     return entry
 
 
+def shown(keys: Mapping[str, ConfigKey]) -> list[str]:
+    return [name for name, key in keys.items() if not key.is_hidden]
+
+
 def synonyms_of(entry: Any) -> list[tuple[str, str | None, int]]:
     return [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms]
 
@@ -65,11 +73,11 @@ def test_every_version_returns_all_keys_of_topic_and_broker(version: int) -> Non
         new_cluster(), (TOPIC, "orders", None), (BROKER, "1", None), version=version
     )
 
-    assert (topic.error_code, topic.error_message) == (ErrorCode.NONE, None)
+    assert (topic.error_code, topic.error_message) == (ErrorCode.NONE, "")
     assert (topic.resource_type, topic.resource_name) == (TOPIC, "orders")
-    assert [entry.name for entry in topic.configs] == list(TOPIC_KEYS)
+    assert [entry.name for entry in topic.configs] == in_hash_order(shown(TOPIC_KEYS))
     assert (broker.resource_type, broker.resource_name) == (BROKER, "1")
-    assert [entry.name for entry in broker.configs] == list(BROKER_KEYS)
+    assert [entry.name for entry in broker.configs] == in_hash_order(shown(BROKER_KEYS))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -105,7 +113,7 @@ def test_documentation_and_synonyms_are_returned_only_if_requested() -> None:
 def test_a_null_or_empty_list_of_keys_returns_all(keys: list[str] | None) -> None:
     (result,) = describe(new_cluster(), (TOPIC, "orders", keys))
 
-    assert len(result.configs) == len(TOPIC_KEYS)
+    assert len(result.configs) == len(shown(TOPIC_KEYS))
 
 
 def test_only_known_keys_of_those_requested_are_returned() -> None:
@@ -134,14 +142,18 @@ def test_synonyms_of_a_topic_key_go_from_the_topic_down_to_the_default() -> None
     assert synonyms_of(entry) == [("max.message.bytes", "5", 1), (name, "4", 2), *behind]
 
 
-def test_a_value_of_one_of_several_brokers_is_not_a_topic_default() -> None:
+def test_a_topic_is_described_with_the_defaults_of_the_requested_broker() -> None:
     cluster = new_cluster(2)
     cluster.set_config(cluster.config.with_dynamic(1, {"message.max.bytes": "4"}))
 
-    entry = the_one_entry(describe(cluster, (TOPIC, "orders", ["max.message.bytes"])))
+    values = [
+        the_one_entry(
+            describe(cluster, (TOPIC, "orders", ["max.message.bytes"]), broker_id=broker_id)
+        ).value
+        for broker_id in (1, 2)
+    ]
 
-    assert entry.value == "1048588"
-    assert synonyms_of(entry) == [("message.max.bytes", "1048588", 5)]
+    assert values == ["4", "1048588"]
 
 
 def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:
@@ -150,16 +162,44 @@ def test_a_topic_key_without_a_broker_key_has_no_synonyms() -> None:
     assert (entry.value, entry.config_source, synonyms_of(entry)) == ("false", 5, [])
 
 
-def test_log_retention_hours_is_a_synonym_of_retention_ms() -> None:
+def test_a_topics_source_in_another_unit_is_not_named() -> None:
     entry = the_one_entry(
         describe(new_cluster(log_retention_hours="2"), (TOPIC, "orders", ["retention.ms"]))
     )
 
-    assert (entry.value, entry.config_source) == ("7200000", 4)
-    assert synonyms_of(entry) == [
-        ("log.retention.hours", "2", 4),
-        ("log.retention.hours", "168", 5),
-    ]
+    assert (entry.value, entry.config_source, synonyms_of(entry)) == ("7200000", 5, [])
+
+
+def test_min_insync_replicas_is_a_value_of_all_brokers_from_the_start() -> None:
+    name = "min.insync.replicas"
+    entry = the_one_entry(describe(new_cluster(), (TOPIC, "orders", [name])))
+    assert synonyms_of(entry) == [(name, "1", 3), (name, "1", 5)]
+
+    older = new_cluster(broker_api_versions="4.0", min_insync_replicas="2")
+    entry = the_one_entry(describe(older, (TOPIC, "orders", [name])))
+    assert synonyms_of(entry) == [(name, "2", 4), (name, "1", 5)]
+
+
+def test_a_custom_key_is_described_as_a_secret_of_unknown_type() -> None:
+    cluster = new_cluster()
+    cluster.set_config(cluster.config.with_dynamic(2, {"my.plugin.key": "hunter2"}))
+
+    entry = the_one_entry(describe(cluster, (BROKER, "2", ["my.plugin.key"]), broker_id=2))
+
+    assert (entry.value, entry.config_type, entry.is_sensitive) == (None, 0, True)
+    assert (entry.read_only, entry.config_source) == (True, 2)
+    assert synonyms_of(entry) == [("my.plugin.key", None, 2)]
+
+
+def test_the_rate_of_throttled_replication_is_described_where_it_is_set() -> None:
+    name = "leader.replication.throttled.rate"
+    cluster = new_cluster()
+    assert describe(cluster, (BROKER, "1", [name]))[0].configs == []
+
+    cluster.set_config(cluster.config.with_dynamic(1, {name: " 9"}))
+
+    entry = the_one_entry(describe(cluster, (BROKER, "1", [name])))
+    assert (entry.value, entry.read_only, entry.config_type) == (" 9", True, 5)
 
 
 def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> None:
@@ -170,11 +210,9 @@ def test_a_broker_key_is_read_only_unless_it_can_be_changed_at_run_time() -> Non
     assert (entries["num.partitions"].value, entries["num.partitions"].config_source) == ("3", 4)
     assert not entries["max.in.flight.sequence.number.per.connection"].read_only
     assert not entries["message.max.bytes"].read_only
-    assert [entry.name for entry in result.configs if entry.is_sensitive] == [
-        "broker.admin.token",
-        "sasl.users",
-        "ssl.key.password",
-    ]
+    assert {entry.name for entry in result.configs if entry.is_sensitive} == {
+        name for name, key in BROKER_KEYS.items() if key.is_sensitive
+    }
     assert entries["log.retention.ms"].value is None
 
 
@@ -186,11 +224,21 @@ def test_passwords_are_never_returned() -> None:
     assert "top-secret" not in str(result)
 
 
-def test_a_broker_returns_its_actual_node_id() -> None:
+def test_a_broker_returns_its_own_keys() -> None:
     cluster = new_cluster(node_id="7")
-    for name in ("node.id", "broker.id"):
-        entry = the_one_entry(describe(cluster, (BROKER, "3", [name]), broker_id=3))
-        assert (entry.value, entry.config_source, synonyms_of(entry)) == ("3", 4, [(name, "3", 4)])
+    cluster.brokers[9].rack = "r"
+    own = {
+        "node.id": "9",
+        "broker.id": "9",
+        "broker.rack": "r",
+        "process.roles": "broker,controller",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": "/mock-kafka/broker-9",
+    }
+    for name, value in own.items():
+        entry = the_one_entry(describe(cluster, (BROKER, "9", [name]), broker_id=9))
+        assert (entry.value, entry.config_source) == (value, 4)
+        assert synonyms_of(entry)[0] == (name, value, 4)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +256,8 @@ def test_a_broker_returns_the_address_it_advertises(host: str, listener: str) ->
 
 def test_the_broker_default_returns_only_keys_changed_for_all_brokers() -> None:
     cluster = new_cluster(message_max_bytes="2")
-    assert describe(cluster, (BROKER, "", None))[0].configs == []
+    min_isr = the_one_entry(describe(cluster, (BROKER, "", None)))
+    assert (min_isr.name, min_isr.value) == ("min.insync.replicas", "1")
 
     cluster.set_config(
         cluster.config.with_dynamic(None, {"message.max.bytes": "3"}).with_dynamic(
@@ -226,20 +275,32 @@ def test_the_broker_default_returns_only_keys_changed_for_all_brokers() -> None:
 @pytest.mark.parametrize(
     ("kind", "name", "error_code", "message"),
     [
-        (TOPIC, "missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None),
-        (TOPIC, "a b", ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
-        (TOPIC, "", ErrorCode.INVALID_TOPIC_EXCEPTION, "Topic name is invalid"),
-        (BROKER, "2", ErrorCode.INVALID_REQUEST, "expected 1 or empty string, but received 2"),
-        (BROKER, "one", ErrorCode.INVALID_REQUEST, "must be an integer"),
-        (BROKER_LOGGER, "", ErrorCode.INVALID_REQUEST, "must not be empty"),
-        (BROKER_LOGGER, "2", ErrorCode.INVALID_REQUEST, "expected 1, but received 2"),
-        (CLIENT_METRICS, "", ErrorCode.INVALID_REQUEST, "must have a name"),
-        (GROUP, "", ErrorCode.INVALID_REQUEST, "must have a name"),
-        (1, "x", ErrorCode.INVALID_REQUEST, "resource type 1"),
+        (TOPIC, "missing", ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ""),
+        (
+            TOPIC,
+            "a b",
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            (
+                "Topic name is invalid: 'a b' contains one or more characters other than ASCII"
+                " alphanumerics, '.', '_' and '-'"
+            ),
+        ),
+        (
+            TOPIC,
+            "",
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            "Topic name is invalid: the empty string is not allowed",
+        ),
+        (BROKER, "2", REFUSED, "Unexpected broker id, expected 1 or empty string, but received 2"),
+        (BROKER, "one", REFUSED, "Broker id must be an integer, but it is: one"),
+        (BROKER_LOGGER, "", REFUSED, "Broker id must not be empty"),
+        (BROKER_LOGGER, "2", REFUSED, "Unexpected broker id, expected 1 but received 2"),
+        (CLIENT_METRICS, "", REFUSED, "Client metrics subscription name must not be empty"),
+        (GROUP, "", REFUSED, "Group name must not be empty"),
     ],
 )
 def test_a_resource_that_cannot_be_described_fails_alone(
-    version: int, kind: int, name: str, error_code: ErrorCode, message: str | None
+    version: int, kind: int, name: str, error_code: ErrorCode, message: str
 ) -> None:
     failed, described = describe(
         new_cluster(), (kind, name, None), (TOPIC, "orders", None), version=version
@@ -247,11 +308,19 @@ def test_a_resource_that_cannot_be_described_fails_alone(
 
     assert failed.error_code == error_code
     assert (failed.resource_type, failed.resource_name, failed.configs) == (kind, name, [])
-    if message is None:
-        assert failed.error_message is None
-    else:
-        assert message in failed.error_message
+    assert failed.error_message == message
     assert described.error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_unknown_type_of_resource_fails_the_request(version: int) -> None:
+    results = describe(new_cluster(), (TOPIC, "orders", None), (1, "x", None), version=version)
+
+    message = "This most likely occurs because of a request being malformed"
+    for result in results:
+        assert (result.error_code, result.configs) == (ErrorCode.INVALID_REQUEST, [])
+        assert result.error_message.startswith(message)
+    assert [result.resource_type for result in results] == [TOPIC, 1]
 
 
 def test_a_very_long_resource_name_gets_a_response() -> None:
@@ -269,8 +338,10 @@ def test_a_broker_has_no_loggers() -> None:
 def test_groups_and_client_metrics_need_not_exist() -> None:
     group, metrics = describe(new_cluster(), (GROUP, "g", None), (CLIENT_METRICS, "m", None))
 
-    assert [entry.name for entry in group.configs] == sorted(k.name for k in GROUP_RESOURCE_KEYS)
-    assert [entry.name for entry in metrics.configs] == sorted(
+    assert [entry.name for entry in group.configs] == in_hash_order(
+        key.name for key in GROUP_RESOURCE_KEYS
+    )
+    assert [entry.name for entry in metrics.configs] == in_hash_order(
         key.name for key in CLIENT_METRICS_KEYS
     )
     assert {entry.config_source for entry in group.configs + metrics.configs} == {5}
@@ -287,7 +358,9 @@ def test_values_set_on_a_group_or_on_client_metrics_are_returned_with_their_sour
     entry = the_one_entry(describe(cluster, (GROUP, "g", ["consumer.session.timeout.ms"])))
     name = "consumer.session.timeout.ms"
     assert (entry.value, entry.config_source) == ("46000", 8)
-    assert synonyms_of(entry) == [(name, "46000", 8), (name, "45000", 5)]
+    assert synonyms_of(entry) == [(name, "46000", 8)]
+    entry = the_one_entry(describe(cluster, (GROUP, "g2", [name])))
+    assert synonyms_of(entry) == [(name, "45000", 5)]
 
     entry = the_one_entry(describe(cluster, (CLIENT_METRICS, "m", ["interval.ms"])))
     assert (entry.value, entry.config_source) == ("100", 7)
@@ -309,3 +382,38 @@ def test_a_broker_returns_the_values_it_alone_was_started_with() -> None:
         1: ("7", 4, [("max.connections", "7", 4), default]),
         2: ("8", 4, [("max.connections", "8", 4), default]),
     }
+
+
+def names_of(result: Any) -> set[str]:
+    return {config.name for config in result.configs}
+
+
+def test_an_emulated_release_lists_its_own_keys() -> None:
+    topic = (TOPIC, "orders", None)
+    with_default = names_of(describe(new_cluster(), topic)[0])
+    with_3_7 = names_of(describe(new_cluster(broker_api_versions="3.7"), topic)[0])
+    assert with_default - with_3_7 == {
+        "compression.gzip.level",
+        "compression.lz4.level",
+        "compression.zstd.level",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+    }
+    assert not with_3_7 - with_default
+
+
+def test_groups_have_configurations_from_4_0_on() -> None:
+    (refused,) = describe(new_cluster(broker_api_versions="3.9"), (GROUP, "g", None))
+    assert refused.error_code == ErrorCode.INVALID_REQUEST
+    (result,) = describe(new_cluster(broker_api_versions="4.0"), (GROUP, "g", None))
+    assert "share.isolation.level" not in names_of(result)
+    assert "share.auto.offset.reset" in names_of(result)
+
+
+def test_client_metrics_show_keys_that_are_not_set_from_4_1_on() -> None:
+    cluster = new_cluster(broker_api_versions="4.0")
+    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == set()
+    kind = ResourceType.CLIENT_METRICS
+    cluster.set_config(cluster.config.with_resource((kind, "m"), {"interval.ms": "1000"}))
+    assert names_of(describe(cluster, (CLIENT_METRICS, "m", None))[0]) == {"interval.ms"}
+    assert len(names_of(describe(new_cluster(), (CLIENT_METRICS, "m", None))[0])) == 3

@@ -61,9 +61,9 @@ def test_every_version_replaces_the_configuration_of_a_topic(version: int) -> No
 def test_an_empty_replacement_restores_the_defaults() -> None:
     cluster = new_cluster()
     alter(cluster, (TOPIC, "orders", [("retention.ms", "5")]))
-    alter(cluster, (BROKER, "", [("message.max.bytes", "9")]))
+    alter(cluster, (BROKER, "", [("message.max.bytes", "9"), ("min.insync.replicas", "1")]))
 
-    alter(cluster, (TOPIC, "orders", []), (BROKER, "", []))
+    alter(cluster, (TOPIC, "orders", []), (BROKER, "", [("min.insync.replicas", "1")]))
 
     assert overrides_of(cluster) == {}
     assert cluster.config["message.max.bytes"] == 1_048_588
@@ -75,7 +75,7 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
     results = alter(
         cluster,
         (BROKER, "2", [("max.connections", "8")]),
-        (BROKER, "", [("max.connections", "9")]),
+        (BROKER, "", [("max.connections", "9"), ("min.insync.replicas", "1")]),
         broker_id=2,
     )
 
@@ -88,7 +88,7 @@ def test_brokers_are_changed_one_by_one_or_all_at_once() -> None:
 def test_a_changed_broker_default_applies_to_topics_at_once() -> None:
     cluster = new_cluster()
 
-    alter(cluster, (BROKER, "", [("message.max.bytes", "9")]))
+    alter(cluster, (BROKER, "", [("message.max.bytes", "9"), ("min.insync.replicas", "1")]))
 
     topic = cluster.topics.get("orders")
     assert topic is not None
@@ -102,8 +102,8 @@ def test_validate_only_changes_nothing(version: int) -> None:
     results = alter(
         cluster,
         (TOPIC, "orders", [("retention.ms", "5")]),
-        (BROKER, "", [("message.max.bytes", "9")]),
-        (GROUP, "g", [("consumer.session.timeout.ms", "5")]),
+        (BROKER, "", [("message.max.bytes", "9"), ("min.insync.replicas", "1")]),
+        (GROUP, "g", [("consumer.session.timeout.ms", "46000")]),
         (TOPIC, "missing", []),
         validate_only=True,
         version=version,
@@ -126,7 +126,7 @@ def test_validate_only_changes_nothing(version: int) -> None:
             "orders",
             [("retention.ms", "1"), ("retention.ms", "2")],
             ErrorCode.INVALID_REQUEST,
-            "only once",
+            "Error due to duplicate config keys",
         ),
         (BROKER, "2", [], ErrorCode.INVALID_REQUEST, "expected 1, but received 2"),
         (BROKER, "", [("num.partitions", "2")], ErrorCode.INVALID_REQUEST, "num.partitions"),
@@ -149,6 +149,22 @@ def test_a_resource_that_cannot_be_changed_fails_alone(
     assert message in failed.error_message
     assert outcome([other]) == [OK]
     assert overrides_of(cluster) == {}
+
+
+def test_a_replacement_must_keep_min_insync_replicas_of_all_brokers() -> None:
+    cluster = new_cluster(min_insync_replicas="2")
+
+    (refused,) = alter(cluster, (BROKER, "", []))
+    (accepted,) = alter(cluster, (BROKER, "", [("min.insync.replicas", "3")]))
+
+    assert outcome([refused, accepted]) == [
+        (
+            ErrorCode.INVALID_CONFIG,
+            "Cluster-level min.insync.replicas cannot be removed while ELR is enabled.",
+        ),
+        OK,
+    ]
+    assert cluster.config["min.insync.replicas"] == 3
 
 
 def test_a_duplicate_resource_is_not_changed() -> None:

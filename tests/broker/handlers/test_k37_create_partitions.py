@@ -21,10 +21,14 @@ def growth(name: str, count: int, assignments: list[list[int]] | None = None) ->
 
 
 def grow(
-    cluster: Cluster, *topics: Any, version: int = 3, validate_only: bool = False
+    cluster: Cluster,
+    *topics: Any,
+    version: int = 3,
+    validate_only: bool = False,
+    timeout_ms: int = 1000,
 ) -> list[Any]:
     request = messages.CreatePartitionsRequest(
-        version=version, topics=list(topics), timeout_ms=1000, validate_only=validate_only
+        version=version, topics=list(topics), timeout_ms=timeout_ms, validate_only=validate_only
     )
     results: list[Any] = call(cluster, request, version).results
     return results
@@ -97,3 +101,12 @@ def test_validate_only_checks_and_adds_nothing() -> None:
 
     assert [result.error_code for result in results] == [0, ErrorCode.INVALID_PARTITIONS]
     assert partition_counts(cluster) == {"a": 1, "b": 1}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_partition_is_added_without_time(version: int) -> None:
+    cluster = cluster_with("a")
+    results = grow(cluster, growth("a", 3), growth("b", 3), version=version, timeout_ms=0)
+
+    assert [result.error_code for result in results] == [ErrorCode.REQUEST_TIMED_OUT] * 2
+    assert partition_counts(cluster) == {"a": 1}

@@ -16,6 +16,7 @@ def elect(
     asked: list[tuple[str, list[int]]] | None,
     election_type: int = PREFERRED,
     version: int = 2,
+    timeout_ms: int = 1000,
 ) -> Any:
     topic = messages.ElectLeadersRequest.TopicPartitions
     partitions = None
@@ -25,7 +26,7 @@ def elect(
         version=version,
         election_type=election_type,
         topic_partitions=partitions,
-        timeout_ms=1000,
+        timeout_ms=timeout_ms,
     )
     return call(cluster, request, version)
 
@@ -63,7 +64,11 @@ def test_every_version_elects_preferred_leaders(version: int) -> None:
     error_messages = [
         part.error_message for part in response.replica_election_results[0].partition_result
     ]
-    assert error_messages == [None, None, "No such partition as a-2"]
+    assert error_messages == [
+        None,
+        "Leader election not needed for topic partition.",
+        "No such partition as a-2",
+    ]
     topic = cluster.topics.get("a")
     assert topic is not None
     assert [part.leader_id for part in topic.partitions] == [1, 2]
@@ -115,3 +120,16 @@ def test_version_0_has_only_preferred_elections() -> None:
     response = elect(cluster, [("a", [0])], election_type=0, version=0)
 
     assert results(response) == {"a": {0: ErrorCode.NONE}}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_leader_is_elected_without_time(version: int) -> None:
+    cluster = cluster_with_moved_leader()
+    response = elect(cluster, [("a", [0])], version=version, timeout_ms=0)
+
+    assert results(response) == {"a": {0: ErrorCode.REQUEST_TIMED_OUT}}
+    topic = cluster.topics.get("a")
+    assert topic is not None
+    assert topic.partitions[0].leader_id == 2
+    assert results(elect(cluster, None, version=version, timeout_ms=0)) == {}
+    assert elect(cluster, [], timeout_ms=0).error_code == ErrorCode.NONE

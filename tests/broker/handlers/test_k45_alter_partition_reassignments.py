@@ -20,6 +20,7 @@ def alter(
     topic_name: str = "a",
     version: int = 1,
     may_change_replication_factor: bool = True,
+    timeout_ms: int = 1000,
 ) -> Any:
     partitions = [
         _Topic.ReassignablePartition(partition_index=index, replicas=replicas)
@@ -27,7 +28,7 @@ def alter(
     ]
     request = messages.AlterPartitionReassignmentsRequest(
         version=version,
-        timeout_ms=1000,
+        timeout_ms=timeout_ms,
         allow_replication_factor_change=may_change_replication_factor,
         topics=[_Topic(name=topic_name, partitions=partitions)],
     )
@@ -103,3 +104,14 @@ def test_a_missing_topic_gets_unknown_topic_or_partition() -> None:
     assert error_codes(response) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     message = response.responses[0].partitions[0].error_message
     assert message == "Unable to find a topic named b."
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_no_partition_is_moved_without_time(version: int) -> None:
+    cluster, topic = cluster_and_topic()
+    response = alter(cluster, (0, [3]), version=version, timeout_ms=0)
+
+    assert response.error_code == ErrorCode.REQUEST_TIMED_OUT
+    ((partition,),) = (responded.partitions for responded in response.responses)
+    assert partition.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert topic.partitions[0].replicas == (1, 2)

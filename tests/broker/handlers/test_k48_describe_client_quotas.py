@@ -32,7 +32,7 @@ def ask(
 
 
 def entities_of(response: Any) -> list[tuple[dict[str, str | None], dict[str, float]]]:
-    assert (response.error_code, response.error_message) == (ErrorCode.NONE, None)
+    assert (response.error_code, response.error_message) == (ErrorCode.NONE, "")
     return [
         (
             {component.entity_type: component.entity_name for component in entry.entity},
@@ -76,3 +76,12 @@ def test_an_invalid_filter_gets_an_error_and_no_entries(
     assert response.error_code == error_code
     assert response.error_message
     assert response.entries is None
+
+
+def test_the_client_id_of_an_entity_comes_before_its_user() -> None:
+    response = ask(
+        make_cluster(1, **{"client.quotas": QUOTAS}), ("client-id", ANY, None), version=1
+    )
+
+    (entry,) = response.entries
+    assert [part.entity_type for part in entry.entity] == ["client-id", "user"]

@@ -32,8 +32,8 @@ BOTH = [(1, 4096), (2, 4096)]
 @pytest.mark.parametrize("names", [None, []])
 def test_without_names_all_users_are_described(names: list[str] | None) -> None:
     assert describe(names) == [
-        ("alice", ErrorCode.NONE, BOTH),
         ("carol", ErrorCode.NONE, BOTH),
+        ("alice", ErrorCode.NONE, BOTH),
     ]
 
 

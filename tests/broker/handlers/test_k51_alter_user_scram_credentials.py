@@ -23,15 +23,15 @@ def test_each_user_has_one_result_and_changes_apply_to_every_broker() -> None:
     response = call(cluster, request, 0, broker_id=1)
     assert [(result.user, result.error_code) for result in response.results] == [
         ("alice", ErrorCode.NONE),
-        ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
         ("bob", ErrorCode.NONE),
+        ("nobody", ErrorCode.RESOURCE_NOT_FOUND),
     ]
     assert response.results[0].error_message is None
-    assert "does not exist" in response.results[1].error_message
+    assert "does not exist" in response.results[2].error_message
 
     describe_request = messages.DescribeUserScramCredentialsRequest(users=None)
     described = call(cluster, describe_request, 0, broker_id=2)
     assert [
         (result.user, [(info.mechanism, info.iterations) for info in result.credential_infos])
         for result in described.results
-    ] == [("alice", [(2, 4096)]), ("bob", [(2, 5000)])]
+    ] == [("bob", [(2, 5000)]), ("alice", [(2, 4096)])]

@@ -61,16 +61,16 @@ def test_version_0_lists_client_metrics_only() -> None:
 
 def test_version_1_lists_everything_when_no_type_is_named() -> None:
     assert named(list_resources(cluster_with_resources(), 1, [])) == [
-        (TOPIC, "orders"),
-        (BROKER, "1"),
-        (BROKER, "2"),
-        (BROKER, "3"),
+        (GROUP, "g"),
+        (CLIENT_METRICS, "m1"),
+        (CLIENT_METRICS, "m2"),
         (BROKER_LOGGER, "1"),
         (BROKER_LOGGER, "2"),
         (BROKER_LOGGER, "3"),
-        (CLIENT_METRICS, "m1"),
-        (CLIENT_METRICS, "m2"),
-        (GROUP, "g"),
+        (BROKER, "1"),
+        (BROKER, "2"),
+        (BROKER, "3"),
+        (TOPIC, "orders"),
     ]
 
 
@@ -78,7 +78,7 @@ def test_version_1_lists_everything_when_no_type_is_named() -> None:
     ("types", "resources"),
     [
         ([GROUP], [(GROUP, "g")]),
-        ([TOPIC, GROUP, TOPIC], [(TOPIC, "orders"), (GROUP, "g")]),
+        ([TOPIC, GROUP, TOPIC], [(GROUP, "g"), (TOPIC, "orders")]),
         ([CLIENT_METRICS], [(CLIENT_METRICS, "m1"), (CLIENT_METRICS, "m2")]),
     ],
 )

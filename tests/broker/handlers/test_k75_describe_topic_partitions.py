@@ -5,6 +5,8 @@ import pytest
 from broker.administration.authorized_operations import TOPIC_OPERATIONS, bit_field
 from broker.cluster import failover
 from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from protocol import messages
 from protocol.errors import ErrorCode
 from tests.broker.cluster_builder import NOW_MS, call, make_cluster
@@ -58,6 +60,10 @@ def test_every_version_describes_topics_and_partitions(version: int) -> None:
     assert described is not None
     assert topic.topic_id == described.topic_id
     assert topic.is_internal is False
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    (internal,) = describe(cluster, "__consumer_offsets").topics
+    assert internal.is_internal is True
+    assert len(internal.partitions) == 50
     assert topic.topic_authorized_operations == bit_field(TOPIC_OPERATIONS)
     whole, leaderless, _ = topic.partitions
     assert (whole.error_code, whole.leader_id, whole.leader_epoch) == (ErrorCode.NONE, 1, 0)

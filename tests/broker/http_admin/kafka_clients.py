@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import suppress
 
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
 from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.http_admin.state import Admin
 from broker.produce.append import append_batch
@@ -35,6 +37,7 @@ def commit(admin: Admin, group_id: str, topic: str, offset: int) -> None:
         generation_id=-1,
         offsets=(OffsetToCommit(topic, 0, offset, -1, "m"),),
     )
+    ensure_internal_topic(admin.cluster, GROUP_METADATA)
     assert admin.cluster.groups.commit(request, NOW_MS) == (0,)
 
 

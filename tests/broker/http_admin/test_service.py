@@ -116,6 +116,18 @@ async def test_a_reset_restores_the_configuration_of_the_start() -> None:
         assert [view.values for view in list_quotas(site.admin)] == [{"producer_byte_rate": 5}]
 
 
+async def test_retention_is_first_checked_half_a_minute_after_a_reset() -> None:
+    async with serving_site(overrides={"log.retention.ms": "1"}) as site:
+        reset(site.admin)
+        create_topic(site.admin, NewTopicBody("a", 1))
+        produce(site.admin, "a", 5)
+        log = site.admin.topic("a").partitions[0].log
+        advance_clock(site.admin, AdvanceBody(seconds=29.9))
+        assert log.log_start_offset == 0
+        advance_clock(site.admin, AdvanceBody(seconds=0.1))
+        assert log.log_start_offset == 1
+
+
 async def test_connections_closed_by_a_reset_leave_no_line_in_the_journal() -> None:
     async with serving_site() as site:
         _reader, writer = await connect(site.kafka_ports[0])

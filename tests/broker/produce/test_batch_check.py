@@ -29,7 +29,7 @@ def check(
 ) -> BatchHeader | BatchRefusal:
     # Inside a larger buffer, as in a frame.
     buffer = b"head" + batch + b"tail"
-    return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), now_ms)
+    return check_batch(buffer, 4, 4 + len(batch), api_version, topic or make_topic(), 0, now_ms)
 
 
 def test_check_batch_returns_the_header_of_a_valid_batch() -> None:
@@ -73,7 +73,7 @@ def test_an_invalid_batch_gets_kafkas_error(batch: bytes, error_code: ErrorCode)
 
 
 def test_a_null_batch_is_an_invalid_record() -> None:
-    refusal = check_batch(b"frame", -1, -1, 9, make_topic(), NOW_MS)
+    refusal = check_batch(b"frame", -1, -1, 9, make_topic(), 0, NOW_MS)
 
     assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_RECORD
@@ -112,8 +112,46 @@ def test_a_compacted_topic_refuses_records_without_a_key_and_names_them(codec: s
 
     assert isinstance(refusal, BatchRefusal)
     assert refusal.error_code == ErrorCode.INVALID_RECORD
-    assert [error.batch_index for error in refusal.record_errors] == [0, 1]
-    assert refusal.error_message is not None
+    message = "Compacted topic cannot accept message without key in topic partition t-0"
+    assert [tuple(error) for error in refusal.record_errors] == [(0, message), (1, message)]
+    assert refusal.error_message == (
+        "One or more records have been rejected due to 2 record errors in total, and only showing"
+        f" the first three errors at most: [RecordError(batchIndex=0, message='{message}'),"
+        f" RecordError(batchIndex=1, message='{message}')]"
+    )
+
+
+def test_a_batch_that_claims_log_append_time_is_refused_record_by_record() -> None:
+    refusal = check(altered(make_batch(b"abc", key=b"k"), 21, ">h", records.LOG_APPEND_TIME_FLAG))
+
+    assert isinstance(refusal, BatchRefusal)
+    assert refusal.error_code == ErrorCode.INVALID_TIMESTAMP
+    (error,) = refusal.record_errors
+    assert (error.message or "").endswith(
+        "key=1 bytes, value=3 bytes). Producer should not set timestamp type to LogAppendTime."
+    )
+
+
+def test_errors_of_keys_and_timestamps_are_reported_together() -> None:
+    batch = make_batch(b"a", b"b", key=None, timestamps=[NOW_MS, NOW_MS + 2 * HOUR_MS])
+    early = make_batch(b"a", b"b", key=b"k", timestamps=[NOW_MS, NOW_MS + 2 * HOUR_MS])
+    topic = make_topic(cleanup_policy="compact")
+
+    keys, timestamps = check(batch, topic=topic), check(early, topic=topic)
+
+    assert isinstance(keys, BatchRefusal)
+    assert isinstance(timestamps, BatchRefusal)
+    assert (keys.error_code, len(keys.record_errors)) == (ErrorCode.INVALID_RECORD, 2)
+    assert (timestamps.error_code, len(timestamps.record_errors)) == (
+        ErrorCode.INVALID_TIMESTAMP,
+        1,
+    )
+
+
+def test_only_refused_records_are_explained() -> None:
+    refusal = check(altered(GOOD, 21, ">h", records.CONTROL_FLAG))
+
+    assert refusal == BatchRefusal(ErrorCode.INVALID_RECORD)
 
 
 def test_a_compacted_topic_accepts_tombstones_with_a_key() -> None:

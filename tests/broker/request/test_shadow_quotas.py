@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from broker.administration.config_alteration import Alteration, Operation, alter_configs
+from broker.administration.config_alteration import alter_configs
+from broker.administration.config_operations import Alteration, Operation
 from broker.cluster.cluster import Cluster
 from broker.dispatch.connection import Connection
 from broker.dispatch.dispatcher import Dispatcher

@@ -1,4 +1,5 @@
-// franz-go: `produce SERVERS TOPIC COUNT` or `consume SERVERS TOPIC COUNT GROUP`; prints tab between words.
+// franz-go: `produce SERVERS TOPIC COUNT`, `consume SERVERS TOPIC COUNT GROUP` or
+// `recreate SERVERS TOPIC MILLISECONDS`; prints tab between words.
 package main
 
 import (
@@ -8,10 +9,12 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 const (
@@ -26,9 +29,12 @@ func main() {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	seeds := kgo.SeedBrokers(strings.Split(servers, ",")...)
-	if scenario == "produce" {
+	switch scenario {
+	case "produce":
 		produce(ctx, seeds, topic, count)
-	} else {
+	case "recreate":
+		recreate(ctx, seeds, topic, time.Duration(count)*time.Millisecond)
+	default:
 		consume(ctx, seeds, topic, count, os.Args[5])
 	}
 }
@@ -78,6 +84,69 @@ func consume(ctx context.Context, seeds kgo.Opt, topic string, count int, group 
 		}
 		check(client.CommitRecords(ctx, fetches.Records()...))
 		read += fetches.NumRecords()
+	}
+}
+
+// Reads a topic beside another one. Deletes it, polls on for a while, then creates it again and reads
+// its new record. Prints the Fetch requests sent while the topic was missing, and the milliseconds
+// from the deletion to the new record.
+func recreate(ctx context.Context, seeds kgo.Opt, topic string, missing time.Duration) {
+	fetches := &fetchCounter{}
+	client, err := kgo.NewClient(seeds,
+		kgo.ConsumeTopics(topic, topic+".kept"),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchMaxWait(100*time.Millisecond),
+		kgo.WithHooks(fetches))
+	check(err)
+	defer client.Close()
+	// A client of its own: the consumer's would hold on to the id of the deleted topic.
+	admin := func(do func(*kgo.Client, *kadm.Client) error) {
+		other, err := kgo.NewClient(seeds)
+		check(err)
+		defer other.Close()
+		check(do(other, kadm.NewClient(other)))
+	}
+	write := func(other *kgo.Client, adm *kadm.Client, topics ...string) error {
+		_, err := adm.CreateTopics(ctx, 1, 1, nil, topics...)
+		check(err)
+		for _, name := range topics {
+			check(other.ProduceSync(ctx, &kgo.Record{Topic: name, Value: []byte(name)}).FirstErr())
+		}
+		return nil
+	}
+	read := func(count int) {
+		for count > 0 {
+			count -= client.PollFetches(ctx).NumRecords()
+			check(ctx.Err())
+		}
+	}
+	admin(func(other *kgo.Client, adm *kadm.Client) error { return write(other, adm, topic, topic+".kept") })
+	read(2)
+	deleted := time.Now()
+	admin(func(_ *kgo.Client, adm *kadm.Client) error {
+		_, err := adm.DeleteTopics(ctx, topic)
+		return err
+	})
+	before := fetches.count.Load()
+	for end := time.Now().Add(missing); time.Now().Before(end); {
+		pause, cancel := context.WithDeadline(ctx, end)
+		client.PollFetches(pause)
+		cancel()
+	}
+	sent := fetches.count.Load() - before
+	client.PurgeTopicsFromClient(topic)
+	admin(func(other *kgo.Client, adm *kadm.Client) error { return write(other, adm, topic) })
+	client.AddConsumeTopics(topic)
+	read(1)
+	fmt.Printf("%d\t%d\n", sent, time.Since(deleted).Milliseconds())
+}
+
+// Counts the Fetch requests that a client writes.
+type fetchCounter struct{ count atomic.Int64 }
+
+func (counter *fetchCounter) OnBrokerWrite(_ kgo.BrokerMetadata, key int16, _ int, _, _ time.Duration, _ error) {
+	if key == int16(kmsg.Fetch) {
+		counter.count.Add(1)
 	}
 }
 

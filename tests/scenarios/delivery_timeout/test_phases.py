@@ -1,5 +1,6 @@
 import pytest
 
+import broker.handlers  # noqa: F401 - registers every API
 from broker.faults.rule import FaultRule
 from scenarios.delivery_timeout.phases import PHASES, Phase, rules
 

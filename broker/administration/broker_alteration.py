@@ -1,0 +1,174 @@
+"""Check changes of a broker's keys at run time.
+
+Sources: Kafka's `ConfigAdminManager.validateBrokerConfigChange` and
+`DynamicBrokerConfig.validateConfigs`. Bad keys and values are INVALID_REQUEST.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from broker.administration.config_operations import Alteration, Operation, change_list
+from broker.cluster.cluster import Cluster
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig, shared_key_message
+from broker.config.broker_requirements import change_problem
+from broker.config.hash_order import in_hash_order
+from broker.config.keys import ConfigError, ConfigType, UpdateMode
+from broker.config.values import format_value, parse_value
+from broker.errors import Refusal
+from protocol.configs import ConfigOperation
+from protocol.errors import ErrorCode
+
+_NODE_ID = re.compile(r"[+-]?[0-9]{1,10}", re.ASCII)
+_LISTENER_KEY = re.compile(r"listener\.name\.[^.]*\.(.*)")
+_SET_CLASS_SIZE_MAX = 4
+"""Scala has classes of their own for sets up to this size, which print as `Set`."""
+
+ONLY_WITH_LISTENER = frozenset(
+    {
+        "ssl.key.password",
+        "ssl.keystore.certificate.chain",
+        "ssl.keystore.key",
+        "ssl.keystore.location",
+        "ssl.keystore.password",
+        "ssl.keystore.type",
+        "ssl.truststore.certificates",
+        "ssl.truststore.location",
+        "ssl.truststore.password",
+        "ssl.truststore.type",
+    }
+)
+"""Keys that change at run time with the prefix of a listener only."""
+
+_CLUSTER_LEVEL_LISTENER_KEYS = frozenset(
+    {"max.connections", "max.connection.creation.rate", "num.network.threads"}
+)
+
+
+def check_broker_alteration(
+    cluster: Cluster, broker_id: int, alteration: Alteration
+) -> BrokerConfig | Refusal:
+    """Return the configuration after a change of one broker, or without a name of all."""
+    target = None
+    if alteration.resource_name:
+        node_id = parse_node_id(alteration.resource_name)
+        if node_id is None:
+            return _refuse(f"Node id must be an integer, but it is: {alteration.resource_name}")
+        if node_id != broker_id:
+            name = alteration.resource_name
+            return _refuse(f"Unexpected broker id, expected {broker_id}, but received {name}")
+        target = broker_id
+    config = cluster.config
+    layer = {} if alteration.is_replacement else config.dynamic_layer(target)
+    changed = _apply(layer, alteration.operations)
+    if isinstance(changed, Refusal):
+        return changed
+    try:
+        problem = _layer_problem(changed, is_one_broker=target is not None)
+        if problem is not None:
+            return _refuse(problem)
+        new_config = config.with_dynamic(target, changed)
+    except ConfigError as error:
+        return _refuse(str(error))
+    problem = change_problem(config.for_broker(broker_id), new_config.for_broker(broker_id))
+    if problem is not None:
+        return _refuse(_invalid_change(problem))
+    if target is not None:
+        problem = _own_value_problem(cluster, alteration.operations, changed, target)
+    return new_config if problem is None else _refuse(problem)
+
+
+def parse_node_id(name: str) -> int | None:
+    """Return a node id as Java's `Integer.parseInt` reads it, or None."""
+    return int(name) if _NODE_ID.fullmatch(name) and -(1 << 31) <= int(name) < 1 << 31 else None
+
+
+def _apply(layer: Mapping[str, str], operations: Sequence[Operation]) -> dict[str, str] | Refusal:
+    """Return the layer after the operations, with the errors of Kafka's `ConfigAdminManager`."""
+    for operation in operations:
+        if operation.kind not in frozenset(ConfigOperation):
+            return _refuse(f"Unknown operations type {operation.kind}")
+    changed = dict(layer)
+    for operation in operations:
+        name, text = operation.name, operation.text or ""
+        if operation.kind == ConfigOperation.SET:
+            changed[name] = text
+        elif operation.kind == ConfigOperation.DELETE:
+            changed.pop(name, None)
+        else:
+            key = BROKER_KEYS.get(name)
+            if key is None:
+                return Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, None)
+            if key.config_type is not ConfigType.LIST:
+                kind = ConfigOperation(operation.kind).name.lower()
+                message = f"Config value {kind} is not allowed for config key: {name}"
+                return Refusal(ErrorCode.INVALID_CONFIG, message)
+            before = changed.get(name, format_value(key.default) or "")
+            changed[name] = change_list(before, operation.kind, text)
+    return changed
+
+
+def _layer_problem(layer: Mapping[str, str], *, is_one_broker: bool) -> str | None:
+    """Return why keys cannot be set at this level, or None; ConfigError for an invalid value."""
+    names = in_hash_order(layer)
+    fixed = [name for name in names if name in BROKER_KEYS and not BROKER_KEYS[name].is_dynamic]
+    if fixed:
+        return f"Cannot update these configs dynamically: {_shown_set(fixed)}"
+    secured = [name for name in names if name in ONLY_WITH_LISTENER]
+    if secured:
+        return (
+            "These security configs can be dynamically updated only per-listener using the listener"
+            f" prefix: HashSet({', '.join(secured)})"
+        )
+    for name in names:
+        match = _LISTENER_KEY.fullmatch(name)
+        key = BROKER_KEYS.get(match[1] if match else name)
+        if key is not None and key.is_dynamic:
+            parse_value(key, layer[name])
+    own = [name for name in names if _needs_broker_id(name)]
+    if own and not is_one_broker:
+        return (
+            "Cannot update these configs at default cluster level, broker id must be specified:"
+            f" {_shown_set(own)}"
+        )
+    return None
+
+
+def _needs_broker_id(name: str) -> bool:
+    match = _LISTENER_KEY.fullmatch(name)
+    if match is not None:
+        return match[1] not in _CLUSTER_LEVEL_LISTENER_KEYS
+    return name in BROKER_KEYS and BROKER_KEYS[name].update_mode is UpdateMode.ONE_BROKER
+
+
+def _own_value_problem(
+    cluster: Cluster, operations: Sequence[Operation], layer: Mapping[str, str], broker_id: int
+) -> str | None:
+    """Return why this broker cannot have these values for itself, or None."""
+    before = cluster.config.for_broker(broker_id)
+    if "listeners" in layer and layer["listeners"].strip() != before["listeners"]:
+        return "listeners are bound at the start and cannot be changed"
+    if len(cluster.brokers) > 1:
+        for operation in operations:
+            key = BROKER_KEYS.get(operation.name)
+            if operation.kind == ConfigOperation.DELETE or key is None:
+                continue
+            if key.update_mode is UpdateMode.CLUSTER_WIDE and key.is_enforced:
+                return f"{shared_key_message(operation.name)}; set it without a broker id"
+    return None
+
+
+def _shown_set(names: Sequence[str]) -> str:
+    """Return names as Scala prints a set of them."""
+    prefix = "Set" if len(names) <= _SET_CLASS_SIZE_MAX else "HashSet"
+    return f"{prefix}({', '.join(names)})"
+
+
+def _invalid_change(problem: str) -> str:
+    return (
+        f"Invalid value org.apache.kafka.common.config.ConfigException: {problem} for configuration"
+        " Invalid dynamic configuration"
+    )
+
+
+def _refuse(message: str) -> Refusal:
+    return Refusal(ErrorCode.INVALID_REQUEST, message)

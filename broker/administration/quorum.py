@@ -1,0 +1,63 @@
+"""The controllers as a KRaft quorum: each broker of the start is a controller too.
+
+Sources: Kafka's `KafkaRaftClient`, `RaftUtil` and `Endpoints`.
+"""
+
+from collections.abc import Iterable
+
+from broker.addresses import Address
+from broker.cluster.cluster import Cluster
+from broker.config.values import split_list
+from broker.errors import Refusal
+from protocol.errors import ErrorCode
+from protocol.hash_order import in_hash_order, string_hash
+
+CLUSTER_METADATA_TOPIC = "__cluster_metadata"
+NO_OP_RECORD_INTERVAL_MS = 500
+"""Default of metadata.max.idle.interval.ms: an idle controller appends a record so often."""
+
+
+def voter_ids(cluster: Cluster) -> list[int]:
+    """Return the brokers of the start that are registered, and the controller, ascending."""
+    voters = {*cluster.first_node_ids, cluster.controller_id}
+    return [node_id for node_id in cluster.brokers if node_id in voters]
+
+
+def observer_ids(cluster: Cluster) -> list[int]:
+    """Return the other registered brokers, ascending."""
+    voters = set(voter_ids(cluster))
+    return [node_id for node_id in cluster.brokers if node_id not in voters]
+
+
+def metadata_log_end_offset(now_ms: int) -> int:
+    """Return the end of the metadata log at a time.
+
+    There is no such log. Its end grows as that of an idle controller, since 1970.
+    """
+    return now_ms // NO_OP_RECORD_INTERVAL_MS
+
+
+def controller_listener_name(cluster: Cluster) -> str:
+    """Return the name of the controllers' listener."""
+    names = split_list(cluster.config["controller.listener.names"] or "")
+    return names[0] if names else "CONTROLLER"
+
+
+def check_cluster_id(cluster: Cluster, cluster_id: str | None) -> Refusal | None:
+    """Refuse the id of another cluster; None is any."""
+    if cluster_id is None or cluster_id == cluster.cluster_id:
+        return None
+    return Refusal(
+        ErrorCode.INCONSISTENT_CLUSTER_ID,
+        f'The given id "{cluster_id}" doesn\'t match the cluster id "{cluster.cluster_id}"',
+    )
+
+
+def endpoints_text(addresses: Iterable[tuple[str, Address]]) -> str:
+    """Return the endpoints of a voter, by the names of listeners, as Kafka's errors show them."""
+    by_name = {name.upper(): address for name, address in addresses}
+    texts = (
+        f"ListenerName({name})={by_name[name].host}/<unresolved>:{by_name[name].port}"
+        for name in in_hash_order(by_name, string_hash, capacity_min=1)
+    )
+    return f"Endpoints(endpoints={{{', '.join(texts)}}})"

@@ -1,0 +1,49 @@
+"""The order of quota entities, their types and their keys in responses.
+
+Kafka answers from hash maps; `protocol/hash_order.py` has their order.
+
+Sources: `ClientQuotaControlManager.alterClientQuotas`, `ClientQuotasImage.describe`,
+`AlterClientQuotasRequest.entries` and `ClientQuotaEntity`.
+"""
+
+from collections.abc import Iterable
+
+from protocol.hash_order import (
+    CAPACITY_DEFAULT,
+    in_hash_order,
+    map_hash,
+    string_hash,
+)
+from quotas.entities import Entity
+
+
+def ordered_entities(
+    entities: Iterable[Entity], *, capacity_min: int = CAPACITY_DEFAULT
+) -> list[Entity]:
+    """Return distinct entities, given by their first change, in the order of a response."""
+    return in_hash_order(entities, _entity_hash, capacity_min=capacity_min)
+
+
+def ordered_names(
+    entity: Entity, *, capacity_min: int = CAPACITY_DEFAULT
+) -> list[tuple[str, str | None]]:
+    """Return the types and names of an entity in the order of a response: client-id before user."""
+    return in_hash_order(entity, lambda pair: string_hash(pair[0]), capacity_min=capacity_min)
+
+
+def ordered_keys(keys: Iterable[str]) -> list[str]:
+    """Return distinct keys of one entity, in the order in which Kafka checks and describes them."""
+    return in_hash_order(keys, string_hash, capacity_min=1)
+
+
+def entity_text(entity: Entity) -> str:
+    """Return an entity as Kafka's error messages show it."""
+    names = (
+        f"{entity_type}={'null' if name is None else name}"
+        for entity_type, name in ordered_names(entity, capacity_min=1)
+    )
+    return f"ClientQuotaEntity(entries={{{', '.join(names)}}})"
+
+
+def _entity_hash(entity: Entity) -> int:
+    return (31 + map_hash(entity)) & 0xFFFFFFFF

@@ -1,0 +1,56 @@
+"""The log of the groups: the partitions of `__consumer_offsets`."""
+
+from broker.cluster.internal_topics import (
+    GROUP_METADATA,
+    append_records,
+    batch_bytes_max,
+    partition_for,
+)
+from broker.cluster.topics import Partition, TopicTable
+from broker.config.broker_config import BrokerConfig
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.errors import ErrorCode
+
+
+class GroupLog:
+    """Finds the partition of a group, and appends the group's records to it."""
+
+    def __init__(self, topics: TopicTable, config: BrokerConfig) -> None:
+        """`config` is that of the start; all keys that matter here are read-only."""
+        self._topics = topics
+        self._partition_count: int = config[GROUP_METADATA.partition_count_key]
+        self._compression_codec: int = config["offsets.topic.compression.codec"]
+
+    def partition_index(self, group_id: str) -> int:
+        """Return the index of a group's partition, whether or not there is such a topic."""
+        return partition_for(group_id, self._partition_count)
+
+    def partition(self, group_id: str) -> Partition | None:
+        """Return the partition of a group, or None if there is no such topic or partition."""
+        topic = self._topics.get(GROUP_METADATA.name)
+        return None if topic is None else topic.partition(self.partition_index(group_id))
+
+    def append(
+        self,
+        group_id: str,
+        records: list[CoordinatorRecord],
+        now_ms: int,
+        *,
+        is_atomic: bool = False,
+    ) -> ErrorCode:
+        """Append the records of a group; return NONE, or why none of them was appended.
+
+        With `is_atomic` they are one batch. Then the errors are those of Kafka's coordinator:
+        COORDINATOR_NOT_AVAILABLE if too few replicas are in sync, UNKNOWN_SERVER_ERROR if the batch
+        is larger than the topic allows.
+        """
+        topic, partition = self._topics.get(GROUP_METADATA.name), self.partition(group_id)
+        if topic is None or partition is None:
+            return ErrorCode.NOT_COORDINATOR
+        if is_atomic:
+            if len(partition.isr) < topic.min_insync_replicas:
+                return ErrorCode.COORDINATOR_NOT_AVAILABLE
+            if batch_bytes_max(records) > topic.max_message_bytes:
+                return ErrorCode.UNKNOWN_SERVER_ERROR
+        append_records(topic, partition, records, self._compression_codec, now_ms)
+        return ErrorCode.NONE

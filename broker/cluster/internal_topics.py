@@ -1,0 +1,170 @@
+"""The internal topics, in which coordinators keep their state, and how records get into them.
+
+`Cluster` creates an internal topic when a client looks for the first coordinator, and charges
+nobody for it. The leader of the partition of a key is the key's coordinator.
+
+Sources: Kafka's `Topic`, `AutoTopicCreationManager`, `GroupCoordinatorService.partitionFor` and
+`CoordinatorRuntime` (the batches).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from struct import Struct
+from typing import Any
+
+from broker.cluster.topics import GROUP_METADATA_TOPIC, Partition, Topic
+from broker.config.broker_config import BrokerConfig
+from protocol.batch_builder import BatchBuilder, uncompressed_batch
+from protocol.coordinator_records import CoordinatorRecord
+from protocol.records import COMPRESSION_NAMES, HEADER_BYTES, read_records, stamp
+
+_UTF_16_UNIT = Struct(">H")
+_INT32_MIN = 1 << 31
+_RECORD_OVERHEAD_BYTES_MAX = 23
+"""Lengths of record, key and value, offset delta (five bytes at most), and three single bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class InternalTopic:
+    """What the broker's configuration says about an internal topic.
+
+    The fields `..._key` name the broker's keys. `settings` are the topic's own keys with their
+    values, `settings_from` those whose value is that of a broker's key.
+    """
+
+    name: str
+    partition_count_key: str
+    replication_factor_key: str
+    settings: Mapping[str, str]
+    settings_from: Mapping[str, str]
+
+    def overrides(self, config: Mapping[str, Any]) -> dict[str, str]:
+        """Return the configuration that the topic is created with."""
+        copied = {name: str(config[key]) for name, key in self.settings_from.items()}
+        return {**self.settings, **copied}
+
+    def replication_factor(self, config: BrokerConfig, broker_count: int) -> int:
+        """Return the number of replicas; the default is as many as possible, up to 3."""
+        configured: int = config[self.replication_factor_key]
+        if self.replication_factor_key in config.overrides:
+            return configured
+        return min(configured, broker_count)
+
+
+GROUP_METADATA = InternalTopic(
+    name=GROUP_METADATA_TOPIC,
+    partition_count_key="offsets.topic.num.partitions",
+    replication_factor_key="offsets.topic.replication.factor",
+    settings={"cleanup.policy": "compact", "compression.type": "producer"},
+    settings_from={"segment.bytes": "offsets.topic.segment.bytes"},
+)
+"""`__consumer_offsets`: groups and their committed offsets."""
+
+
+@lru_cache(maxsize=4096)
+def partition_for(key: str, partition_count: int) -> int:
+    """Return the partition of a key: the absolute value of Java's hash code of it, modulo."""
+    hash_code = 0
+    for (unit,) in _UTF_16_UNIT.iter_unpack(key.encode("utf-16-be", "surrogatepass")):
+        hash_code = (31 * hash_code + unit) & 0xFFFF_FFFF
+    if hash_code >= _INT32_MIN:
+        # Kafka's `Utils.abs` has no positive counterpart of the smallest number, and takes 0.
+        hash_code = ((1 << 32) - hash_code) % _INT32_MIN
+    return hash_code % partition_count
+
+
+def append_records(
+    topic: Topic,
+    partition: Partition,
+    records: Sequence[CoordinatorRecord],
+    compression_codec: int,
+    now_ms: int,
+) -> None:
+    """Append records to an internal topic, as batches that the topic's configuration allows."""
+    if batch_bytes_max(records) <= topic.max_message_bytes:
+        _append_batch(topic, partition, records, compression_codec, now_ms)
+    else:
+        for part in _split(records, topic.max_message_bytes):
+            _append_batch(topic, partition, part, compression_codec, now_ms)
+    if partition.log.waiters:
+        partition.log.wake(now_ms)
+
+
+def _append_batch(
+    topic: Topic,
+    partition: Partition,
+    records: Sequence[CoordinatorRecord],
+    codec: int,
+    now_ms: int,
+) -> None:
+    log, epoch = partition.log, partition.leader_epoch
+    base_offset = log.log_end_offset
+    if codec == 0:
+        batch = uncompressed_batch(records, base_offset, epoch, now_ms)
+    else:
+        batch = _compressed_batch(records, base_offset, epoch, now_ms, codec)
+    log.append(batch, len(records), now_ms, epoch)
+    _compact(topic, partition, base_offset, records, now_ms)
+
+
+def _compressed_batch(
+    records: Sequence[CoordinatorRecord],
+    base_offset: int,
+    leader_epoch: int,
+    now_ms: int,
+    codec: int,
+) -> bytes:
+    builder = BatchBuilder(COMPRESSION_NAMES[codec], batch_bytes_max(records))
+    for key, value in records:
+        builder.append(now_ms, key, value, ())
+    built = builder.build()
+    return stamp(built, 0, len(built), base_offset, leader_epoch)
+
+
+def note_client_batch(topic: Topic, partition: Partition, now_ms: int) -> None:
+    """Note the last batch of the log, which a client produced."""
+    log = partition.log
+    (batch,) = log.read(log.log_end_offset - 1, 0, at_least_one=True)
+    records = tuple(read_records(batch))
+    pairs = [(record.key or b"", record.value) for record in records]
+    _compact(topic, partition, records[0].offset, pairs, now_ms)
+
+
+def batch_bytes_max(records: Sequence[CoordinatorRecord]) -> int:
+    """Return the maximum size of a batch with these records, before compression."""
+    size_bytes = HEADER_BYTES + _RECORD_OVERHEAD_BYTES_MAX * len(records)
+    for key, value in records:
+        size_bytes += len(key)
+        if value is not None:
+            size_bytes += len(value)
+    return size_bytes
+
+
+def _compact(
+    topic: Topic,
+    partition: Partition,
+    base_offset: int,
+    records: Sequence[CoordinatorRecord],
+    now_ms: int,
+) -> None:
+    compaction = partition.compaction
+    if compaction is None:
+        return
+    compaction.add(base_offset, records, now_ms)
+    if compaction.is_due():
+        compaction.compact(partition.log, now_ms, topic.config["delete.retention.ms"])
+
+
+def _split(
+    records: Sequence[CoordinatorRecord], bytes_max: int
+) -> Iterator[Sequence[CoordinatorRecord]]:
+    """Yield the records in parts whose batches have at most `bytes_max`, one record at least."""
+    start, size_bytes = 0, HEADER_BYTES
+    for index, record in enumerate(records):
+        record_bytes = batch_bytes_max((record,)) - HEADER_BYTES
+        if index > start and size_bytes + record_bytes > bytes_max:
+            yield records[start:index]
+            start, size_bytes = index, HEADER_BYTES
+        size_bytes += record_bytes
+    yield records[start:]

@@ -1,0 +1,144 @@
+"""Configuration keys and defaults by Kafka release: what DescribeConfigs of an older broker shows.
+
+Sources: DescribeConfigs of Apache Kafka 3.9.1, 4.0.0 and 4.1.0. Before 3.9: the KIPs that added the
+keys.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Any
+
+from protocol.releases import Release
+
+_LONG_MAX = (1 << 63) - 1
+
+_KEYS_BY_FIRST_RELEASE: Mapping[Release, tuple[str, ...]] = {
+    (1, 1): ("max.incremental.fetch.session.cache.slots",),
+    (2, 1): ("connection.failed.authentication.delay.ms",),
+    (2, 2): ("connections.max.reauth.ms", "group.max.size", "ssl.principal.mapping.rules"),
+    (2, 3): ("log.cleaner.max.compaction.lag.ms", "max.compaction.lag.ms", "max.connections"),
+    (2, 5): ("fetch.max.bytes",),
+    (2, 7): ("controller.quota.window.num", "controller.quota.window.size.seconds"),
+    (2, 8): ("controller.listener.names", "controller.quorum.voters", "node.id", "process.roles"),
+    (3, 4): ("producer.id.expiration.ms",),
+    (3, 6): (
+        "local.retention.bytes",
+        "local.retention.ms",
+        "log.local.retention.bytes",
+        "log.local.retention.ms",
+        "log.message.timestamp.after.max.ms",
+        "log.message.timestamp.before.max.ms",
+        "message.timestamp.after.max.ms",
+        "message.timestamp.before.max.ms",
+        "remote.storage.enable",
+        "transaction.partition.verification.enable",
+    ),
+    (3, 8): ("compression.gzip.level", "compression.lz4.level", "compression.zstd.level"),
+    (3, 9): (
+        "controller.quorum.bootstrap.servers",
+        "remote.log.copy.disable",
+        "remote.log.delete.on.disable",
+    ),
+    (4, 0): (
+        "add.partitions.to.txn.retry.backoff.max.ms",
+        "add.partitions.to.txn.retry.backoff.ms",
+        "group.consumer.migration.policy",
+        "remote.list.offsets.request.timeout.ms",
+        "share.coordinator.append.linger.ms",
+        "share.coordinator.load.buffer.size",
+        "share.coordinator.snapshot.update.records.per.snapshot",
+        "share.coordinator.state.topic.compression.codec",
+        "share.coordinator.state.topic.min.isr",
+        "share.coordinator.state.topic.num.partitions",
+        "share.coordinator.state.topic.replication.factor",
+        "share.coordinator.state.topic.segment.bytes",
+        "share.coordinator.threads",
+        "share.coordinator.write.timeout.ms",
+        "share.fetch.purgatory.purge.interval.requests",
+    ),
+    (4, 1): (
+        "group.share.assignors",
+        "group.share.max.share.sessions",
+        "group.streams.heartbeat.interval.ms",
+        "group.streams.max.heartbeat.interval.ms",
+        "group.streams.max.session.timeout.ms",
+        "group.streams.max.size",
+        "group.streams.max.standby.replicas",
+        "group.streams.min.heartbeat.interval.ms",
+        "group.streams.min.session.timeout.ms",
+        "group.streams.num.standby.replicas",
+        "group.streams.session.timeout.ms",
+        "sasl.oauthbearer.assertion.algorithm",
+        "sasl.oauthbearer.assertion.claim.aud",
+        "sasl.oauthbearer.assertion.claim.exp.seconds",
+        "sasl.oauthbearer.assertion.claim.iss",
+        "sasl.oauthbearer.assertion.claim.jti.include",
+        "sasl.oauthbearer.assertion.claim.nbf.seconds",
+        "sasl.oauthbearer.assertion.claim.sub",
+        "sasl.oauthbearer.assertion.file",
+        "sasl.oauthbearer.assertion.private.key.file",
+        "sasl.oauthbearer.assertion.private.key.passphrase",
+        "sasl.oauthbearer.assertion.template.file",
+        "sasl.oauthbearer.client.credentials.client.id",
+        "sasl.oauthbearer.client.credentials.client.secret",
+        "sasl.oauthbearer.jwt.retriever.class",
+        "sasl.oauthbearer.jwt.validator.class",
+        "sasl.oauthbearer.scope",
+        "share.isolation.level",
+        "streams.heartbeat.interval.ms",
+        "streams.num.standby.replicas",
+        "streams.session.timeout.ms",
+        "transaction.two.phase.commit.enable",
+    ),
+}
+
+_FIRST_RELEASES: Mapping[str, Release] = {
+    name: since for since, names in _KEYS_BY_FIRST_RELEASE.items() for name in names
+}
+
+_DEFAULTS_BEFORE: Mapping[Release, Mapping[str, Any]] = {
+    (2, 0): {"offsets.retention.minutes": 1440},
+    (4, 0): {
+        "group.consumer.assignors": (
+            "org.apache.kafka.coordinator.group.assignor.UniformAssignor",
+            "org.apache.kafka.coordinator.group.assignor.RangeAssignor",
+        ),
+        "group.coordinator.append.linger.ms": 10,
+        "group.coordinator.rebalance.protocols": ("classic",),
+        "group.coordinator.threads": 1,
+        "log.message.timestamp.after.max.ms": _LONG_MAX,
+        "metric.reporters": (),
+        "num.recovery.threads.per.data.dir": 1,
+        "remote.log.manager.copier.thread.pool.size": -1,
+        "remote.log.manager.expiration.thread.pool.size": -1,
+        "remote.log.manager.thread.pool.size": 10,
+    },
+    (4, 1): {
+        "group.coordinator.rebalance.protocols": ("classic", "consumer"),
+        "group.share.partition.max.record.locks": 200,
+        "share.coordinator.append.linger.ms": 10,
+    },
+}
+"""Parsed defaults of broker keys that changed in a release, as they were before it."""
+
+GROUP_RESOURCES_SINCE: Release = (4, 0)
+"""First release whose groups have configurations by default."""
+
+CLIENT_METRICS_DEFAULTS_SINCE: Release = (4, 1)
+"""First release that describes keys of client metrics that are not set."""
+
+
+def is_known(name: str, release: Release) -> bool:
+    """Return whether a release has a key; True for keys of which no first release is known."""
+    return release >= _FIRST_RELEASES.get(name, release)
+
+
+@cache
+def release_defaults(release: Release) -> Mapping[str, Any]:
+    """Return the defaults of broker keys that differ from those of 4.1, by name."""
+    defaults: dict[str, Any] = {}
+    for changed_in, old in sorted(_DEFAULTS_BEFORE.items(), reverse=True):
+        if release < changed_in:
+            defaults |= old
+    return MappingProxyType(defaults)

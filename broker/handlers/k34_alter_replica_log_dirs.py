@@ -1,0 +1,55 @@
+"""AlterReplicaLogDirs: v1-2.
+
+Behaviour:
+    - Each broker has one directory, which DescribeLogDirs shows. Moving a replica there succeeds
+      and changes nothing. Another directory gets LOG_DIR_NOT_FOUND.
+    - A partition without a replica on the broker gets REPLICA_NOT_AVAILABLE, a missing one
+      UNKNOWN_TOPIC_OR_PARTITION, a topic whose name is too long for a future directory
+      INVALID_TOPIC_EXCEPTION.
+    - One result per partition; the last directory that the request names for it counts.
+
+Gaps:
+    - Results come in request order, not in the order of Kafka's hash maps.
+"""
+
+from typing import Any
+
+from broker.administration.log_dirs import move_replica
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+
+_Topic = messages.AlterReplicaLogDirsResponse.AlterReplicaLogDirTopicResult
+
+
+@handles(ApiKey.ALTER_REPLICA_LOG_DIRS, versions=(1, 2))
+def handle_alter_replica_log_dirs(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `ReplicaManager.alterReplicaLogDirs`."""
+    version = context.api_version
+    paths: dict[str, dict[int, str]] = {}
+    for directory in request.dirs:
+        for topic in directory.topics:
+            paths.setdefault(topic.name, {}).update(dict.fromkeys(topic.partitions, directory.path))
+    return messages.AlterReplicaLogDirsResponse(
+        version=version,
+        throttle_time_ms=0,
+        results=[
+            _Topic(
+                version=version,
+                topic_name=topic_name,
+                partitions=[
+                    _Topic.AlterReplicaLogDirPartitionResult(
+                        version=version,
+                        partition_index=index,
+                        error_code=move_replica(
+                            cluster, context.broker_id, topic_name, index, path
+                        ),
+                    )
+                    for index, path in path_by_index.items()
+                ],
+            )
+            for topic_name, path_by_index in paths.items()
+        ],
+    )

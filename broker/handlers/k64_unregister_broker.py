@@ -1,0 +1,38 @@
+"""UnregisterBroker: v0.
+
+Behaviour:
+    - Fences a broker and removes it from the metadata. Partitions keep it as a replica that is
+      offline, until they are moved. An unknown broker gets BROKER_ID_NOT_REGISTERED.
+    - A broker that is up continues to serve its connections, as in Kafka, until it is stopped.
+    - The response is sent at once, also if elections wait in the controller's queue.
+
+Gaps:
+    - The last broker is fenced, but stays registered.
+"""
+
+from typing import Any
+
+from broker.cluster.broker_membership import unregister_fenced_broker
+from broker.cluster.cluster import Cluster
+from broker.request.context import RequestContext
+from broker.routes import handles
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.errors import ErrorCode
+
+
+@handles(ApiKey.UNREGISTER_BROKER, versions=(0, 0))
+def handle_unregister_broker(context: RequestContext, request: Any, cluster: Cluster) -> Any:
+    """Kafka's `ControllerApis.handleUnregisterBroker`."""
+    broker_id = request.broker_id
+    is_registered = broker_id in cluster.brokers
+    if is_registered:
+        unregister_fenced_broker(cluster, broker_id, context.now_ms)
+    return messages.UnregisterBrokerResponse(
+        version=context.api_version,
+        throttle_time_ms=0,
+        error_code=ErrorCode.NONE if is_registered else ErrorCode.BROKER_ID_NOT_REGISTERED,
+        error_message=(
+            "" if is_registered else f"Broker ID {broker_id} is not currently registered"
+        ),
+    )

@@ -1,0 +1,55 @@
+"""The order of the entries of Kafka's hash maps, for responses that Kafka builds from one.
+
+Clients see this order, so responses here have the same.
+
+Sources: `String.hashCode`, `Map.hashCode`, `Objects.hash` and `HashMap` of Java.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+CAPACITY_DEFAULT = 16
+"""Number of buckets of a map that was created without an expected size."""
+
+
+def string_hash(text: str) -> int:
+    """Return the hash of a string, 0 to 2**32 - 1."""
+    code_units = text.encode("utf-16-be", "surrogatepass")
+    result = 0
+    for high, low in zip(code_units[::2], code_units[1::2], strict=True):
+        result = (31 * result + (high << 8 | low)) & 0xFFFFFFFF
+    return result
+
+
+def map_hash(entries: Iterable[tuple[str, str | None]]) -> int:
+    """Return the hash of a map of strings, 0 to 2**32 - 1; None counts 0."""
+    return (
+        sum(
+            string_hash(key) ^ (0 if value is None else string_hash(value))
+            for key, value in entries
+        )
+        & 0xFFFFFFFF
+    )
+
+
+def in_hash_order(
+    keys: Iterable[T], hash_of: Callable[[T], int], *, capacity_min: int = CAPACITY_DEFAULT
+) -> list[T]:
+    """Return distinct keys, given in the order of their insertion, in the order of a `HashMap`.
+
+    `hash_of` returns a key's hash, 0 to 2**32 - 1. `capacity_min` is the map's first number of
+    buckets, a power of two. It doubles when there are more keys than three quarters of it. A
+    bucket with so many keys that Java makes a tree of them may have another order.
+    """
+    inserted = list(keys)
+    capacity = capacity_min
+    while len(inserted) > capacity * 3 // 4:
+        capacity *= 2
+
+    def bucket(key: T) -> int:
+        value = hash_of(key)
+        return (value ^ value >> 16) & capacity - 1
+
+    return sorted(inserted, key=bucket)

@@ -1,0 +1,46 @@
+import pytest
+
+from broker.administration.broker_alteration import check_broker_alteration, parse_node_id
+from broker.administration.config_operations import Alteration, Operation
+from broker.config.broker_config import BrokerConfig
+from broker.errors import Refusal
+from protocol.configs import ConfigOperation, ResourceType
+from protocol.errors import ErrorCode
+from tests.broker.handlers.config_requests import new_cluster
+
+
+@pytest.mark.parametrize(("name", "node_id"), [("7", 7), ("07", 7), ("+8", 8), ("-1", -1)])
+def test_a_node_id_is_read_as_java_reads_it(name: str, node_id: int) -> None:
+    assert parse_node_id(name) == node_id
+
+
+@pytest.mark.parametrize(
+    "name", ["", "seven", " 7", "7 ", "7_0", "\u0667", "2147483648", "9" * 5000]
+)
+def test_other_names_are_no_node_ids(name: str) -> None:
+    assert parse_node_id(name) is None
+
+
+def set_all(*names: str) -> BrokerConfig | Refusal:
+    operations = tuple(Operation(name, ConfigOperation.SET, "1") for name in names)
+    alteration = Alteration(ResourceType.BROKER, "1", operations, is_replacement=False)
+    return check_broker_alteration(new_cluster(1), 1, alteration)
+
+
+def test_fixed_keys_are_named_as_scala_prints_a_set() -> None:
+    few = set_all("broker.id", "node.id", "log.dirs")
+    many = set_all("broker.id", "node.id", "log.dirs", "log.dir", "num.partitions")
+
+    assert few == Refusal(
+        ErrorCode.INVALID_REQUEST,
+        "Cannot update these configs dynamically: Set(node.id, broker.id, log.dirs)",
+    )
+    assert isinstance(many, Refusal)
+    assert (many.message or "").startswith("Cannot update these configs dynamically: HashSet(")
+
+
+def test_a_listener_may_have_its_own_key_of_tls() -> None:
+    config = set_all("listener.name.ssl.ssl.key.password")
+
+    assert isinstance(config, BrokerConfig)
+    assert config.dynamic_layer(1) == {"listener.name.ssl.ssl.key.password": "1"}

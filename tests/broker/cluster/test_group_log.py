@@ -1,0 +1,248 @@
+"""The topic `__consumer_offsets` has the state of all groups, whatever they did."""
+
+from struct import pack
+from typing import Any
+
+import pytest
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.strategies import integers, sampled_from
+
+from broker.cluster.cluster import Cluster
+from broker.cluster.coordinators import ensure_internal_topic
+from broker.cluster.internal_topics import GROUP_METADATA
+from broker.groups.requests import CommitRequest, JoinRequest, OffsetToCommit, SyncRequest
+from broker.groups.results import JoinResult, SyncResult
+from protocol.coordinator_records import (
+    GROUP_RECORDS,
+    CoordinatorRecord,
+    GroupMetadataKey,
+    OffsetCommitKey,
+    decode_key,
+    decode_value,
+)
+from protocol.errors import ErrorCode
+from protocol.records import read_records
+from tests.broker.cluster_builder import NOW_MS, make_cluster
+
+GROUPS = ("g", "h", "i")
+TOPICS = ("a", "b")
+MINUTE_MS = 60_000
+
+
+def replay(cluster: Cluster) -> tuple[dict[tuple[str, str, int], Any], dict[str, Any]]:
+    """Return the values of committed offsets and of groups that the records end in."""
+    offsets: dict[tuple[str, str, int], Any] = {}
+    groups: dict[str, Any] = {}
+    topic = cluster.topics.get("__consumer_offsets")
+    for partition in () if topic is None else topic.partitions:
+        for batch in partition.log.rewind():
+            for record in read_records(batch):
+                key = decode_key(GROUP_RECORDS, record.key or b"")
+                value = decode_value(GROUP_RECORDS, key, record.value)
+                assert cluster.group_log.partition_index(key.group) == partition.partition_index
+                if isinstance(key, OffsetCommitKey):
+                    offsets[key.group, key.topic, key.partition] = value
+                else:
+                    assert isinstance(key, GroupMetadataKey)
+                    groups[key.group] = value
+    return (
+        {key: value for key, value in offsets.items() if value is not None},
+        {key: value for key, value in groups.items() if value is not None},
+    )
+
+
+def commit(
+    cluster: Cluster, group_id: str, *offsets: OffsetToCommit, now_ms: int = NOW_MS
+) -> tuple[ErrorCode, ...]:
+    return cluster.groups.commit(CommitRequest(group_id, offsets), now_ms)
+
+
+class GroupsAndTheirLog(RuleBasedStateMachine):
+    """After any requests, a replay of the topic gives the offsets and the members of all groups."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = make_cluster(3, **{"offsets.topic.num.partitions": "3"})
+        for name in TOPICS:
+            self.cluster.create_topic(name, [(1,), (2,)], {})
+        ensure_internal_topic(self.cluster, GROUP_METADATA)
+        self.now_ms = NOW_MS
+        self.members: dict[str, JoinResult] = {}
+
+    @rule(
+        group_id=sampled_from(GROUPS),
+        topic=sampled_from(TOPICS),
+        index=integers(0, 1),
+        offset=integers(0, 9),
+        metadata=sampled_from(["", "note", "é" * 100]),
+        retention_ms=sampled_from([-1, 1000]),
+    )
+    def commit(
+        self,
+        group_id: str,
+        topic: str,
+        index: int,
+        offset: int,
+        metadata: str,
+        retention_ms: int,
+    ) -> None:
+        member = self.members.get(group_id)
+        self.cluster.groups.commit(
+            CommitRequest(
+                group_id,
+                (OffsetToCommit(topic, index, offset, 5, metadata),),
+                generation_id=member.generation_id if member else -1,
+                member_id=member.member_id if member else "",
+                retention_ms=retention_ms,
+            ),
+            self.now_ms,
+        )
+
+    @rule(group_id=sampled_from(GROUPS))
+    def join_and_sync(self, group_id: str) -> None:
+        joined: list[JoinResult] = []
+        subscription = pack(">hi", 0, 1) + pack(">h", 1) + b"a" + pack(">i", -1)
+        member = self.members.get(group_id)
+        request = JoinRequest(
+            group_id,
+            member.member_id if member else "",
+            session_timeout_ms=10_000,
+            rebalance_timeout_ms=10_000,
+            protocol_type="consumer",
+            protocols={"range": subscription},
+            client_id="client",
+            client_host="/127.0.0.1",
+        )
+        self.cluster.groups.join(request, joined.append, self.now_ms)
+        self.cluster.timers.run_due(self.now_ms)
+        if not joined or joined[0].error_code is not ErrorCode.NONE:
+            self.members.pop(group_id, None)
+            return
+        self.members[group_id] = joined[0]
+        synced: list[SyncResult] = []
+        request_sync = SyncRequest(
+            group_id, joined[0].member_id, joined[0].generation_id, {joined[0].member_id: b"all"}
+        )
+        self.cluster.groups.sync(request_sync, synced.append, self.now_ms)
+
+    @rule(minutes=sampled_from([0, 1, 9, 100, 20_000]))
+    def wait(self, minutes: int) -> None:
+        for _ in range(3):
+            self.now_ms += minutes * MINUTE_MS // 3
+            self.cluster.timers.run_due(self.now_ms)
+
+    @rule(group_id=sampled_from(GROUPS))
+    def delete_group(self, group_id: str) -> None:
+        self.cluster.groups.delete_group(group_id, self.now_ms)
+
+    @rule(group_id=sampled_from(GROUPS), topic=sampled_from(TOPICS))
+    def delete_offsets(self, group_id: str, topic: str) -> None:
+        self.cluster.groups.delete_offsets(group_id, [(topic, 0), (topic, 1)], self.now_ms)
+
+    @rule(name=sampled_from(TOPICS))
+    def recreate_topic(self, name: str) -> None:
+        topic = self.cluster.topics.get(name)
+        assert topic is not None
+        self.cluster.delete_topic(topic, self.now_ms)
+        self.cluster.create_topic(name, [(1,), (2,)], {})
+
+    @rule()
+    def lose_the_topic(self) -> None:
+        topic = self.cluster.topics.get("__consumer_offsets")
+        assert topic is not None
+        self.cluster.delete_topic(topic, self.now_ms)
+        ensure_internal_topic(self.cluster, GROUP_METADATA)
+        self.members.clear()
+
+    @invariant()
+    def the_records_have_the_state_of_the_groups(self) -> None:
+        offsets, groups = replay(self.cluster)
+        committed = {
+            (group_id, topic, index): found
+            for group_id in self.cluster.groups.group_ids()
+            for topic, index, found in self.cluster.groups.all_committed(group_id)
+        }
+        assert offsets.keys() == committed.keys()
+        for key, found in committed.items():
+            value = offsets[key]
+            assert (value.offset, value.metadata) == (found.offset, found.metadata)
+            assert value.commit_timestamp == found.committed_ms
+            if found.expires_ms is None:
+                assert value.leader_epoch == found.leader_epoch
+            else:
+                assert value.expire_timestamp == found.expires_ms
+        for group_id, value in groups.items():
+            description = self.cluster.groups.describe(group_id)
+            assert description is not None
+            if description.state.value == "Stable":
+                assert [member.member_id for member in value.members] == [
+                    member.member_id for member in description.members
+                ]
+                assert [member.assignment for member in value.members] == [b"all"]
+                assert (value.protocol_type, value.protocol) == ("consumer", "range")
+            if description.state.value == "Empty":
+                assert (value.members, value.leader, value.protocol) == ([], None, None)
+
+
+TestGroupsAndTheirLog = GroupsAndTheirLog.TestCase
+
+
+def test_without_a_topic_nothing_is_committed() -> None:
+    cluster = make_cluster()
+    assert commit(cluster, "g", OffsetToCommit("a", 0, 1)) == (ErrorCode.NOT_COORDINATOR,)
+    assert cluster.groups.committed("g", "a", 0) is None
+
+
+def test_a_commit_needs_min_insync_replicas() -> None:
+    cluster = make_cluster(2, **{"min.insync.replicas": "2"})
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    assert commit(cluster, "g", OffsetToCommit("a", 0, 1)) == (ErrorCode.NONE,)
+    partition = cluster.group_log.partition("g")
+    assert partition is not None
+    partition.isr = partition.isr[:1]
+    error_codes = commit(cluster, "g", OffsetToCommit("a", 0, 2), OffsetToCommit("a", 1, 2))
+    assert error_codes == (ErrorCode.COORDINATOR_NOT_AVAILABLE,) * 2
+    committed = cluster.groups.committed("g", "a", 0)
+    assert committed is not None
+    assert committed.offset == 1
+    assert partition.log.log_end_offset == 1
+
+
+def test_a_commit_is_one_batch_or_fails() -> None:
+    cluster = make_cluster(1, **{"message.max.bytes": "300"})
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    assert commit(cluster, "g", OffsetToCommit("a", 0, 1, metadata="x" * 150)) == (ErrorCode.NONE,)
+    error_codes = commit(cluster, "g", *(OffsetToCommit("a", n, 1) for n in range(9)))
+    assert error_codes == (ErrorCode.UNKNOWN_SERVER_ERROR,) * 9
+    partition = cluster.group_log.partition("g")
+    assert partition is not None
+    assert partition.log.batch_count == 1
+
+
+def test_deletions_that_do_not_fit_a_batch_are_several() -> None:
+    cluster = make_cluster(1, **{"message.max.bytes": "300"})
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    for index in range(20):
+        commit(cluster, "g", OffsetToCommit("a", index, 1))
+    assert cluster.groups.delete_group("g", NOW_MS) is ErrorCode.NONE
+    assert replay(cluster) == ({}, {})
+
+
+@pytest.mark.slow
+def test_the_records_of_many_commits_take_bounded_memory() -> None:
+    cluster = make_cluster(1, **{"log.memory.max.bytes": "1000"})
+    ensure_internal_topic(cluster, GROUP_METADATA)
+    for number in range(50_000):
+        commit(cluster, "g", OffsetToCommit("a", number % 10, number), now_ms=NOW_MS + number)
+    partition = cluster.group_log.partition("g")
+    assert partition is not None
+    records: list[CoordinatorRecord] = [
+        (record.key or b"", record.value)
+        for batch in partition.log.rewind()
+        for record in read_records(batch)
+    ]
+    assert len(records) <= 1011
+    assert partition.log.log_end_offset == 50_000
+    assert partition.log.log_start_offset == 0
+    offsets, _groups = replay(cluster)
+    assert sorted(value.offset for value in offsets.values()) == list(range(49_990, 50_000))

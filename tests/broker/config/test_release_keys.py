@@ -1,0 +1,67 @@
+"""Keys and defaults by release."""
+
+import pytest
+
+from broker.config.broker_config import BROKER_KEYS, BrokerConfig
+from broker.config.release_keys import is_known, release_defaults
+from broker.config.topic_config import TopicConfig, validate_topic_overrides
+from protocol.configs import ConfigSource
+from protocol.releases import DEFAULT_RELEASE
+
+LONG_MAX = (1 << 63) - 1
+AFTER = "log.message.timestamp.after.max.ms"
+VERSIONS = "broker.api.versions"
+
+
+@pytest.mark.parametrize(
+    ("name", "release", "expected"),
+    [
+        ("remote.log.copy.disable", (3, 8), False),
+        ("remote.log.copy.disable", (3, 9), True),
+        ("share.isolation.level", (4, 0), False),
+        ("share.isolation.level", (4, 1), True),
+        ("retention.ms", (0, 11), True),
+    ],
+)
+def test_a_key_is_known_from_its_first_release_on(
+    name: str, release: tuple[int, ...], expected: bool
+) -> None:
+    assert is_known(name, release) is expected
+
+
+def test_the_default_release_has_every_key_and_the_defaults_of_the_tables() -> None:
+    assert all(is_known(name, DEFAULT_RELEASE) for name in BROKER_KEYS)
+    assert release_defaults(DEFAULT_RELEASE) == {}
+
+
+def test_a_default_is_the_oldest_one_that_still_holds() -> None:
+    name = "group.coordinator.rebalance.protocols"
+    assert release_defaults((4, 0))[name] == ("classic", "consumer")
+    assert release_defaults((3, 9))[name] == ("classic",)
+
+
+def test_a_broker_has_the_defaults_of_its_release() -> None:
+    config = BrokerConfig.from_overrides({f"broker.2.{VERSIONS}": "3.9"})
+    assert config.for_broker(1)[AFTER] == 3_600_000
+    assert config.for_broker(2)[AFTER] == LONG_MAX
+    (default,) = config.synonyms(AFTER, 2)
+    assert (default.text, default.source) == (str(LONG_MAX), ConfigSource.DEFAULT_CONFIG)
+    assert config.synonyms(AFTER, 1)[0].text == "3600000"
+
+
+def test_a_value_that_is_set_is_stronger_than_the_default_of_the_release() -> None:
+    config = BrokerConfig.from_overrides({VERSIONS: "3.9", AFTER: "5"})
+    assert config[AFTER] == 5
+
+
+def test_a_topic_has_the_defaults_of_its_brokers() -> None:
+    config = BrokerConfig.from_overrides({VERSIONS: "3.9"})
+    assert TopicConfig(config)["message.timestamp.after.max.ms"] == LONG_MAX
+
+
+def test_a_release_refuses_keys_of_topics_that_came_later() -> None:
+    overrides = {"remote.log.copy.disable": "true"}
+    assert validate_topic_overrides(overrides, (3, 9)) is None
+    problem = validate_topic_overrides(overrides, (3, 8))
+    assert problem is not None
+    assert "remote.log.copy.disable" in problem

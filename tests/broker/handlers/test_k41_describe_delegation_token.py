@@ -1,0 +1,16 @@
+"""DescribeDelegationToken without tokens."""
+
+import pytest
+
+from protocol import messages
+from protocol.errors import ErrorCode
+from tests.broker.handlers.token_requests import ERRORS, ask_for_tokens
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize(("principal", "expected"), ERRORS)
+def test_there_are_no_tokens(version: int, principal: str | None, expected: ErrorCode) -> None:
+    request = messages.DescribeDelegationTokenRequest(version=version, owners=None)
+    response = ask_for_tokens(request, version, principal)
+    assert response.error_code == expected
+    assert response.tokens == []

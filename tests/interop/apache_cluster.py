@@ -1,0 +1,48 @@
+"""Apache Kafka with several brokers, of which any but the first may stop, crash and return."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.interop.apache_kafka import ApacheKafka, free_ports
+
+
+class ApacheCluster:
+    """Brokers 1 to N, one process each; broker 1 is the controller, too. PLAINTEXT only."""
+
+    def __init__(
+        self, folder: Path, broker_count: int = 3, properties: Mapping[str, str] | None = None
+    ) -> None:
+        """Describe the cluster; nothing runs yet. `properties` are added to server.properties."""
+        controller_port, *ports = free_ports(1 + broker_count)
+        controller = f"127.0.0.1:{controller_port}"
+        self.bootstrap_servers = ",".join(f"127.0.0.1:{port}" for port in ports)
+        self.brokers: dict[int, ApacheKafka] = {}
+        for node_id, port in enumerate(ports, start=1):
+            listener = f"PLAINTEXT://127.0.0.1:{port}"
+            is_controller = node_id == 1
+            own = {
+                "node.id": str(node_id),
+                "process.roles": "broker,controller" if is_controller else "broker",
+                "controller.quorum.voters": f"1@{controller}",
+                "listeners": f"{listener},CONTROLLER://{controller}" if is_controller else listener,
+                "advertised.listeners": listener,
+            }
+            broker_folder = folder / str(node_id)
+            broker_folder.mkdir()
+            self.brokers[node_id] = ApacheKafka(
+                broker_folder, properties={**(properties or {}), **own}
+            )
+
+    def start(self) -> None:
+        """Start all brokers and wait until clients may come.
+
+        Raises:
+            CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+        """
+        for broker in self.brokers.values():
+            broker.start()
+
+    def stop(self) -> None:
+        """End all processes; the controller last, since brokers report their shutdown to it."""
+        for broker in reversed(self.brokers.values()):
+            broker.stop()

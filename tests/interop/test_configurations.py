@@ -1,0 +1,337 @@
+"""Configurations of Apache Kafka 4.1 with its default features, and of our broker, key by key."""
+
+import json
+import re
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from broker.config.broker_config import BROKER_KEYS
+from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
+from protocol.configs import ConfigOperation, ResourceType
+from protocol.errors import ErrorCode
+from scenarios.clients.deadline import DEADLINE_S, Deadline
+from scenarios.clients.java import java_command
+from scenarios.maven import CannotRunError, fetch_jars
+from tests.batches import altered, make_batch
+from tests.broker.handlers.refused_changes import REFUSED_CHANGES, RefusedChange
+from tests.interop.apache_kafka import VERSION, ApacheKafka
+from tests.interop.raw_client import RawClient
+
+pytestmark = [pytest.mark.long, pytest.mark.xdist_group("jvm")]
+
+SET, DELETE, APPEND, SUBTRACT = ConfigOperation
+# Started with values that other keys inherit in another unit.
+PROPERTIES = {
+    "broker.rack": "r",
+    "log.roll.hours": "50",
+    "log.flush.scheduler.interval.ms": "70000",
+    "group.consumer.session.timeout.ms": "46000",
+}
+# What the fixture must set, what depends on the process, and our documented differences.
+DIFFERENT = {
+    "advertised.listeners": "ports",
+    "controller.quorum.voters": "ports",
+    "group.initial.rebalance.delay.ms": "compatibility.md",
+    "inter.broker.listener.name": "set for the real broker",
+    "listener.security.protocol.map": "set for the real broker",
+    "listeners": "ports",
+    "log.dirs": "directories",
+    "offsets.topic.replication.factor": "set for the real broker",
+    "sasl.enabled.mechanisms": "compatibility.md",
+    "ssl.keystore.location": "set for the real broker",
+    "ssl.keystore.password": "set for the real broker",
+    "ssl.keystore.type": "compatibility.md",
+    "ssl.truststore.type": "compatibility.md",
+}
+
+
+@pytest.fixture(scope="module")
+def kafka_4_1(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApacheKafka]:
+    kafka = ApacheKafka(
+        tmp_path_factory.mktemp("apache-kafka-configs"), features={}, properties=PROPERTIES
+    )
+    try:
+        kafka.start()
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    create_topic(kafka.bootstrap_servers)
+    yield kafka
+    kafka.stop()
+
+
+@pytest.fixture(scope="module")
+def ours() -> Iterator[MockKafka]:
+    with MockKafka(config=PROPERTIES) as kafka:
+        create_topic(kafka.bootstrap_servers)
+        yield kafka
+
+
+def create_topic(address: str) -> Any:
+    request_class = messages.request_class(ApiKey.CREATE_TOPICS)
+    topic = request_class.CreatableTopic(
+        name="t", num_partitions=1, replication_factor=1, assignments=[], configs=[]
+    )
+    request = request_class(version=5, topics=[topic], timeout_ms=10_000, validate_only=False)
+    response = ask(address, request, ApiKey.CREATE_TOPICS, 5)
+    (created,) = response.topics
+    assert created.error_code == ErrorCode.NONE
+    return created
+
+
+def ask(address: str, request: Any, api_key: ApiKey, version: int) -> Any:
+    with RawClient(address) as client:
+        return client.ask(request, messages.response_class(api_key), api_key, version)
+
+
+def change(
+    address: str, kind: int, name: str, operations: Sequence[tuple[str, int, str | None]]
+) -> tuple[int, str | None]:
+    request_class = messages.request_class(ApiKey.INCREMENTAL_ALTER_CONFIGS)
+    resource_class = request_class.AlterConfigsResource
+    resource = resource_class(
+        resource_type=kind,
+        resource_name=name,
+        configs=[
+            resource_class.AlterableConfig(name=key, config_operation=operation, value=text)
+            for key, operation, text in operations
+        ],
+    )
+    request = request_class(version=1, resources=[resource], validate_only=False)
+    response = ask(address, request, ApiKey.INCREMENTAL_ALTER_CONFIGS, 1)
+    (result,) = response.responses
+    return result.error_code, result.error_message
+
+
+def describe(address: str, kind: int, name: str) -> tuple[int, str | None, list[Any]]:
+    """Return error code, message and keys: name, value, flags, type and synonyms of each."""
+    request_class = messages.DescribeConfigsRequest
+    resource = request_class.DescribeConfigsResource(
+        resource_type=kind, resource_name=name, configuration_keys=None
+    )
+    request = request_class(
+        version=4, resources=[resource], include_synonyms=True, include_documentation=False
+    )
+    response = ask(address, request, ApiKey.DESCRIBE_CONFIGS, 4)
+    (result,) = response.results
+    entries = [
+        (
+            entry.name,
+            entry.value,
+            entry.read_only,
+            entry.is_sensitive,
+            entry.config_source,
+            entry.config_type,
+            [(synonym.name, synonym.value, synonym.source) for synonym in entry.synonyms],
+        )
+        for entry in result.configs
+        if not (kind == ResourceType.BROKER and is_of_one_side(entry.name))
+    ]
+    return result.error_code, result.error_message, entries
+
+
+def is_of_one_side(name: str) -> bool:
+    is_ours = name in BROKER_KEYS and BROKER_KEYS[name].is_mock_only
+    return is_ours or name in DIFFERENT or name.startswith("listener.name.")
+
+
+def settle(address: str, kind: int, name: str, changes: list[tuple[str, str | None]]) -> None:
+    """Set keys, or delete those with None."""
+    operations = [(key, DELETE if text is None else SET, text) for key, text in changes]
+    assert change(address, kind, name, operations) == (ErrorCode.NONE, None)
+
+
+CHANGES: dict[str, tuple[int, str, list[tuple[str, str | None]]]] = {
+    "nothing": (ResourceType.TOPIC, "t", []),
+    "a topic": (
+        ResourceType.TOPIC,
+        "t",
+        [("retention.ms", " 5000"), ("cleanup.policy", "compact")],
+    ),
+    "a number": (ResourceType.TOPIC, "t", [("min.cleanable.dirty.ratio", "25e-5")]),
+    "all brokers": (ResourceType.BROKER, "", [("log.retention.ms", "6000"), ("a.plugin", "x")]),
+    "one broker": (
+        ResourceType.BROKER,
+        "1",
+        [
+            ("log.roll.ms", "7000"),
+            ("a.plugin", "y"),
+            ("max.connections", "99"),
+            ("leader.replication.throttled.rate", "1000000"),
+            ("listener.name.plaintext.max.connections", "7"),
+            ("metric.reporters", ""),
+        ],
+    ),
+    "a group": (ResourceType.GROUP, "g", [("consumer.session.timeout.ms", "50000")]),
+    "client metrics": (ResourceType.CLIENT_METRICS, "m", [("interval.ms", "100")]),
+}
+RESOURCES = [
+    (ResourceType.TOPIC, "t"),
+    (ResourceType.TOPIC, "missing"),
+    (ResourceType.BROKER, "1"),
+    (ResourceType.BROKER, ""),
+    (ResourceType.GROUP, "g"),
+    (ResourceType.CLIENT_METRICS, "m"),
+]
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_resources_are_described_alike(name: str, kafka_4_1: ApacheKafka, ours: MockKafka) -> None:
+    kind, resource_name, changes = CHANGES[name]
+    addresses = (kafka_4_1.bootstrap_servers, ours.bootstrap_servers)
+    for address in addresses:
+        settle(address, kind, resource_name, changes)
+    try:
+        for resource in RESOURCES:
+            expected = describe(ours.bootstrap_servers, *resource)
+            # Apache Kafka's broker follows its controller.
+            soon = time.monotonic() + DEADLINE_S
+            while describe(kafka_4_1.bootstrap_servers, *resource) != expected:
+                if time.monotonic() > soon:
+                    break
+            assert describe(kafka_4_1.bootstrap_servers, *resource) == expected, resource
+    finally:
+        for address in addresses:
+            settle(address, kind, resource_name, [(key, None) for key, _ in changes])
+
+
+def test_the_keys_that_are_not_compared_are_described_by_both(
+    kafka_4_1: ApacheKafka, ours: MockKafka
+) -> None:
+    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+        request_class = messages.DescribeConfigsRequest
+        resource = request_class.DescribeConfigsResource(
+            resource_type=ResourceType.BROKER,
+            resource_name="1",
+            configuration_keys=sorted(DIFFERENT),
+        )
+        request = request_class(
+            version=4, resources=[resource], include_synonyms=False, include_documentation=False
+        )
+        (result,) = ask(address, request, ApiKey.DESCRIBE_CONFIGS, 4).results
+        assert {entry.name for entry in result.configs} == set(DIFFERENT)
+
+
+def test_a_new_topic_is_described_alike(kafka_4_1: ApacheKafka, ours: MockKafka) -> None:
+    request_class = messages.request_class(ApiKey.CREATE_TOPICS)
+    configs = [request_class.CreatableTopic.CreatableTopicConfig(name="segment.ms", value="5")]
+    topic = request_class.CreatableTopic(
+        name="trial", num_partitions=1, replication_factor=1, assignments=[], configs=configs
+    )
+    request = request_class(version=5, topics=[topic], timeout_ms=10_000, validate_only=True)
+    described = []
+    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+        (created,) = ask(address, request, ApiKey.CREATE_TOPICS, 5).topics
+        described.append(
+            [
+                (entry.name, entry.value, entry.config_source, entry.read_only, entry.is_sensitive)
+                for entry in created.configs
+            ]
+        )
+
+    assert described[1] == described[0]
+
+
+KEYLESS = make_batch(b"a", b"b", b"c", b"d", key=None)
+REFUSED_BATCHES = {
+    "no keys": KEYLESS,
+    "control": altered(make_batch(b"a", key=b"k"), 21, ">h", 32),
+    "base offset": altered(make_batch(b"a", key=b"k"), 0, ">q", 5),
+    "far ahead": make_batch(b"a", key=b"k", timestamps=[4_000_000_000_000]),
+    "far ahead, without a key": make_batch(b"a", key=None, timestamps=[4_000_000_000_000]),
+    "two batches": make_batch(b"a", key=b"k") * 2,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_BATCHES)
+def test_a_refused_batch_gets_the_same_error(
+    name: str, kafka_4_1: ApacheKafka, ours: MockKafka
+) -> None:
+    answers = []
+    for address in (kafka_4_1.bootstrap_servers, ours.bootstrap_servers):
+        settle(address, ResourceType.TOPIC, "t", [("cleanup.policy", "compact")])
+        deadline = Deadline()
+        while produce(address, KEYLESS)[0] == ErrorCode.NONE and deadline.holds("compaction"):
+            pass
+        answers.append(produce(address, REFUSED_BATCHES[name]))
+        settle(address, ResourceType.TOPIC, "t", [("cleanup.policy", None)])
+
+    assert answers[1] == answers[0]
+    assert answers[0][0] != ErrorCode.NONE
+
+
+def produce(address: str, batch: bytes) -> tuple[int, str | None, list[tuple[int, str]]]:
+    """Return error code, message and the errors of records; times are masked."""
+    request_class = messages.request_class(ApiKey.PRODUCE)
+    topic_class = request_class.TopicProduceData
+    partition = topic_class.PartitionProduceData(index=0, records=batch)
+    topic = topic_class(name="t", partition_data=[partition])
+    request = request_class(
+        version=9, transactional_id=None, acks=-1, timeout_ms=5000, topic_data=[topic]
+    )
+    response = ask(address, request, ApiKey.PRODUCE, 9)
+    (answer,) = response.responses[0].partition_responses
+    errors = [
+        (error.batch_index, re.sub(r"\[-?\d+, -?\d+\]", "[]", error.batch_index_error_message))
+        for error in answer.record_errors
+    ]
+    return answer.error_code, answer.error_message, errors
+
+
+@pytest.mark.parametrize("refused", REFUSED_CHANGES, ids=str)
+def test_a_refused_change_gets_the_same_error(
+    refused: RefusedChange, kafka_4_1: ApacheKafka, ours: MockKafka
+) -> None:
+    expected = (refused.error_code, refused.error_message)
+    request = (refused.resource_type, refused.resource_name, refused.operations)
+
+    assert change(kafka_4_1.bootstrap_servers, *request) == expected
+    assert change(ours.bootstrap_servers, *request) == expected
+
+
+def test_a_throttled_reassignment_runs_with_the_tool_of_kafka(tmp_path: Path) -> None:
+    artifacts = (
+        f"org.apache.kafka:kafka_2.13:{VERSION}",
+        f"org.apache.kafka:kafka-tools:{VERSION}",
+        "org.slf4j:slf4j-simple:1.7.36",
+    )
+    try:
+        jars = fetch_jars(f"kafka-tools-{VERSION}", artifacts)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+    plan = {"topic": "t", "partition": 0, "replicas": [2, 1]}
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"version": 1, "partitions": [plan]}))
+
+    def run_tool(servers: str, *arguments: str) -> str:
+        command = [
+            *java_command(f"{jars}/*"),
+            "org.apache.kafka.tools.reassign.ReassignPartitionsCommand",
+            *("--bootstrap-server", servers, "--reassignment-json-file", str(path), *arguments),
+        ]
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
+        return done.stdout
+
+    def rates(kafka: MockKafka) -> set[str]:
+        server = kafka.bootstrap_servers_list[0]
+        _, _, entries = describe(server, ResourceType.BROKER, "0")
+        return {f"{entry[0]}={entry[1]}" for entry in entries if "throttled.rate" in entry[0]}
+
+    with MockKafka(brokers=3, config={"node.id": 0}) as kafka:
+        kafka.create_topic("t", 1, 2)
+        printed = run_tool(kafka.bootstrap_servers, "--execute", "--throttle", "5000000")
+        assert "The inter-broker throttle limit was set to 5000000 B/s" in printed
+        assert rates(kafka) == {
+            "leader.replication.throttled.rate=5000000",
+            "follower.replication.throttled.rate=5000000",
+        }
+        printed = run_tool(kafka.bootstrap_servers, "--verify")
+        assert "Reassignment of partition t-0 is completed." in printed
+        assert "Clearing broker-level throttles on brokers 0,1,2" in printed
+        assert rates(kafka) == set()

@@ -1,0 +1,46 @@
+"""The order of hash maps: the expected values are what a Java virtual machine printed."""
+
+import pytest
+
+from protocol.hash_order import in_hash_order, map_hash, string_hash
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", 0),
+        ("user", 3599307),
+        ("client-id", 2390829661),
+        ("ip", 3367),
+        ("\N{GRINNING FACE}", 1772899),
+        ("\N{LATIN CAPITAL LETTER A WITH DIAERESIS}pfel", 184447969),
+    ],
+)
+def test_the_hash_of_a_string_is_that_of_java(text: str, expected: int) -> None:
+    assert string_hash(text) == expected
+
+
+def test_the_hash_of_a_map_is_that_of_java() -> None:
+    assert map_hash([("user", "alice"), ("client-id", None)]) == 2487265192
+
+
+@pytest.mark.parametrize(
+    ("count", "capacity_min", "expected"),
+    [
+        (3, 16, [37, 0, 74]),
+        (3, 1, [0, 37, 74]),
+        (12, 16, [111, 37, 296, 185, 148, 333, 222, 0, 74, 259, 370, 407]),
+        (13, 16, [111, 296, 185, 148, 444, 333, 222, 0, 74, 259, 407, 37, 370]),
+        (13, 1, [111, 296, 185, 148, 444, 333, 222, 0, 74, 259, 407, 37, 370]),
+    ],
+)
+def test_keys_come_in_the_order_of_a_hash_map(
+    count: int, capacity_min: int, expected: list[int]
+) -> None:
+    keys = [f"topic-{number * 37}" for number in range(count)]
+    ordered = in_hash_order(keys, string_hash, capacity_min=capacity_min)
+    assert ordered == [f"topic-{number}" for number in expected]
+
+
+def test_keys_of_one_bucket_stay_in_the_order_of_their_insertion() -> None:
+    assert in_hash_order(["b", "a"], lambda _key: 5) == ["b", "a"]
