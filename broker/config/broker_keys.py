@@ -118,7 +118,7 @@ TRANSACTION_KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("transactional.id.expiration.ms",             INT,     7 * DAY_MS, at_least(1), READ_ONLY,  "Time after its last transaction at which a transactional id is removed."),
     ConfigKey("transaction.abort.timed.out.transaction.cleanup.interval.ms", INT, 10_000, at_least(1), READ_ONLY, "How often the broker aborts transactions that are past their timeout."),
     ConfigKey("transaction.remove.expired.transaction.cleanup.interval.ms",  INT, HOUR_MS, at_least(1), READ_ONLY, "How often the broker removes expired transactional ids."),
-    ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        CLUSTER_WIDE, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
+    ConfigKey("transaction.partition.verification.enable",  BOOLEAN, True,       None,        PER_BROKER, "Whether a batch or an offset of a transaction is refused if its partition was not added to it. Producers of transaction version 2 add partitions by writing."),
     ConfigKey("transaction.two.phase.commit.enable",        BOOLEAN, False,      None,        READ_ONLY,  "Whether a producer may ask for transactions without a timeout (two-phase commit)."),
 )
 

@@ -10,6 +10,7 @@ from typing import Any
 from broker.groups.commit_check import check_commit
 from broker.groups.group import Group
 from broker.groups.joining import join as join_group
+from broker.groups.offset_expiry import is_expired
 from broker.groups.records import (
     AppendRecords,
     discard_records,
@@ -38,7 +39,12 @@ from broker.groups.results import (
     SyncReply,
     SyncResult,
 )
-from broker.groups.transactional_offsets import OffsetKey, TransactionalOffsets
+from broker.groups.transactional_offsets import (
+    OffsetKey,
+    TransactionalOffsets,
+    committed_offset,
+    key_of,
+)
 from broker.timers import Timer, Timers
 from protocol.coordinator_records import CoordinatorRecord
 from protocol.errors import ErrorCode
@@ -200,14 +206,15 @@ class GroupCoordinator:
         expires_ms: int | None,
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
+        metadata_max: int = self.config["offset.metadata.max.bytes"]
         error_codes: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
         stored: list[tuple[OffsetKey, CommittedOffset]] = []
         for offset in offsets:
-            if self._is_metadata_too_large(offset):
+            if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
-            key, committed = _offset_key(group, offset), _committed(offset, now_ms, expires_ms)
+            key, committed = key_of(group, offset), committed_offset(offset, now_ms, expires_ms)
             records.append((offset_key(*key), offset_value(committed)))
             stored.append((key, committed))
             error_codes.append(ErrorCode.NONE)
@@ -221,10 +228,6 @@ class GroupCoordinator:
             self.transactional_offsets.replace(key)
         return tuple(error_codes)
 
-    def _is_metadata_too_large(self, offset: OffsetToCommit) -> bool:
-        metadata_max: int = self.config["offset.metadata.max.bytes"]
-        return len(offset.metadata or "") > metadata_max
-
     def commit_in_transaction(
         self,
         request: CommitRequest,
@@ -234,32 +237,21 @@ class GroupCoordinator:
         producer_epoch: int,
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
-        """Store offsets until the transaction of a producer ends; return an error code for each.
-
-        The partition of `__consumer_offsets` was added to the transaction before.
-        """
-        if not request.group_id:
-            return (ErrorCode.INVALID_GROUP_ID,) * len(request.offsets)
+        """Store offsets until the transaction of a producer ends; return an error code for each."""
         group = self._groups.get(request.group_id)
         if group is None and request.generation_id < 0:
             group = self._create(request.group_id, now_ms)
         if group is None:
             return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
-        error_code = check_commit(group, request, is_transactional=True)
-        if error_code is not ErrorCode.NONE:
-            return (error_code,) * len(request.offsets)
-        pending = self.transactional_offsets
-        error_codes = []
-        for offset in request.offsets:
-            if self._is_metadata_too_large(offset):
-                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
-                continue
-            committed = _committed(offset, now_ms, None)
-            pending.add(offsets_partition, producer_id, _offset_key(group, offset), committed)
-            error_codes.append(ErrorCode.NONE)
-        if ErrorCode.NONE in error_codes:
-            pending.note_commit(offsets_partition, producer_id, producer_epoch, now_ms)
-        return tuple(error_codes)
+        return self.transactional_offsets.commit(
+            group,
+            request,
+            offsets_partition,
+            producer_id,
+            producer_epoch,
+            now_ms,
+            metadata_max=self.config["offset.metadata.max.bytes"],
+        )
 
     def end_transaction(
         self, offsets_partition: int, producer_id: int, now_ms: int, *, is_commit: bool
@@ -449,7 +441,7 @@ class GroupCoordinator:
             expired = [
                 (topic_name, partition_index)
                 for topic_name, partition_index, committed in group.offsets
-                if _is_expired(group, topic_name, committed, retention_ms, now_ms)
+                if is_expired(group, topic_name, committed, retention_ms, now_ms)
                 and not self.is_unstable(group.group_id, topic_name, partition_index)
             ]
             self._remove_offsets(group, expired, now_ms)
@@ -457,43 +449,3 @@ class GroupCoordinator:
             has_pending = self.transactional_offsets.has_pending(group.group_id)
             if is_idle and not group.offsets and not has_pending:
                 self._drop(group, now_ms)
-
-
-def _committed(offset: OffsetToCommit, now_ms: int, expires_ms: int | None) -> CommittedOffset:
-    return CommittedOffset(
-        offset.offset,
-        offset.leader_epoch,
-        offset.metadata or "",
-        now_ms,
-        expires_ms,
-        offset.topic_id,
-    )
-
-
-def _offset_key(group: Group, offset: OffsetToCommit) -> OffsetKey:
-    return group.group_id, offset.topic_name, offset.partition_index
-
-
-def _is_expired(
-    group: Group, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
-) -> bool:
-    """Kafka's `ClassicGroup.offsetExpirationCondition` (KIP-211).
-
-    Retention counts from the time at which the group lost its last member. If it never had one,
-    and for topics that a stable group no longer subscribes to, it counts from the commit.
-    """
-    if group.protocol_type is None:
-        since_ms = committed.committed_ms
-    elif group.state is GroupState.EMPTY:
-        since_ms = group.state_since_ms
-    elif (
-        group.state is GroupState.STABLE
-        and group.subscribed_topics is not None
-        and topic_name not in group.subscribed_topics
-    ):
-        since_ms = committed.committed_ms
-    else:
-        return False
-    if committed.expires_ms is not None:
-        return now_ms >= committed.expires_ms
-    return now_ms - since_ms >= retention_ms

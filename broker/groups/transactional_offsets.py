@@ -8,8 +8,12 @@ offsets of each. Sources: Kafka's `OffsetMetadataManager` and `ProducerStateMana
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from broker.groups.commit_check import check_commit
+from broker.groups.group import Group
+from broker.groups.requests import CommitRequest, OffsetToCommit
 from broker.groups.results import CommittedOffset
 from producer_state.producer_state_manager import ProducerStateManager
+from protocol.errors import ErrorCode
 
 OffsetKey = tuple[str, str, int]
 """Group id, topic name, partition index."""
@@ -54,6 +58,33 @@ class TransactionalOffsets:
         pending = self._pending.setdefault(source, {})
         pending[key] = PendingCommit(self._commit_count, committed)
         self._producer_ids.setdefault(key, set()).add(source)
+
+    def commit(
+        self,
+        group: Group,
+        request: CommitRequest,
+        offsets_partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        now_ms: int,
+        *,
+        metadata_max: int,
+    ) -> tuple[ErrorCode, ...]:
+        """Store the offsets of a request as pending; return an error code for each."""
+        error_code = check_commit(group, request, is_transactional=True)
+        if error_code is not ErrorCode.NONE:
+            return (error_code,) * len(request.offsets)
+        error_codes = []
+        for offset in request.offsets:
+            if len(offset.metadata or "") > metadata_max:
+                error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+                continue
+            committed = committed_offset(offset, now_ms, None)
+            self.add(offsets_partition, producer_id, key_of(group, offset), committed)
+            error_codes.append(ErrorCode.NONE)
+        if ErrorCode.NONE in error_codes:
+            self.note_commit(offsets_partition, producer_id, producer_epoch, now_ms)
+        return tuple(error_codes)
 
     def note_commit(
         self, offsets_partition: int, producer_id: int, producer_epoch: int, now_ms: int
@@ -114,3 +145,22 @@ class TransactionalOffsets:
             sources.discard(source)
             if not sources:
                 del self._producer_ids[key]
+
+
+def committed_offset(
+    offset: OffsetToCommit, now_ms: int, expires_ms: int | None
+) -> CommittedOffset:
+    """Return what a request commits; `expires_ms` is None for the configured retention."""
+    return CommittedOffset(
+        offset.offset,
+        offset.leader_epoch,
+        offset.metadata or "",
+        now_ms,
+        expires_ms,
+        offset.topic_id,
+    )
+
+
+def key_of(group: Group, offset: OffsetToCommit) -> OffsetKey:
+    """Return the key of an offset that a group commits."""
+    return group.group_id, offset.topic_name, offset.partition_index

@@ -26,10 +26,7 @@ def append_batch(  # noqa: C901, PLR0912
     gate: ProducerIds | None = None,
     in_transaction: bool = False,
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or return a refusal and change nothing.
-
-    `in_transaction`: a transactional batch was verified. Kafka's `UnifiedLog.append`.
-    """
+    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`)."""
     now_ms = context.now_ms
     log = partition.log
     header = check_batch(
