@@ -258,12 +258,11 @@ class GroupCoordinator:
     ) -> None:
         """Store the pending offsets of a producer, or drop them."""
         for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
-            group_id, topic_name, partition_index = key
-            group = self._groups.get(group_id)
+            group = self._groups.get(key[0])
             if is_commit and group is not None:
                 records = [(offset_key(*key), offset_value(committed))]
-                self._append_records(group_id, records, now_ms)
-                group.offsets.put(topic_name, partition_index, committed)
+                self._append_records(group.group_id, records, now_ms)
+                group.offsets.put(*key[1:], committed)
 
     def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
         """Return whether an open transaction commits this offset (UNSTABLE_OFFSET_COMMIT)."""
