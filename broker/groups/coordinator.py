@@ -260,8 +260,8 @@ class GroupCoordinator:
         for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
             group = self._groups.get(key[0])
             if is_commit and group is not None:
-                records = [(offset_key(*key), offset_value(committed))]
-                self._append_records(group.group_id, records, now_ms)
+                record = (offset_key(*key), offset_value(committed))
+                self._append_records(group.group_id, [record], now_ms)
                 group.offsets.put(*key[1:], committed)
 
     def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
