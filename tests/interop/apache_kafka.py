@@ -24,7 +24,7 @@ _JAAS = "org.apache.kafka.common.security.plain.PlainLoginModule"
 _SCRAM_JAAS = "org.apache.kafka.common.security.scram.ScramLoginModule"
 _STARTED = "Kafka Server started"
 _START_TIMEOUT_S = 60
-_STOP_TIMEOUT_S = 10
+_STOP_TIMEOUT_S = 40
 
 
 class ApacheKafka:
@@ -37,6 +37,8 @@ class ApacheKafka:
         version: str = VERSION,
         features: Mapping[str, int] = WITHOUT_ELR,
         properties: Mapping[str, str] | None = None,
+        node_id: int = 1,
+        controller: "ApacheKafka | None" = None,
     ) -> None:
         """Describe a broker; nothing runs yet.
 
@@ -45,6 +47,8 @@ class ApacheKafka:
             version: the release.
             features: levels other than the release's own, for the format command.
             properties: of server.properties, beside and before those of this class.
+            node_id: its own in its cluster.
+            controller: the broker that is also the controller, if this one is not.
         """
         self._folder = folder
         self._version = version
@@ -53,6 +57,8 @@ class ApacheKafka:
         self._log: deque[str] = deque(maxlen=200)
         self._is_up = threading.Event()
         self._process: subprocess.Popen[str] | None = None
+        self._node_id = node_id
+        self._controller = controller or self
         plain, sasl, tls, self._controller_port = free_ports(4)
         self.bootstrap_servers = f"127.0.0.1:{plain}"
         self.sasl_servers = f"127.0.0.1:{sasl}"
@@ -132,11 +138,14 @@ class ApacheKafka:
             f"PLAINTEXT://{self.bootstrap_servers},SASL_PLAINTEXT://{self.sasl_servers},"
             f"SSL://{self.tls_servers}"
         )
+        is_controller = self._controller is self
+        voter = f"{self._controller._node_id}@127.0.0.1:{self._controller._controller_port}"
+        own_controller = f",CONTROLLER://127.0.0.1:{self._controller_port}" if is_controller else ""
         properties = {
-            "process.roles": "broker,controller",
-            "node.id": "1",
-            "controller.quorum.voters": f"1@127.0.0.1:{self._controller_port}",
-            "listeners": f"{listeners},CONTROLLER://127.0.0.1:{self._controller_port}",
+            "process.roles": "broker,controller" if is_controller else "broker",
+            "node.id": str(self._node_id),
+            "controller.quorum.voters": voter,
+            "listeners": f"{listeners}{own_controller}",
             "advertised.listeners": listeners,
             "listener.security.protocol.map": (
                 "PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,SSL:SSL,CONTROLLER:PLAINTEXT"

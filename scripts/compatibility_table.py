@@ -1,0 +1,52 @@
+"""Write the list of allowed differences into docs/compatibility.md.
+
+python -m scripts.compatibility_table           write it
+python -m scripts.compatibility_table --check   exit 1 when it is stale
+"""
+
+import re
+import sys
+from pathlib import Path
+
+from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
+from tests.differential.canonical import MAPPED_FIELDS
+
+TARGET = Path(__file__).parent.parent / "docs" / "compatibility.md"
+_PLACE = re.compile(r"(<!-- allowed differences -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def table() -> str:
+    """Return both lists as Markdown tables."""
+    lines = ["| API | field | reason |", "|-----|-------|--------|"]
+    for allowed in ALLOWED_DIFFERENCES:
+        api = "all" if allowed.api == "*" else allowed.api
+        field = "the whole response" if allowed.path == "response" else f"`{allowed.path}`"
+        field += {"order": ", its order"}.get(allowed.kind, "")
+        if allowed.brokers_min > 1:
+            field += ", with several brokers"
+        lines.append(f"| {api} | {field} | {allowed.reason} |")
+    lines += ["", "| field in any API | why its values have other names |", "|----|----|"]
+    lines += [f"| `{name}` | {reason} |" for name, reason in MAPPED_FIELDS.items()]
+    lines.append("| times | each broker has its own clock |")
+    return "\n".join(lines)
+
+
+def render(text: str) -> str:
+    """Return the document with its tables made again."""
+    return _PLACE.sub(lambda found: f"{found[1]}\n{table()}\n\n{found[2]}", text)
+
+
+def main() -> int:
+    """Write the document, or with --check compare it."""
+    text = TARGET.read_text(encoding="utf-8")
+    if "--check" in sys.argv[1:]:
+        if render(text) != text:
+            print("docs/compatibility.md is stale; run: python -m scripts.compatibility_table")
+            return 1
+        return 0
+    TARGET.write_text(render(text), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+"""Compare Apache Kafka and our broker: `scripts/compare --seeds 3`, or `--api Fetch`."""
+
+import argparse
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from pathlib import Path
+
+from kafka.protocol.api_key import ApiKey as KafkaApiKey
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from protocol import messages
+from scenarios.maven import CannotRunError
+from tests.differential.clusters import (
+    REBALANCE_DELAY_MS,
+    RELEASES,
+    REPLAY_REBALANCE_DELAY_MS,
+    ComparedCluster,
+    apache_cluster,
+    our_cluster,
+)
+from tests.differential.conversation import kept_paths
+from tests.differential.keeping import (
+    differences_page,
+    keep_findings,
+    keep_samples,
+    kept_differences,
+    record,
+    replay_clusters,
+    settle,
+    write_agreement,
+)
+from tests.differential.lanes import Lanes
+from tests.differential.search import (
+    EXAMPLES_PER_SEED,
+    Report,
+    common_versions,
+    schemas,
+)
+from tests.differential.strategies import REPLICATED_APIS, Versions
+from tests.differential.tools import (
+    compare_session,
+    known_differences,
+    save_known_differences,
+    sessions,
+    tool_processes,
+)
+
+_JOBS = 6
+VERSION_OF_KEPT = "4.1"
+
+
+def main() -> int:
+    """Run the command; return 1 if a difference is not in the list of allowed ones."""
+    parser = _parser()
+    options = parser.parse_args()
+    if options.against != VERSION_OF_KEPT and (options.keep or options.record or options.tools):
+        parser.error(f"conversations are kept from {VERSION_OF_KEPT} only")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # Leave no JVM behind.
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    if options.tools:
+        return _compare_tools(console, options)
+    if options.record or options.settle:
+        _replay(console, options)
+        _write_page(options.page)
+        return 0
+    started_s = time.monotonic()
+    cluster_options = (options.against, options.rebalance_delay_ms, options.brokers)
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            with (
+                apache_cluster(Path(folder), *cluster_options) as kafka,
+                our_cluster(*cluster_options) as ours,
+            ):
+                kafka_versions, our_versions = kafka.api_versions(), ours.api_versions()
+                versions = common_versions(kafka_versions, our_versions, schemas())
+                report = _run(console, options, kafka, ours, versions)
+        except CannotRunError as error:
+            console.print(f"cannot compare: {error}")
+            return 2
+    seconds = time.monotonic() - started_s
+    _print_agreement(console, report, versions)
+    _print_unserved(console, kafka_versions, our_versions)
+    _print_findings(console, report)
+    if options.keep:
+        keep_samples(report, options.against)
+    _write_page(options.page)
+    if options.write_agreement:
+        write_agreement(report)
+    count = sum(agreement.conversations for agreement in report.agreement.values())
+    console.print(
+        f"{count} conversations in {seconds:.0f} s; {len(report.signatures)} differences,"
+        f" {len(report.findings)} of them new;"
+        f" {sum(report.allowed.values())} values of {len(report.allowed)} allowed fields ignored"
+    )
+    return bool(report.signatures)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="scripts/compare", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=1, help="seeds of each API")
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
+    parser.add_argument("--examples", type=int, default=EXAMPLES_PER_SEED, help="per seed and API")
+    parser.add_argument("--api", action="append", help="this API only; can be repeated")
+    parser.add_argument("--against", choices=RELEASES, default="4.1", help="Kafka's release")
+    parser.add_argument("--brokers", type=int, choices=(1, 3), default=1)
+    parser.add_argument("--jobs", type=int, default=_JOBS, help="conversations at the same time")
+    parser.add_argument("--rebalance-delay-ms", type=int, default=REBALANCE_DELAY_MS)
+    parser.add_argument("--keep", action="store_true", help="keep the shortest conversations")
+    parser.add_argument("--tools", action="store_true", help="compare Kafka's command line tools")
+    parser.add_argument("--session", default="", help="only the tools' sessions with this text")
+    parser.add_argument("--settle", action="store_true", help="replay what is kept, without Kafka")
+    parser.add_argument("--record", action="store_true", help="replay what is kept with Kafka")
+    parser.add_argument("--write-agreement", action="store_true", help="for docs/coverage.md")
+    parser.add_argument("--page", type=Path, help="write kept differences to this file")
+    return parser
+
+
+def _compare_tools(console: Console, options: argparse.Namespace) -> int:
+    """Run the sessions of Kafka's tools; return 1 if a difference is not known."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        apache_cluster(Path(folder), "4.1", REPLAY_REBALANCE_DELAY_MS) as kafka,
+        our_cluster("4.1", REPLAY_REBALANCE_DELAY_MS) as ours,
+        tool_processes(kafka, ours) as processes,
+    ):
+        known = known_differences()
+        found = {}
+        table = Table("session", "commands", "agree")
+        for session in sessions():
+            if options.session not in session.about:
+                continue
+            found[session.about] = compare_session(session, *processes)
+            if options.keep:
+                save_known_differences(known_differences() | found)
+            total = len(session.commands)
+            table.add_row(session.about, str(total), f"{1 - len(found[session.about]) / total:.0%}")
+            for command, lines in found[session.about].items():
+                console.print(f"[bold]{escape(command)}[/]", highlight=False)
+                console.print(*lines, sep="\n", markup=False, highlight=False)
+    console.print(table)
+    count = sum(len(commands) for commands in found.values())
+    total = sum(len(each.commands) for each in sessions() if each.about in found)
+    console.print(f"{count} of {total} commands differ")
+    return int(any(known.get(about) != commands for about, commands in found.items()))
+
+
+def _replay(console: Console, options: argparse.Namespace) -> None:
+    """Refresh the kept conversations, and the page of those that differ."""
+    if options.record:
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            apache_cluster(
+                Path(folder), options.against, options.rebalance_delay_ms, options.brokers
+            ) as kafka,
+        ):
+            record(kafka, options.against, options.brokers, console.print)
+    with replay_clusters() as clusters:
+        settle(clusters, console.print)
+
+
+def _write_page(path: Path | None) -> None:
+    if path is not None:
+        path.write_text(differences_page(kept_paths()), encoding="utf-8")
+
+
+def _run(
+    console: Console,
+    options: argparse.Namespace,
+    kafka: ComparedCluster,
+    ours: ComparedCluster,
+    versions: Versions,
+) -> Report:
+    apis = [messages.API_NAMES[messages.api_key_of(name)] for name in options.api or versions]
+    jobs = [
+        (api, seed)
+        for seed in range(options.first, options.first + options.seeds)
+        for api in apis
+        if api in versions and (options.brokers == 1 or api in REPLICATED_APIS)
+    ]
+    report = Report()
+    is_kept = options.against == VERSION_OF_KEPT
+    kept = frozenset(kept_differences() if is_kept else ())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Lanes(kafka, ours, options.jobs) as lanes, Progress(*columns, console=console) as progress:
+        task = progress.add_task("seeds", total=len(jobs))
+        running: set[Future[Report]] = set()
+        while jobs or running:
+            while jobs and len(running) < options.jobs:
+                api, seed = jobs.pop(0)
+                known = kept | {finding.signature for finding in report.findings}
+                running.add(
+                    lanes.search(api, versions, known, options.brokers, seed, options.examples)
+                )
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                found = future.result()
+                report.add(found)
+                if options.keep:
+                    keep_findings(found.findings, options.against)
+                progress.advance(task)
+            progress.update(task, description=f"{len(report.findings)} differences")
+    report.findings = list({finding.signature: finding for finding in report.findings}.values())
+    return report
+
+
+def api_name(key: int) -> str:
+    """Return Kafka's name of an API, also of one without a schema here."""
+    names: dict[int, str] = {int(each): each.name for each in KafkaApiKey}
+    return names.get(key, str(key))
+
+
+def _print_unserved(
+    console: Console, kafka: Mapping[int, tuple[int, int]], ours: Mapping[int, tuple[int, int]]
+) -> None:
+    """Print what Kafka advertises and we do not, and what only we do."""
+    missing = [api_name(key) for key in sorted(kafka) if key not in ours]
+    if missing:
+        console.print(f"not served: {', '.join(missing)}", highlight=False)
+    for key in sorted(kafka.keys() & ours.keys()):
+        if kafka[key] != ours[key]:
+            console.print(
+                f"{api_name(key)}: Kafka serves {kafka[key][0]}-{kafka[key][1]},"
+                f" we serve {ours[key][0]}-{ours[key][1]}",
+                highlight=False,
+            )
+
+
+def _print_agreement(console: Console, report: Report, versions: Versions) -> None:
+    table = Table("API", "versions", "conversations", "responses", "agree", "differences")
+    for api, agreement in sorted(report.agreement.items()):
+        low, high = versions.get(api, ("", ""))
+        differences = sum(signature.startswith(f"{api} ") for signature in report.signatures)
+        share = 100 * agreement.agreeing / agreement.responses if agreement.responses else 0
+        table.add_row(
+            api,
+            f"{low}-{high}",
+            str(agreement.conversations),
+            str(agreement.responses),
+            f"{share:.1f} %",
+            str(differences),
+        )
+    console.print(table)
+
+
+def _print_findings(console: Console, report: Report) -> None:
+    for finding in sorted(report.findings, key=lambda finding: finding.signature):
+        console.print(f"\n[bold]{finding.signature}[/]", highlight=False)
+        console.print(finding.conversation.to_json(), markup=False, highlight=False)
+        for line in finding.lines:
+            console.print(f"  {line}", markup=False, highlight=False)
+    for error in report.errors[:10]:
+        console.print(error, markup=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

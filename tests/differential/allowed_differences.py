@@ -1,0 +1,88 @@
+"""The fields in which our broker may differ from Apache Kafka, each with its reason.
+
+`python -m scripts.compatibility_table` writes this list into docs/compatibility.md. What only has
+another name in each cluster (ids, hosts, times) is in `canonical.py`.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedDifference:
+    """A field of an API's response; `*` stands for any text in both names.
+
+    `kind` limits it to entries that are `missing`, `extra` or in another `order`, or to a
+    `connection` on which only one of both responds. `kafka` limits it to this answer of Kafka,
+    `brokers_min` to clusters of at least so many brokers.
+    """
+
+    api: str
+    path: str
+    reason: str
+    kind: str = ""
+    kafka: Any = field(default=None, hash=False)
+    brokers_min: int = 1
+
+
+ALLOWED_DIFFERENCES: tuple[AllowedDifference, ...] = (
+    AllowedDifference(
+        "*",
+        "response",
+        "Kafka loses the request to an exception and never responds; here it gets an error",
+        kind="connection",
+        kafka={"connection": "no response"},
+    ),
+    AllowedDifference(
+        "ApiVersions", "finalized_features_epoch", "the number of metadata records until now"
+    ),
+    AllowedDifference(
+        "DescribeConfigs", "results[].configs[].documentation", "each project has its own words"
+    ),
+    AllowedDifference(
+        "DescribeLogDirs", "results[].total_bytes", "the size of the machine's disk; -1 here"
+    ),
+    AllowedDifference(
+        "DescribeLogDirs", "results[].usable_bytes", "the free space of the machine's disk; -1 here"
+    ),
+    *(
+        AllowedDifference("DescribeQuorum", path, "the number of metadata records until now")
+        for path in (
+            "topics[].partitions[].high_watermark",
+            "topics[].partitions[].current_voters[].log_end_offset",
+            "topics[].partitions[].observers[].log_end_offset",
+        )
+    ),
+    AllowedDifference("DescribeQuorum", "nodes[].listeners[].port", "where the controller listens"),
+    *(
+        AllowedDifference(
+            api,
+            "controller_id",
+            "Kafka names any live broker; here it is broker 1 while that is up",
+            brokers_min=2,
+        )
+        for api in ("DescribeCluster", "Metadata")
+    ),
+    *(
+        AllowedDifference(api, path, "Kafka's order is that of a hash map", kind="order")
+        for api, path in (
+            ("AlterClientQuotas", "entries"),
+            ("AlterUserScramCredentials", "results"),
+            ("CreatePartitions", "results"),
+            ("DeleteRecords", "topics"),
+            ("DeleteRecords", "topics[].partitions"),
+            ("DeleteTopics", "responses"),
+            ("DescribeClientQuotas", "entries"),
+            ("DescribeLogDirs", "results[].topics"),
+            ("DescribeLogDirs", "results[].topics[].partitions"),
+            ("DescribeProducers", "topics[].partitions[].active_producers"),
+            ("ElectLeaders", "replica_election_results"),
+            ("ListGroups", "groups"),
+            ("ListOffsets", "topics"),
+            ("ListOffsets", "topics[].partitions"),
+            ("Metadata", "topics"),
+            ("Metadata", "topics[].partitions"),
+            ("SaslHandshake", "mechanisms"),
+        )
+    ),
+)

@@ -1,0 +1,189 @@
+"""Requests from field dicts, and field dicts from responses, by kafka-python's schemas."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+from uuid import UUID
+
+from protocol.batch_builder import BatchBuilder, stamp_producer
+from protocol.records import (
+    COMPRESSION_MASK,
+    COMPRESSION_NAMES,
+    HEADER_BYTES,
+    LOG_OVERHEAD_BYTES,
+    read_header,
+    read_records,
+)
+
+Resolve = Callable[[Any], Any]
+"""Returns the value for a name such as `topic_id#0` or `~orders`; other values as they are."""
+
+
+def build(message_class: Any, version: int, arguments: Mapping[str, Any], resolve: Resolve) -> Any:
+    """Return a message of this version; fields without an argument have the schema's default.
+
+    Raises:
+        KeyError: this version has no such field.
+    """
+    return _struct(message_class._struct, message_class, version, arguments, resolve)
+
+
+def _struct(
+    struct: Any, data_class: Any, version: int, arguments: Mapping[str, Any], resolve: Resolve
+) -> Any:
+    fields = {name: field for name, field in struct.fields.items() if field.for_version_q(version)}
+    values = {
+        name: _value(fields[name], version, argument, resolve)
+        for name, argument in arguments.items()
+    }
+    for name, field in fields.items():
+        if name not in values and field._tag is None:
+            values[name] = _default(field, version)
+    return data_class(version=version, **values)
+
+
+def _default(field: Any, version: int) -> Any:
+    if field.is_struct_array() or field.is_array():
+        return []
+    if field.is_struct():
+        if field.nullable_for_version_q(version):
+            return None
+        return _struct(field, field.data_class, version, {}, lambda value: value)
+    return field.default
+
+
+def _value(field: Any, version: int, argument: Any, resolve: Resolve) -> Any:
+    if argument is None:
+        return None
+    if field.is_struct_array():
+        element = field.array_of
+        return [_struct(element, element.data_class, version, each, resolve) for each in argument]
+    if field.is_array():
+        return [_value(field.array_of, version, each, resolve) for each in argument]
+    if field.is_struct():
+        return _struct(field, field.data_class, version, argument, resolve)
+    kind = field.type_str.removeprefix("[]")
+    if kind == "records":
+        return _records(argument, resolve)
+    if kind == "bytes":
+        return _bytes(argument, resolve)
+    value = resolve(argument)
+    if kind == "uuid" and isinstance(value, str):
+        return UUID(value)
+    return value
+
+
+def _bytes(argument: Any, resolve: Resolve) -> bytes:
+    if isinstance(argument, Mapping):
+        return bytes.fromhex(argument["hex"])
+    return str(resolve(argument)).encode()
+
+
+def _records(argument: Mapping[str, Any], resolve: Resolve) -> bytes:
+    """Return record batches: `{"batches": [{"records": [[key, value], ...], ...}]}`.
+
+    A batch can have `compression`, `timestamp`, `producer_id`, `producer_epoch` and
+    `base_sequence`; `flip` inverts the byte at this position afterwards.
+    """
+    if "hex" in argument:
+        return bytes.fromhex(argument["hex"])
+    return b"".join(_batch(batch, resolve) for batch in argument["batches"])
+
+
+def _batch(batch: Mapping[str, Any], resolve: Resolve) -> bytes:
+    builder = BatchBuilder(batch.get("compression", "none"), 1 << 20)
+    timestamp = resolve(batch.get("timestamp", "now+0"))
+    for key, value in batch["records"]:
+        builder.append(timestamp, _text(key, resolve), _text(value, resolve), ())
+    encoded = stamp_producer(
+        builder.build(),
+        resolve(batch.get("producer_id", -1)),
+        batch.get("producer_epoch", -1),
+        batch.get("base_sequence", -1),
+    )
+    position = batch.get("flip")
+    if position is None:
+        return encoded
+    flipped = bytearray(encoded)
+    flipped[position] ^= 0xFF
+    return bytes(flipped)
+
+
+def _text(value: str | None, resolve: Resolve) -> bytes | None:
+    return None if value is None else str(resolve(value)).encode()
+
+
+def as_values(message: Any, version: int) -> dict[str, Any]:
+    """Return the fields of a decoded response: dicts, lists, numbers, strings; ids are strings."""
+    return _fields(message, type(message)._struct, version)
+
+
+def _fields(message: Any, struct: Any, version: int) -> dict[str, Any]:
+    values = {
+        name: _plain(getattr(message, name), field, version)
+        for name, field in struct.fields.items()
+        if field.for_version_q(version)
+    }
+    if message.unknown_tags:
+        values["unknown_tags"] = {
+            str(tag): bytes(raw).hex() for tag, raw in message.unknown_tags.items()
+        }
+    return values
+
+
+def _plain(value: Any, field: Any, version: int) -> Any:
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if field.is_struct():
+        return _fields(value, field, version)
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    if field.is_array():
+        return [_plain(each, field.array_of, version) for each in value]
+    if isinstance(value, UUID):
+        return str(value)
+    if field.type_str == "records":
+        return batches_of(bytes(value))
+    return text_or_hex(bytes(value))
+
+
+def text_or_hex(value: bytes) -> Any:
+    """Return printable bytes as text, others as `{"hex": ...}`."""
+    try:
+        text = value.decode()
+    except UnicodeDecodeError:
+        return {"hex": value.hex()}
+    return text if text.isprintable() else {"hex": value.hex()}
+
+
+def batches_of(records: bytes) -> list[dict[str, Any]]:
+    """Return the fields and records of each batch; the last one may be cut short."""
+    batches: list[dict[str, Any]] = []
+    position = 0
+    while position + HEADER_BYTES <= len(records):
+        header = read_header(records, position)
+        end = position + LOG_OVERHEAD_BYTES + header.batch_length
+        if end > len(records) or end < position + HEADER_BYTES:
+            break
+        fields = header._asdict()
+        del fields["crc"]  # It covers fields that are compared.
+        fields["compression"] = dict(enumerate(COMPRESSION_NAMES)).get(
+            header.attributes & COMPRESSION_MASK
+        )
+        try:
+            fields["records"] = [
+                {
+                    "offset": record.offset,
+                    "timestamp": record.timestamp,
+                    "key": None if record.key is None else text_or_hex(bytes(record.key)),
+                    "value": None if record.value is None else text_or_hex(bytes(record.value)),
+                    "headers": [[name, str(value)] for name, value in record.headers],
+                }
+                for record in read_records(records[position:end])
+            ]
+        except ValueError:
+            fields["records"] = records[position + HEADER_BYTES : end].hex()
+        batches.append(fields)
+        position = end
+    if position < len(records):
+        batches.append({"incomplete_bytes": len(records) - position})
+    return batches

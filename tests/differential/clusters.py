@@ -1,0 +1,213 @@
+"""The two clusters of a comparison: Apache Kafka from its jars, and ours."""
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from mock_kafka import MockKafka
+from protocol import messages
+from protocol.api_keys import ApiKey
+from tests.differential.player import Link
+from tests.interop.apache_kafka import PASSWORD, USERNAME, VERSION, ApacheKafka
+
+RELEASES = {"3.9": "3.9.1", "4.0": "4.0.0", "4.1": VERSION}
+REBALANCE_DELAY_MS = 3000
+REPLAY_REBALANCE_DELAY_MS = 50
+"""The delay shows in no answer, so a replay need not wait for it."""
+_SETTLE_S = 0.06
+_SETTLE_OF_MANY_S = 0.4
+_WARM_UP_S = 30
+
+# A busy machine must not fence a broker.
+_PATIENCE = {"broker.session.timeout.ms": "60000"}
+Versions = tuple[int, int]
+
+
+class BrokerControl(Protocol):
+    """Stops and starts brokers, as `MockKafka` does."""
+
+    def stop_broker(self, broker: int, /) -> None:
+        """Shut a broker down, so that it hands over its leaders."""
+
+    def start_broker(self, broker: int, /) -> object:
+        """Start it again, with its data."""
+
+
+class ApacheBrokers:
+    """The processes of a cluster of Apache Kafka."""
+
+    def __init__(self) -> None:
+        self.by_id: dict[int, ApacheKafka] = {}
+
+    def stop_broker(self, broker: int, /) -> None:
+        """Shut a broker down, so that it hands over its leaders."""
+        self.by_id[broker].stop()
+
+    def start_broker(self, broker: int, /) -> None:
+        """Start it again, with its data."""
+        self.by_id[broker].start()
+
+
+class ComparedCluster:
+    """A running cluster's addresses; `settle_s` is how long its metadata takes to spread."""
+
+    def __init__(
+        self,
+        addresses: Mapping[tuple[int, str], str],
+        settle_s: float,
+        control: BrokerControl | None = None,
+    ) -> None:
+        self._addresses = dict(addresses)
+        self._control = control
+        self.settle_s = settle_s
+
+    def address(self, node_id: int, listener: str) -> tuple[str, int]:
+        """Return host and port of a broker's listener."""
+        host, _, port = self._addresses[node_id, listener].rpartition(":")
+        return host, int(port)
+
+    def stop_broker(self, node_id: int) -> None:
+        """Shut a broker down.
+
+        Raises:
+            AssertionError: only the process that started the cluster can do that.
+        """
+        assert self._control is not None
+        self._control.stop_broker(node_id)
+
+    def start_broker(self, node_id: int) -> None:
+        """Start it again; errors as in `stop_broker`."""
+        assert self._control is not None
+        self._control.start_broker(node_id)
+
+    def settling(self, settle_s: float) -> "ComparedCluster":
+        """Return the same cluster with more or less time for its metadata."""
+        return ComparedCluster(self._addresses, settle_s, self._control)
+
+    def for_other_processes(self) -> "ComparedCluster":
+        """Return the same cluster for processes that cannot stop its brokers."""
+        return ComparedCluster(self._addresses, self.settle_s)
+
+    def ask(self, api_key: ApiKey, version: int, **fields: Any) -> dict[str, Any]:
+        """Send one request to the first broker and return the fields of the response."""
+        link = Link(self.address(1, "PLAINTEXT"), "comparison")
+        request = messages.request_class(api_key)(version=version, **fields)
+        link.send(api_key, version, bytes(request.encode(version=version)))
+        _, response = link.receive()
+        link.close()
+        assert isinstance(response, dict)
+        return response
+
+    def api_versions(self) -> dict[int, Versions]:
+        """Return the versions of each API key that the first broker advertises."""
+        response = self.ask(
+            ApiKey.API_VERSIONS, 3, client_software_name="x", client_software_version="1"
+        )
+        return {
+            entry["api_key"]: (entry["min_version"], entry["max_version"])
+            for entry in response["api_keys"]
+        }
+
+    def is_healthy(self) -> bool:
+        """Return whether all brokers are in the metadata."""
+        listed = self.ask(ApiKey.METADATA, 1, topics=[]).get("brokers", ())
+        return {broker["node_id"] for broker in listed} == {key[0] for key in self._addresses}
+
+    def warm_up(self) -> None:
+        """Have it create what Kafka creates on first use, and wait until coordinators answer."""
+        self.ask(ApiKey.INIT_PRODUCER_ID, 1, transactional_id=None, transaction_timeout_ms=1000)
+        deadline_s = time.monotonic() + _WARM_UP_S
+        while time.monotonic() < deadline_s:
+            found = self.ask(ApiKey.FIND_COORDINATOR, 1, key="warm-up", key_type=0)
+            listed = self.ask(ApiKey.LIST_GROUPS, 1)
+            if found["error_code"] == listed["error_code"] == 0 and self.is_healthy():
+                return
+            time.sleep(0.2)
+        raise AssertionError("the group coordinators did not start")
+
+
+def broker_config(rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
+    """Return the configuration that both clusters have, beside their own addresses."""
+    return {
+        "offsets.topic.replication.factor": str(brokers),
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": str(rebalance_delay_ms),
+    }
+
+
+@contextmanager
+def apache_cluster(
+    folder: Path, release: str, rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
+) -> Iterator[ComparedCluster]:
+    """Run brokers of Apache Kafka with the default features of their release.
+
+    Raises:
+        CannotRunError: no java, no mvn, or nothing comes from Maven Central.
+    """
+    addresses = {}
+    with ExitStack() as stack:
+        controller = None
+        processes = ApacheBrokers()
+        for node_id in range(1, brokers + 1):
+            broker_folder = folder / str(node_id)
+            broker_folder.mkdir()
+            kafka = ApacheKafka(
+                broker_folder,
+                version=RELEASES[release],
+                features={},
+                properties=broker_config(rebalance_delay_ms, brokers) | _PATIENCE,
+                node_id=node_id,
+                controller=controller,
+            )
+            controller = controller or kafka
+            processes.by_id[node_id] = kafka
+            stack.callback(kafka.stop)
+            kafka.start()
+            addresses[node_id, "PLAINTEXT"] = kafka.bootstrap_servers
+            addresses[node_id, "SASL_PLAINTEXT"] = kafka.sasl_servers
+        settle_s = _SETTLE_S if brokers == 1 else _SETTLE_OF_MANY_S
+        cluster = ComparedCluster(addresses, settle_s, processes)
+        cluster.warm_up()
+        yield cluster
+
+
+@contextmanager
+def our_cluster(
+    release: str = "", rebalance_delay_ms: int = REBALANCE_DELAY_MS, brokers: int = 1
+) -> Iterator[ComparedCluster]:
+    """Run our brokers so that they should behave like this release; the newest if empty."""
+    config = our_config(release, rebalance_delay_ms, brokers)
+    with MockKafka(brokers, config=config) as kafka:
+        cluster = compared(kafka)
+        cluster.warm_up()
+        yield cluster
+
+
+def our_config(release: str, rebalance_delay_ms: int, brokers: int = 1) -> dict[str, str]:
+    """Return the configuration of our brokers that behave like this release."""
+    config = {
+        "listeners": "PLAINTEXT://:0,SASL_PLAINTEXT://:0",
+        "sasl.users": f"{USERNAME}:{PASSWORD}",
+        "sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "producer.state.batches": "5",
+        "broker.api.versions": release,
+        **broker_config(rebalance_delay_ms, brokers),
+    }
+    if not release:
+        del config["broker.api.versions"]
+    return config
+
+
+def compared(kafka: MockKafka) -> ComparedCluster:
+    """Return the addresses of a running cluster of ours."""
+    addresses = {}
+    for name, servers in (
+        ("PLAINTEXT", kafka.bootstrap_servers),
+        ("SASL_PLAINTEXT", kafka.bootstrap_servers_of("SASL_PLAINTEXT")),
+    ):
+        for node_id, address in enumerate(servers.split(","), 1):
+            addresses[node_id, name] = address
+    return ComparedCluster(addresses, 0, kafka)

@@ -1,0 +1,93 @@
+import java.io.BufferedReader;
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.lang.reflect.InvocationTargetException;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.concurrent.atomic.AtomicReference;
+
+import org.apache.kafka.common.utils.Exit;
+
+/**
+ * Runs the main methods of Kafka's command line tools one after another in one process.
+ *
+ * A line of standard input is: time limit in ms, main class, standard input in base64, arguments,
+ * with tabs in between. The result is one line: exit status, output and error output in base64.
+ */
+public final class Tools {
+    private static final class Ended extends Error {
+        final int status;
+
+        Ended(int status) {
+            super(null, null, false, false);
+            this.status = status;
+        }
+    }
+
+    private static void end(int status) {
+        throw new Ended(status);
+    }
+
+    public static void main(String[] ignored) throws Exception {
+        PrintStream results = System.out;
+        BufferedReader commands =
+            new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+        Exit.setExitProcedure((status, message) -> end(status));
+        Exit.setHaltProcedure((status, message) -> end(status));
+        String line;
+        while ((line = commands.readLine()) != null) {
+            String[] parts = line.split("\t", -1);
+            results.println(run(
+                Long.parseLong(parts[0]),
+                parts[1],
+                Base64.getDecoder().decode(parts[2]),
+                Arrays.copyOfRange(parts, 3, parts.length)));
+            results.flush();
+        }
+        System.exit(0);
+    }
+
+    private static String run(long limitMs, String mainClass, byte[] input, String[] arguments)
+            throws Exception {
+        ByteArrayOutputStream out = new ByteArrayOutputStream();
+        ByteArrayOutputStream err = new ByteArrayOutputStream();
+        System.setIn(new ByteArrayInputStream(input));
+        System.setOut(new PrintStream(out, true, StandardCharsets.UTF_8));
+        System.setErr(new PrintStream(err, true, StandardCharsets.UTF_8));
+        AtomicReference<String> status = new AtomicReference<>("timeout");
+        Thread thread = new Thread(() -> status.set(call(mainClass, arguments)), "main");
+        thread.setDaemon(true);
+        thread.start();
+        thread.join(limitMs);
+        if (thread.isAlive()) {
+            thread.interrupt();
+            thread.join(2000);
+            status.set("timeout");
+        }
+        return status.get() + "\t" + encode(out) + "\t" + encode(err);
+    }
+
+    private static String call(String mainClass, String[] arguments) {
+        try {
+            Class.forName(mainClass)
+                .getMethod("main", String[].class)
+                .invoke(null, (Object) arguments);
+            return "0";
+        } catch (InvocationTargetException error) {
+            if (error.getCause() instanceof Ended) {
+                return String.valueOf(((Ended) error.getCause()).status);
+            }
+            error.getCause().printStackTrace();
+            return "1";
+        } catch (ReflectiveOperationException error) {
+            return "no " + mainClass;
+        }
+    }
+
+    private static String encode(ByteArrayOutputStream bytes) {
+        return Base64.getEncoder().encodeToString(bytes.toByteArray());
+    }
+}

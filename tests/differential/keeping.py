@@ -1,0 +1,167 @@
+"""Kept conversations: files that replay without Kafka, because its answers are in them."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import msgspec
+
+from mock_kafka import MockKafka
+from tests.differential.clusters import (
+    REPLAY_REBALANCE_DELAY_MS,
+    ComparedCluster,
+    compared,
+    our_config,
+)
+from tests.differential.comparison import Comparison, answering_apis, compare
+from tests.differential.conversation import FOLDER, KeptConversation, kept_paths, load
+from tests.differential.player import Play
+from tests.differential.search import Finding, Report
+from tests.differential.tools import known_differences
+
+SAMPLES = FOLDER / "samples"
+"""One conversation of each API, with a response that has many fields."""
+AGREEMENT = Path(__file__).with_name("agreement.json")
+_NAME_CHARACTERS_MAX = 70
+
+
+ReplayClusters: TypeAlias = Mapping[int, MockKafka]
+"""Our clusters by their number of brokers."""
+
+
+def replay(kept: KeptConversation, clusters: ReplayClusters) -> Comparison:
+    """Play a kept conversation with an empty cluster and compare it with Kafka's answers."""
+    ours = clusters[kept.conversation.brokers]
+    ours.reset()
+    play = Play(compared(ours)).run(kept.conversation)
+    return compare(kept.conversation, kept.answers, play.answers)
+
+
+def keep_findings(findings: Iterable[Finding], release: str, folder: Path = FOLDER) -> None:
+    """Write the conversation of each difference that no file of the folder has."""
+    kept = {load(path).about for path in folder.glob("*/*.json")}
+    for finding in findings:
+        if finding.signature in kept:
+            continue
+        api, _, rest = finding.signature.partition(" ")
+        path = _free_path(folder / api, _file_name(rest))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        KeptConversation(
+            about=finding.signature,
+            release=release,
+            conversation=finding.conversation,
+            answers=list(finding.kafka),
+            open_difference="\n".join(finding.lines),
+        ).save(path)
+
+
+def kept_differences() -> set[str]:
+    """Return the signatures of the differences that kept conversations show today."""
+    kept = (load(path) for path in kept_paths())
+    return {each.about for each in kept if each.open_difference}
+
+
+def _free_path(folder: Path, name: str) -> Path:
+    candidates = (folder / f"{name}{suffix}.json" for suffix in ("", *range(2, 1000)))
+    return next(path for path in candidates if not path.exists())
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^a-zA-Z0-9]+", "-", text).strip("-").lower()[:_NAME_CHARACTERS_MAX].rstrip("-")
+
+
+def keep_samples(report: Report, release: str) -> None:
+    """Write a sample of each API that has none."""
+    SAMPLES.mkdir(parents=True, exist_ok=True)
+    for api, sample in report.samples.items():
+        path = SAMPLES / f"{api}.json"
+        if not path.exists():
+            about = f"a sample of {api}"
+            KeptConversation(
+                about, release, sample.conversation, list(sample.kafka), sample.differences
+            ).save(path)
+
+
+@contextmanager
+def replay_clusters() -> Iterator[ReplayClusters]:
+    """Run a cluster of ours with one broker and one with three, for replays."""
+    with ExitStack() as stack:
+        yield {
+            brokers: stack.enter_context(
+                MockKafka(brokers, config=our_config("4.1", REPLAY_REBALANCE_DELAY_MS, brokers))
+            )
+            for brokers in (1, 3)
+        }
+
+
+def settle(clusters: ReplayClusters, say: Callable[[str], None]) -> None:
+    """Replay all kept conversations and note which of them differ now."""
+    for path in kept_paths():
+        kept = load(path)
+        comparison = replay(kept, clusters)
+        lines = "\n".join(str(difference) for difference in comparison.differences)
+        if bool(lines) != bool(kept.open_difference):
+            say(f"{path.relative_to(FOLDER)}: {'differs' if lines else 'agrees'} now")
+        about = kept.about
+        if lines and about not in comparison.signatures:
+            about = comparison.differences[0].signature
+        msgspec.structs.replace(kept, about=about, open_difference=lines).save(path)
+
+
+def record(kafka: ComparedCluster, release: str, brokers: int, say: Callable[[str], None]) -> None:
+    """Replay the kept conversations of a release with Kafka and keep its answers again."""
+    for path in kept_paths():
+        kept = load(path)
+        if (kept.release, kept.conversation.brokers) != (release, brokers):
+            continue
+        answers = Play(kafka).run(kept.conversation).answers
+        is_new = not kept.answers
+        if is_new or compare(kept.conversation, kept.answers, answers).differences:
+            say(f"{path.relative_to(FOLDER)}: Kafka answers differently")
+            msgspec.structs.replace(kept, answers=answers).save(path)
+
+
+def write_agreement(report: Report) -> None:
+    """Write how many responses of each API agree, for docs/coverage.md."""
+    measured = {
+        api: {"responses": agreement.responses, "agreeing": agreement.agreeing}
+        for api, agreement in sorted(report.agreement.items())
+        if agreement.conversations
+    }
+    text = msgspec.json.format(msgspec.json.encode(measured), indent=1).decode()
+    AGREEMENT.write_text(text + "\n", encoding="utf-8")
+
+
+def differences_page(paths: Sequence[Path]) -> str:
+    """Return a page in Markdown with all conversations that differ, by API."""
+    parts = ["# Differences from Apache Kafka that the comparison found\n"]
+    last_api = ""
+    for path in paths:
+        kept = load(path)
+        if not kept.open_difference:
+            continue
+        api = kept.about.partition(" ")[0]
+        if api != last_api:
+            parts.append(f"\n## {api}\n")
+            last_api = api
+        parts.append(f"\n### {kept.about}\n\n`{path.relative_to(FOLDER)}`\n\n```")
+        parts += [msgspec.json.encode(step).decode() for step in kept.conversation.steps]
+        parts.append(f"```\n\n{kept.open_difference}\n")
+    for about, commands in known_differences().items():
+        if commands:
+            parts.append(f"\n## Tools: {about}\n")
+        for command, lines in commands.items():
+            parts += [f"\n`{command}`\n", *(f"    {line}" for line in lines)]
+    return "\n".join(parts)
+
+
+def apis_with_answers(kept: KeptConversation) -> set[str]:
+    """Return the APIs of which this conversation has a response."""
+    apis = answering_apis(kept.conversation)
+    return {
+        api
+        for api, answer in zip(apis, kept.answers, strict=True)
+        if answer is not None and "connection" not in answer
+    }

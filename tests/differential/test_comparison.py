@@ -1,0 +1,98 @@
+"""How answers are compared: by key, with order, and without what is allowed to differ."""
+
+from typing import Any
+
+import pytest
+
+from protocol import messages
+from scripts import compatibility_table
+from tests.differential.allowed_differences import ALLOWED_DIFFERENCES
+from tests.differential.comparison import Comparison, compare
+from tests.differential.conversation import Conversation, Receive, Send
+from tests.differential.player import CLOSED, SILENT
+
+
+def compared(kafka: Any, ours: Any, api: str = "Metadata") -> Comparison:
+    return compare(Conversation((Send(api, 0),)), [kafka], [ours])
+
+
+def signatures(kafka: Any, ours: Any, api: str = "Metadata") -> set[str]:
+    return set(compared(kafka, ours, api).signatures)
+
+
+def test_a_field_that_differs_is_named_with_its_place() -> None:
+    kafka = {"topics": [{"name": "a", "error_code": 3}]}
+    ours = {"topics": [{"name": "a", "error_code": 0}]}
+    (difference,) = compared(kafka, ours).differences
+    assert difference.signature == (
+        "Metadata topics[].error_code UNKNOWN_TOPIC_OR_PARTITION, not NONE"
+    )
+    assert str(difference) == (
+        "step 1 Metadata topics[a].error_code: Kafka UNKNOWN_TOPIC_OR_PARTITION, ours NONE"
+    )
+
+
+def test_entries_are_compared_by_their_key() -> None:
+    kafka = [{"index": 0, "error_code": 0}, {"index": 1, "error_code": 0}]
+    assert signatures({"p": kafka}, {"p": kafka[1:]}) == {"Metadata p[] missing"}
+    assert signatures({"p": kafka[1:]}, {"p": kafka}) == {"Metadata p[] extra"}
+    assert signatures({"p": kafka}, {"p": kafka[::-1]}) == {"Metadata p order"}
+
+
+def test_equal_entries_are_counted() -> None:
+    assert signatures({"p": ["a", "a"]}, {"p": ["a"]}) == {"Metadata p[] missing"}
+
+
+def test_false_is_not_zero_and_an_absent_field_is_not_null() -> None:
+    assert signatures({"a": False}, {"a": 0}) == {"Metadata a"}
+    assert signatures({"a": None}, {}) == {"Metadata a"}
+
+
+def test_a_closed_connection_is_one_difference() -> None:
+    assert signatures(CLOSED, {"a": 1, "b": 2}) == {"Metadata closed, not response"}
+    assert signatures(CLOSED, CLOSED) == set()
+
+
+def test_the_names_and_numbers_in_a_message_do_not_make_another_difference() -> None:
+    first = signatures({"error_message": "Topic ~a has 3"}, {"error_message": "no"})
+    second = signatures({"error_message": "Topic ~b has 4"}, {"error_message": "no"})
+    third = signatures({"error_message": "Other ~b has 4"}, {"error_message": "no"})
+    assert first == second != third
+
+
+def test_an_allowed_difference_is_counted_and_not_reported() -> None:
+    kafka = {"results": [{"log_dir": "x", "total_bytes": 7}]}
+    ours = {"results": [{"log_dir": "x", "total_bytes": -1}]}
+    comparison = compared(kafka, ours, "DescribeLogDirs")
+    assert comparison.differences == []
+    assert sum(comparison.allowed.values()) == 1
+    assert compared(kafka, ours, "Metadata").differences != []
+
+
+def test_an_allowed_answer_of_kafka_allows_no_other() -> None:
+    assert compared(SILENT, {"error_code": 42}).differences == []
+    assert compared({"error_code": 42}, SILENT).differences != []
+    assert compared(CLOSED, {"error_code": 42}).differences != []
+
+
+@pytest.mark.parametrize("allowed", ALLOWED_DIFFERENCES, ids=str)
+def test_an_allowed_difference_names_a_field_of_the_schema(allowed: Any) -> None:
+    if allowed.path == "response":
+        return
+    struct = messages.response_class(messages.api_key_of(allowed.api))._struct
+    for name in allowed.path.split("."):
+        field = struct.fields[name.removesuffix("[]")]
+        struct = field.array_of if field.is_struct_array() else field
+
+
+def test_a_response_that_is_received_later_belongs_to_its_request() -> None:
+    conversation = Conversation((Send("JoinGroup", 3, is_awaited=False), Receive("a")))
+    answers = [None, {"error_code": 25}]
+    (difference,) = compare(conversation, answers, [None, {"error_code": 0}]).differences
+    assert difference.api == "JoinGroup"
+    assert difference.step == 1
+
+
+def test_the_page_lists_what_is_allowed() -> None:
+    page = compatibility_table.TARGET.read_text(encoding="utf-8")
+    assert compatibility_table.render(page) == page, "run: python -m scripts.compatibility_table"

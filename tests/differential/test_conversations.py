@@ -1,0 +1,97 @@
+"""Kept conversations: our broker answers as Apache Kafka did, and Kafka still does."""
+
+from pathlib import Path
+
+import pytest
+from _pytest.mark import ParameterSet
+
+import broker.handlers  # noqa: F401 - registers every API
+from broker.routes import ROUTES
+from protocol.messages import API_NAMES
+from tests.differential.clusters import ComparedCluster
+from tests.differential.comparison import compare
+from tests.differential.conversation import FOLDER, Wait, kept_paths, load
+from tests.differential.keeping import (
+    SAMPLES,
+    ReplayClusters,
+    apis_with_answers,
+    kept_differences,
+    replay,
+)
+from tests.differential.player import Play
+from tests.differential.search import Pair, Search, common_versions, schemas
+
+KEPT_OF_ONE_BROKER = [path for path in kept_paths() if load(path).conversation.brokers == 1]
+
+
+def name(path: Path) -> str:
+    return str(path.relative_to(FOLDER).with_suffix(""))
+
+
+def replayed() -> list[ParameterSet]:
+    """Return all kept conversations; those that wait are slow."""
+    return [
+        pytest.param(
+            path,
+            id=name(path),
+            marks=[pytest.mark.slow]
+            if any(isinstance(step, Wait) for step in load(path).conversation.steps)
+            else [],
+        )
+        for path in kept_paths()
+    ]
+
+
+@pytest.mark.parametrize("path", replayed())
+def test_our_broker_answers_a_kept_conversation_as_kafka_did(
+    path: Path, clusters: ReplayClusters
+) -> None:
+    kept = load(path)
+    differences = [str(difference) for difference in replay(kept, clusters).differences]
+    if kept.open_difference:
+        assert differences, "this difference is gone: run scripts/compare --settle and commit"
+        pytest.xfail(kept.open_difference)
+    assert differences == []
+
+
+@pytest.mark.parametrize("api_key", sorted(ROUTES))
+def test_every_api_has_a_kept_sample(api_key: int) -> None:
+    api = API_NAMES[ROUTES[api_key].api_key]
+    path = SAMPLES / f"{api}.json"
+    assert path.exists(), f"run scripts/compare --api {api} --keep and commit {path}"
+    assert api in apis_with_answers(load(path))
+
+
+def test_the_file_of_a_conversation_is_in_the_form_that_it_is_written_in(tmp_path: Path) -> None:
+    for path in kept_paths():
+        load(path).save(tmp_path / "again.json")
+        assert (tmp_path / "again.json").read_text() == path.read_text(), name(path)
+
+
+@pytest.mark.long
+@pytest.mark.xdist_group("jvm")
+@pytest.mark.parametrize("path", KEPT_OF_ONE_BROKER, ids=name)
+def test_kafka_still_answers_a_kept_conversation_in_the_same_way(
+    path: Path, kafka: ComparedCluster
+) -> None:
+    kept = load(path)
+    answers = Play(kafka).run(kept.conversation).answers
+    differences = compare(kept.conversation, kept.answers, answers).differences
+    assert [str(difference) for difference in differences] == []
+
+
+@pytest.mark.xfail(strict=False, reason="the search still finds differences that no file has")
+@pytest.mark.long
+@pytest.mark.xdist_group("jvm")
+@pytest.mark.parametrize("api_key", sorted(ROUTES))
+def test_generated_conversations_of_an_api_have_no_new_difference(
+    api_key: int, kafka: ComparedCluster, ours: ComparedCluster
+) -> None:
+    api = API_NAMES[ROUTES[api_key].api_key]
+    versions = common_versions(kafka.api_versions(), ours.api_versions(), schemas())
+    known = frozenset(kept_differences())
+    if api not in versions:
+        pytest.skip("Kafka does not serve it")
+    report = Search(Pair(kafka, ours), api, versions, known).run(0, 10)
+    assert [finding.signature for finding in report.findings] == []
+    assert report.errors == []
