@@ -22,11 +22,13 @@ from broker.cluster.quotas import QuotaManagers
 from broker.cluster.topics import NO_LEADER, Partition, Topic, TopicTable, place_replicas
 from broker.config.api_versions import release_of
 from broker.config.broker_config import BrokerConfig
+from broker.config.features import TRANSACTION_VERSION
 from broker.config.topic_config import TopicConfig
 from broker.groups.coordinator import GroupCoordinator
 from broker.routes import RoutesByBroker
 from broker.security.credentials import Credentials, parse_users
 from broker.timers import Timers
+from broker.transactions.coordinator import TransactionCoordinator
 from producer_state.allocator import ProducerIdAllocator
 
 
@@ -57,6 +59,8 @@ class Cluster:
         """Called when a broker's `availability` has changed; the server closes its sockets."""
         self.on_new_leader: Callable[[int, int], None] | None = None
         """Called with a node id and the time when a broker begins to lead a partition."""
+        self.on_leaders_change: Callable[[int], None] | None = None
+        """Called with the time when a broker or a leader may be there again."""
         self._begin()
 
     def _begin(self) -> None:
@@ -85,6 +89,7 @@ class Cluster:
             member_id_suffix=lambda: str(new_uuid()),
             append_records=self.group_log.append,
         )
+        self.transactions = TransactionCoordinator(config, lambda: self.transaction_version)
         self.quotas = QuotaManagers(config, self.brokers, new_seed=lambda: new_uuid().bytes)
         self.controller_queue = ControllerQueue(
             self.timers, self.shared_config["controller.mutation.time.ms"]
@@ -133,6 +138,11 @@ class Cluster:
         if len(self.brokers) > 1:
             return self.config
         return self.config.for_broker(next(iter(self.brokers)))
+
+    @property
+    def transaction_version(self) -> int:
+        """The finalized level of Kafka's feature `transaction.version`."""
+        return self.features.level(TRANSACTION_VERSION)
 
     # Brokers -------------------------------------------------------------------------------
 
@@ -297,6 +307,7 @@ class Cluster:
         """Replace the configuration of the brokers; it applies to topics and leaders at once."""
         self.config = config
         self.groups.config = config
+        self.transactions.config = config
         self._log_bytes_max = self.shared_config["log.memory.max.bytes"]
         self.controller_queue.mutation_time_ms = self.shared_config["controller.mutation.time.ms"]
         self.limits_producer_ids = self._limits_producer_ids()
@@ -322,6 +333,8 @@ class Cluster:
         adopt_rule_of_leader(self.config, partition)
         if partition.topic_name == GROUP_METADATA.name:
             self._unload_groups(partition, now_ms)
+        if self.on_leaders_change is not None:
+            self.on_leaders_change(now_ms)
         if self.on_new_leader is not None and self.limits_producer_ids and leader_id != NO_LEADER:
             self.on_new_leader(leader_id, now_ms)
 

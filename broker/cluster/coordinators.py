@@ -20,6 +20,19 @@ def ownership_error(cluster: Cluster, broker_id: int, group_id: str) -> ErrorCod
     return ErrorCode.NOT_COORDINATOR
 
 
+def transaction_ownership_error(
+    cluster: Cluster, broker_id: int, transactional_id: str
+) -> ErrorCode:
+    """Return NONE for the coordinator of a transactional id, NOT_COORDINATOR for another broker.
+
+    COORDINATOR_NOT_AVAILABLE when no broker is up to be the coordinator.
+    """
+    coordinator_id = cluster.transaction_coordinator_id(transactional_id)
+    if coordinator_id is None:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return ErrorCode.NONE if coordinator_id == broker_id else ErrorCode.NOT_COORDINATOR
+
+
 def ensure_internal_topic(cluster: Cluster, internal: InternalTopic) -> Topic | None:
     """Return an internal topic, and create it if it is missing; nobody's quota is charged.
 

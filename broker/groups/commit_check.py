@@ -9,18 +9,23 @@ from broker.groups.results import GroupState
 from protocol.errors import ErrorCode
 
 
-def check_commit(group: Group, request: CommitRequest) -> ErrorCode:
-    """Return NONE, or why the member of a group may not commit offsets."""
+def check_commit(
+    group: Group, request: CommitRequest, *, is_transactional: bool = False
+) -> ErrorCode:
+    """Return NONE, or why the member of a group may not commit offsets.
+
+    A commit in a transaction needs no member, and no stable group.
+    """
     if request.generation_id < 0 and group.state is GroupState.EMPTY:
         return ErrorCode.NONE  # an administrator, or a consumer without a group
     is_member = bool(request.member_id) or request.group_instance_id is not None
     if request.generation_id < 0 and not is_member:
-        return ErrorCode.UNKNOWN_MEMBER_ID
+        return ErrorCode.NONE if is_transactional else ErrorCode.UNKNOWN_MEMBER_ID
     error_code = group.members.check(request.member_id, request.group_instance_id)
     if error_code is not ErrorCode.NONE:
         return error_code
     if request.generation_id != group.generation_id:
         return ErrorCode.ILLEGAL_GENERATION
-    if group.state is GroupState.COMPLETING_REBALANCE:
+    if group.state is GroupState.COMPLETING_REBALANCE and not is_transactional:
         return ErrorCode.REBALANCE_IN_PROGRESS
     return ErrorCode.NONE

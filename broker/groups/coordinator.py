@@ -10,6 +10,7 @@ from typing import Any
 from broker.groups.commit_check import check_commit
 from broker.groups.group import Group
 from broker.groups.joining import join as join_group
+from broker.groups.offset_expiry import is_expired
 from broker.groups.records import (
     AppendRecords,
     discard_records,
@@ -37,6 +38,12 @@ from broker.groups.results import (
     LeftMember,
     SyncReply,
     SyncResult,
+)
+from broker.groups.transactional_offsets import (
+    OffsetKey,
+    TransactionalOffsets,
+    committed_offset,
+    key_of,
 )
 from broker.timers import Timer, Timers
 from protocol.coordinator_records import CoordinatorRecord
@@ -66,6 +73,7 @@ class GroupCoordinator:
         self._member_id_suffix = member_id_suffix
         self._append_records = append_records
         self._groups: dict[str, Group] = {}
+        self.transactional_offsets = TransactionalOffsets()
         self._expiry_timer: Timer | None = None
 
     def __len__(self) -> int:
@@ -198,30 +206,67 @@ class GroupCoordinator:
         expires_ms: int | None,
         now_ms: int,
     ) -> tuple[ErrorCode, ...]:
-        metadata_max = self.config["offset.metadata.max.bytes"]
+        metadata_max: int = self.config["offset.metadata.max.bytes"]
         error_codes: list[ErrorCode] = []
         records: list[CoordinatorRecord] = []
-        stored: list[tuple[str, int, CommittedOffset]] = []
+        stored: list[tuple[OffsetKey, CommittedOffset]] = []
         for offset in offsets:
-            metadata = offset.metadata or ""
-            if len(metadata) > metadata_max:
+            if len(offset.metadata or "") > metadata_max:
                 error_codes.append(ErrorCode.OFFSET_METADATA_TOO_LARGE)
                 continue
-            name, index = offset.topic_name, offset.partition_index
-            committed = CommittedOffset(
-                offset.offset, offset.leader_epoch, metadata, now_ms, expires_ms, offset.topic_id
-            )
-            records.append((offset_key(group.group_id, name, index), offset_value(committed)))
-            stored.append((name, index, committed))
+            key, committed = key_of(group, offset), committed_offset(offset, now_ms, expires_ms)
+            records.append((offset_key(*key), offset_value(committed)))
+            stored.append((key, committed))
             error_codes.append(ErrorCode.NONE)
         error_code = ErrorCode.NONE
         if records:
             error_code = self._append_records(group.group_id, records, now_ms, is_atomic=True)
         if error_code is not ErrorCode.NONE:
             return (error_code,) * len(error_codes)
-        for name, index, committed in stored:
-            group.offsets.put(name, index, committed)
+        for key, committed in stored:
+            group.offsets.put(*key[1:], committed)
+            self.transactional_offsets.replace(key)
         return tuple(error_codes)
+
+    def commit_in_transaction(
+        self,
+        request: CommitRequest,
+        *,
+        offsets_partition: int,
+        producer_id: int,
+        producer_epoch: int,
+        now_ms: int,
+    ) -> tuple[ErrorCode, ...]:
+        """Store offsets until the transaction of a producer ends; return an error code for each."""
+        group = self._groups.get(request.group_id)
+        if group is None and request.generation_id < 0:
+            group = self._create(request.group_id, now_ms)
+        if group is None:
+            return (ErrorCode.ILLEGAL_GENERATION,) * len(request.offsets)
+        return self.transactional_offsets.commit(
+            group,
+            request,
+            offsets_partition,
+            producer_id,
+            producer_epoch,
+            now_ms,
+            metadata_max=self.config["offset.metadata.max.bytes"],
+        )
+
+    def end_transaction(
+        self, offsets_partition: int, producer_id: int, now_ms: int, *, is_commit: bool
+    ) -> None:
+        """Store the pending offsets of a producer, or drop them."""
+        for key, committed in self.transactional_offsets.complete(offsets_partition, producer_id):
+            group = self._groups.get(key[0])
+            if is_commit and group is not None:
+                record = (offset_key(*key), offset_value(committed))
+                self._append_records(group.group_id, [record], now_ms)
+                group.offsets.put(*key[1:], committed)
+
+    def is_unstable(self, group_id: str, topic_name: str, partition_index: int) -> bool:
+        """Return whether an open transaction commits this offset (UNSTABLE_OFFSET_COMMIT)."""
+        return self.transactional_offsets.is_pending(group_id, topic_name, partition_index)
 
     def committed(
         self, group_id: str, topic_name: str, partition_index: int
@@ -256,6 +301,7 @@ class GroupCoordinator:
                 error_codes.append(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
             else:
                 deleted.append((topic_name, partition_index))
+                self.transactional_offsets.remove((group_id, topic_name, partition_index))
                 error_codes.append(ErrorCode.NONE)
         self._remove_offsets(group, deleted, now_ms)
         return ErrorCode.NONE, tuple(error_codes)
@@ -266,6 +312,7 @@ class GroupCoordinator:
             indexes = group.offsets.partition_indexes(name)
             if indexes:
                 self._remove_offsets(group, [(name, index) for index in indexes], now_ms)
+        self.transactional_offsets.remove_topic(name)
 
     def _remove_offsets(
         self, group: Group, partitions: Iterable[tuple[str, int]], now_ms: int
@@ -371,6 +418,7 @@ class GroupCoordinator:
         self._remove_offsets(group, partitions, now_ms)
         self._append_records(group.group_id, [(group_key(group.group_id), None)], now_ms)
         group.close()
+        self.transactional_offsets.remove_group(group.group_id)
         del self._groups[group.group_id]
 
     # Expiry --------------------------------------------------------------------------------
@@ -392,34 +440,11 @@ class GroupCoordinator:
             expired = [
                 (topic_name, partition_index)
                 for topic_name, partition_index, committed in group.offsets
-                if _is_expired(group, topic_name, committed, retention_ms, now_ms)
+                if is_expired(group, topic_name, committed, retention_ms, now_ms)
+                and not self.is_unstable(group.group_id, topic_name, partition_index)
             ]
             self._remove_offsets(group, expired, now_ms)
             is_idle = group.state is GroupState.EMPTY and not group.members.pending
-            if is_idle and not group.offsets:
+            has_pending = self.transactional_offsets.has_pending(group.group_id)
+            if is_idle and not group.offsets and not has_pending:
                 self._drop(group, now_ms)
-
-
-def _is_expired(
-    group: Group, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
-) -> bool:
-    """Kafka's `ClassicGroup.offsetExpirationCondition` (KIP-211).
-
-    Retention counts from the time at which the group lost its last member. If it never had one,
-    and for topics that a stable group no longer subscribes to, it counts from the commit.
-    """
-    if group.protocol_type is None:
-        since_ms = committed.committed_ms
-    elif group.state is GroupState.EMPTY:
-        since_ms = group.state_since_ms
-    elif (
-        group.state is GroupState.STABLE
-        and group.subscribed_topics is not None
-        and topic_name not in group.subscribed_topics
-    ):
-        since_ms = committed.committed_ms
-    else:
-        return False
-    if committed.expires_ms is not None:
-        return now_ms >= committed.expires_ms
-    return now_ms - since_ms >= retention_ms

@@ -11,9 +11,11 @@ from producer_state.rules import Append, Duplicate, Refused
 from protocol import records
 from protocol.errors import ErrorCode
 from protocol.produce import PartitionResult
+from protocol.records import TRANSACTIONAL_FLAG
 
 
-def append_batch(
+# Hot path: inlined on purpose.
+def append_batch(  # noqa: C901, PLR0912
     context: RequestContext,
     cluster: Cluster,
     topic: Topic,
@@ -22,11 +24,9 @@ def append_batch(
     start: int,
     end: int,
     gate: ProducerIds | None = None,
+    in_transaction: bool = False,
 ) -> PartitionResult:
-    """Append the batch in `frame[start:end]`, or return a refusal and change nothing.
-
-    Kafka's `UnifiedLog.append`.
-    """
+    """Append the batch in `frame[start:end]`, or return why not (Kafka's `UnifiedLog.append`)."""
     now_ms = context.now_ms
     log = partition.log
     header = check_batch(
@@ -41,6 +41,13 @@ def append_batch(
             # As in Kafka, a refusal of single records comes with the start of the log.
             log_start_offset=log.log_start_offset if header.record_errors else -1,
         )
+    is_transactional = in_transaction
+    if header.attributes & TRANSACTIONAL_FLAG:
+        if not in_transaction:
+            error_code = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            return PartitionResult(partition.partition_index, error_code)
+    elif in_transaction:
+        is_transactional = False
     base_offset = log.log_end_offset
     max_timestamp = header.max_timestamp
     if header.producer_id >= 0:
@@ -49,6 +56,7 @@ def append_batch(
             header.producer_epoch,
             header.base_sequence,
             header.last_offset_delta,
+            is_transactional,
         )
         if not isinstance(decision, Append):
             if isinstance(decision, Duplicate) and context.acknowledgements is not None:
@@ -73,6 +81,7 @@ def append_batch(
             header.last_offset_delta,
             base_offset,
             max_timestamp,
+            is_transactional,
         )
         if cluster.limits_producer_ids:
             check_producer_id_limit(cluster, partition.leader_id, now_ms)

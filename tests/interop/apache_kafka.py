@@ -165,6 +165,8 @@ class ApacheKafka:
             "ssl.keystore.password": PASSWORD,
             "log.dirs": str(self._folder / "data"),
             "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             **self._overrides,
         }

@@ -1,0 +1,29 @@
+"""When a committed offset expires (KIP-211)."""
+
+from broker.groups.group import Group
+from broker.groups.results import CommittedOffset, GroupState
+
+
+def is_expired(
+    group: Group, topic_name: str, committed: CommittedOffset, retention_ms: int, now_ms: int
+) -> bool:
+    """Return whether an offset is past its retention (`ClassicGroup.offsetExpirationCondition`).
+
+    Retention counts from the time at which the group lost its last member. If it never had one,
+    and for topics that a stable group no longer subscribes to, it counts from the commit.
+    """
+    if group.protocol_type is None:
+        since_ms = committed.committed_ms
+    elif group.state is GroupState.EMPTY:
+        since_ms = group.state_since_ms
+    elif (
+        group.state is GroupState.STABLE
+        and group.subscribed_topics is not None
+        and topic_name not in group.subscribed_topics
+    ):
+        since_ms = committed.committed_ms
+    else:
+        return False
+    if committed.expires_ms is not None:
+        return now_ms >= committed.expires_ms
+    return now_ms - since_ms >= retention_ms
